@@ -1,1 +1,1 @@
-"""Filling the corpus: connectors, parsers, chunkers, jobs, and the tasks that write."""
+"""Ingestion: connectors, parsers, chunkers, jobs, and the tasks that write documents."""

@@ -1,15 +1,15 @@
-"""The ingest app, and what it adds to the parts of Kebab that know nothing of it."""
+"""The ingest app, which registers its parts in the registries of the rest of Kebab."""
 
 from django.apps import AppConfig
 
 
 class IngestConfig(AppConfig):
-    """Filling the corpus."""
+    """The app that ingests documents."""
 
     name = "ingest"
 
     def ready(self) -> None:
-        """Register errors."""
+        """Register errors, settings, tabs, checks and metrics of ingestion."""
         from ingest import wiring
 
         wiring.register()

@@ -1,4 +1,4 @@
-"""Letting go of bytes that nothing needs: no document, no upload that waits, no quarantine, no web page."""
+"""Deletion of blobs that nothing needs: no document, no open upload, no quarantined file, no web page."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -10,15 +10,15 @@ from django.db import transaction
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, Unreadable, WebPage
 from kebab.backup.deletion_lock import may_delete
 from kebab.tenancy.current_workspace import acting_in
-from search.corpus.blobs import blob_name, drop_blobs, has_blob, hold_blobs
+from search.corpus.blobs import blob_name, delete_blobs, has_blob, lock_blobs
 from search.models import Document, SourceKind
 
-# Held at once: who needs one of them anew waits until all are deleted.
+# Blobs locked at once: a writer that needs one of them again waits until all are deleted.
 _AT_ONCE = 50
 
 
 def unneeded_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
-    """Return those of `hashes` that are not in use."""
+    """Return those of `hashes` that no row of the workspace needs."""
     if not hashes:
         return set()
     candidates = list(hashes)
@@ -30,7 +30,7 @@ def unneeded_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
         blob__in=candidates, job__workspace=workspace_id, job__state__in=OPEN_STATES
     )
     pages = WebPage.objects.in_workspace(workspace_id).filter(content_hash__in=candidates)
-    # Uploads before documents: what is an upload no more when that is asked is a document by then.
+    # Uploads are read before documents: an upload that ends in between is a document by then.
     waiting = {*uploads.values_list("payload__blob", flat=True), *members.values_list("blob", flat=True)}
     return hashes - {
         *waiting,
@@ -45,17 +45,18 @@ def release_blobs(
     hashes: Iterable[str],
     unneeded: Callable[[uuid.UUID, set[str]], set[str]] = unneeded_blobs,
 ) -> int:
-    """Delete the blobs among `hashes`, of which '' is none, that are not in use; give how many.
+    """Delete the blobs among `hashes` that nothing needs and return their number; '' is ignored.
 
-    None while a backup is made, or the workspace is exported: the hourly look for what was forgotten finds
-    them. Whoever begins to need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it.
+    Deletes none during a backup or an export of the workspace: the hourly search for orphaned blobs finds
+    them later. A writer that starts to need one meanwhile is either seen by `unneeded`, or finds the blob
+    gone and stores it again.
     """
-    # Who acts elsewhere sees no row that needs any of them.
+    # Under another workspace no row that needs any of them would be visible.
     with acting_in(workspace_id):
-        return _release_blobs(workspace_id, set(hashes) - {""}, unneeded)
+        return _delete_unneeded(workspace_id, set(hashes) - {""}, unneeded)
 
 
-def _release_blobs(
+def _delete_unneeded(
     workspace_id: uuid.UUID, hashes: set[str], unneeded: Callable[[uuid.UUID, set[str]], set[str]]
 ) -> int:
     found = sorted(unneeded(workspace_id, hashes))
@@ -65,9 +66,9 @@ def _release_blobs(
             if not may_delete(workspace_id):
                 return n_released
             held = set(found[start : start + _AT_ONCE])
-            hold_blobs(workspace_id, held)
+            lock_blobs(workspace_id, held)
             gone = unneeded(workspace_id, held)
-            drop_blobs(workspace_id, gone)
+            delete_blobs(workspace_id, gone)
             n_released += len(gone)
     return n_released
 
@@ -87,13 +88,13 @@ def needed_blob_names() -> Iterator[str]:
 
 
 def quarantined_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> set[str]:
-    """Return those of `hashes` that are an upload in quarantine, which can be tried again."""
+    """Return those of `hashes` that belong to a quarantined upload, which can be retried."""
     entries = quarantined_uploads(workspace_id).filter(content_hash__in=list(hashes))
     return set(entries.values_list("content_hash", flat=True))
 
 
 def quarantined_uploads(workspace: Any) -> Any:
-    """Return the uploads in quarantine of a workspace, which is an id, or an expression for one."""
+    """Return the quarantined uploads of `workspace`, an id or an expression for one."""
     return Unreadable.objects.filter(
         workspace=workspace,
         is_quarantined=True,

@@ -1,15 +1,15 @@
-"""What can go wrong with a job, or with asking for one.
+"""Errors of jobs and of requests for jobs.
 
 IngestError
 ├── JobError
-│   ├── LeaseLost       another worker has taken over; stop without writing
-│   ├── JobCancelled    someone asked for its end before this item was committed
-│   ├── TurnOver        it is put back, for other jobs or as its worker stops; what is done stays done
+│   ├── LeaseLost       another worker has the job now; stop without writing
+│   ├── JobCancelled    the job was cancelled before this item was committed
+│   ├── JobYielded      the job goes back to the queue, for other jobs or because its worker stops
 │   ├── JobFailed       the job can't go on; what was indexed stays
-│   └── JobNotOpen      it has already come to its end
-├── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
-├── AddressNotAllowed   no address of a repository that may be read
-└── CredentialsRefused  they don't fit the address, or can't be stored
+│   └── JobNotOpen      the job has already ended
+├── FolderNotAllowed    the folder is outside KEBAB_FOLDER_ROOTS
+├── AddressNotAllowed   the address is invalid, or not one that may be read
+└── CredentialsRefused  the credentials don't fit the address, or can't be stored
 """
 
 from typing import ClassVar
@@ -34,15 +34,15 @@ class LeaseLost(JobError):
 
 
 class JobCancelled(JobError):
-    """The job's end was asked for before what it was about to write."""
+    """The job was cancelled before it could write its next item."""
 
 
-class TurnOver(JobError):
-    """The job is put back, to be carried on by the next claim."""
+class JobYielded(JobError):
+    """The job goes back to the queue; the next claim continues it. What is done stays done."""
 
 
 class JobFailed(JobError):
-    """The job can't be done; the message is what its owner reads."""
+    """The job can't be done; its owner reads the message."""
 
 
 class JobNotOpen(JobError):
@@ -59,14 +59,14 @@ class FolderNotAllowed(IngestError):
 
 
 class AddressNotAllowed(IngestError):
-    """The address is none, or leads to where the operator doesn't allow."""
+    """The address is invalid, or leads to a place that the operator doesn't allow."""
 
     code = "address_not_allowed"
     status = 422
 
 
 class CredentialsRefused(IngestError):
-    """The credentials don't fit what they are for, or can't be stored."""
+    """The credentials don't fit the address they are for, or can't be stored."""
 
     code = "credentials_refused"
     status = 422

@@ -1,4 +1,4 @@
-"""What `kebab list` says of jobs."""
+"""Rows of `kebab list jobs`."""
 
 from collections.abc import Iterable
 from typing import Any

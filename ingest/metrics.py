@@ -1,4 +1,4 @@
-"""What jobs count and time."""
+"""Counters and histograms of jobs."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,19 +35,19 @@ SWEEPS = Counter("kebab_sweeps_total", "Sweeps for due jobs.")
 
 
 @contextmanager
-def written_together(documents: int) -> Iterator[None]:
-    """Time a transaction that writes so many documents."""
-    with tracing.span("ingest.write", documents=documents), STAGE_SECONDS.timed("write"):
+def time_write(documents: int) -> Iterator[None]:
+    """Time the transaction that writes `documents` documents."""
+    with tracing.span("ingest.write", documents=documents), STAGE_SECONDS.time("write"):
         yield
 
 
 def count_items(ends: Iterable[tuple[str, str]]) -> None:
-    """Count the ends of items, each an outcome and its reason."""
+    """Count finished items, each given as its outcome and its reason."""
     for outcome, reason in ends:
         ITEMS.add(outcome, reason)
 
 
-def count_written(chunks: int, size_bytes: int) -> None:
-    """Count what was written of documents."""
+def count_chunks(chunks: int, size_bytes: int) -> None:
+    """Count written chunks of documents, and the documents' bytes."""
     CHUNKS.add(amount=chunks)
     BYTES.add(amount=size_bytes)

@@ -1,4 +1,4 @@
-"""How fast a job goes, and how long it may still take."""
+"""Rate and remaining time of a job."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from ingest.models import Job, JobState
 
 
 def items_per_s(job: Job, *, now: datetime | None = None) -> float | None:
-    """Return the finished items a second since the job began; None before there is anything to tell."""
+    """Return the finished items per second since the job started; None before the first one."""
     if job.started_at is None or not job.items_done:
         return None
     elapsed_s = ((job.finished_at or now or timezone.now()) - job.started_at).total_seconds()
@@ -16,7 +16,7 @@ def items_per_s(job: Job, *, now: datetime | None = None) -> float | None:
 
 
 def eta_s(job: Job, *, now: datetime | None = None) -> float | None:
-    """Return the seconds a running job may still take at its rate; None when that can't be told."""
+    """Return the seconds that a running job may still take at its present rate; None if unknown."""
     rate = items_per_s(job, now=now)
     if job.state != JobState.RUNNING or not rate or job.items_total < job.items_done:
         return None

@@ -1,4 +1,4 @@
-"""Why files are left out, in words for whoever put them there."""
+"""Messages for the reasons why files are skipped or fail, for the people who added them."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Final
 
 _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        # of a listing
+        # listings
         "ignored": "A .gitignore or .kebabignore leaves it out.",
         "skipped_directory": "Folders of this name hold what tools download or build."
         " `!name/` in a .kebabignore brings one back.",
@@ -33,7 +33,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "special_file": "Neither a file nor a folder: a pipe, a socket or a device.",
         "submodule": "Another repository. Add it as a source of its own.",
         "vanished": "It was listed, and gone when it was to be read.",
-        # of web sites
+        # web sites
         "disallowed_by_robots": "The site's robots.txt asks not to read it.",
         "noindex": "The page asks not to be indexed.",
         "not_found": "The site says that it is gone.",
@@ -42,7 +42,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "redirect_loop": "Its redirects never come to an end.",
         "max_pages": "The source has as many pages as its configuration allows.",
         "max_depth": "It is more links away from the start page than the configuration allows.",
-        # of archives
+        # archives
         "absolute_path": "Its path in the archive begins at the root of a disk.",
         "path_outside": "Its path in the archive leads out of the archive.",
         "backslash_in_path": "Its path in the archive holds a backslash. Pack it with `/` between names.",
@@ -50,7 +50,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "nested_archive": "An archive in an archive; those are not opened. Upload it by itself.",
         "unknown_compression": "Packed in a way that is not unpacked here. Pack it with deflate.",
         "broken_member": "It is damaged in the archive. Pack it anew.",
-        # of a file's content
+        # content of a file
         "no_parser": "No parser reads files of this kind.",
         "no_text": "It holds no text.",
         "no_ocr": "Its text is a picture, and text recognition (OCR) is not installed.",
@@ -63,7 +63,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "too_many_pages": "It has more pages than are read. Split it.",
         "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
         "no_rung": "No parser is left to try.",
-        # of the work
+        # processing
         "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
         "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
         "unreadable": "It could not be opened or fetched.",
@@ -74,5 +74,5 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def explanations(reasons: Iterable[str]) -> dict[str, str]:
-    """Return a sentence for each code that is known."""
+    """Return the message of each known reason code; unknown codes are left out."""
     return {reason: _SENTENCES[reason] for reason in reasons if reason in _SENTENCES}

@@ -1,3 +1,3 @@
-"""Kebab: the Django project, its people and tenancy, its API plumbing and its embedded stack."""
+"""Kebab: the Django project, with people and tenancy, API infrastructure and the embedded stack."""
 
 __version__ = "0.2.0"

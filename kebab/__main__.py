@@ -1,11 +1,11 @@
-"""The `kebab` command: `kebab VERB` runs the management command VERB."""
+"""The entry point `kebab`: `kebab COMMAND` runs the management command COMMAND."""
 
 import os
 import sys
 
 
 def main() -> None:
-    """Run the verb named on the command line under Kebab's settings; exit 2 for what no verb has told."""
+    """Run the command named on the command line under Kebab's settings; exit 2 on an unreported error."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
     from kebab.cli.dispatch import run
 

@@ -1,10 +1,10 @@
-"""The Celery application. A message only wakes a worker; Postgres says what there is to do."""
+"""The Celery application. A message only wakes a worker; the work itself is queued in Postgres."""
 
 import os
 
 from celery import Celery, signals
 
-# Django's system checks import every view, which a worker never serves; `make check` runs them.
+# Django's system checks import every view, which a worker never needs; `make check` runs them.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
 app = Celery("kebab", task_cls="kebab.tasks.base:HintTask")
@@ -13,5 +13,5 @@ app.autodiscover_tasks()
 
 
 @signals.setup_logging.connect(weak=False)
-def _leave_logging(**_: object) -> None:
-    """Celery would write lines of its own kind; Django's settings have configured all loggers."""
+def _keep_django_logging(**_: object) -> None:
+    """Keep Celery from configuring logging: Django's settings have configured all loggers."""

@@ -1,4 +1,4 @@
-"""Reads environment variables for the settings, and tells operators what is wrong with one."""
+"""Typed reading of environment variables for the settings, with error messages for operators."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable without blanks around it."""
+    """Return the variable without surrounding whitespace."""
     return os.environ.get(name, default).strip()
 
 
 def whole_number(name: str, default: int) -> int:
-    """Return a whole number. Raises ImproperlyConfigured."""
+    """Return the variable as a whole number. Raises ImproperlyConfigured."""
     raw = text(name, str(default))
     try:
         return int(raw)
@@ -20,16 +20,16 @@ def whole_number(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} is {raw!r}; give a whole number.") from error
 
 
-def claim(name: str, default: bool) -> bool:
-    """Return whether the variable says yes. Raises ImproperlyConfigured."""
+def flag(name: str, default: bool) -> bool:
+    """Return the variable as a boolean. Raises ImproperlyConfigured."""
     raw = text(name, "1" if default else "0").lower()
     if raw not in {"0", "1", "false", "true", "no", "yes"}:
         raise ImproperlyConfigured(f"{name} is {raw!r}; give 1 or 0.")
     return raw in {"1", "true", "yes"}
 
 
-def at_least_one(name: str, default: int) -> int:
-    """Return a whole number from 1 on. Raises ImproperlyConfigured."""
+def positive_number(name: str, default: int) -> int:
+    """Return the variable as a whole number of at least 1. Raises ImproperlyConfigured."""
     number = whole_number(name, default)
     if number < 1:
         raise ImproperlyConfigured(f"{name} is {number}; give a whole number from 1 on.")
@@ -37,7 +37,7 @@ def at_least_one(name: str, default: int) -> int:
 
 
 def header_text(name: str) -> str:
-    """Return what may stand in a header. Raises ImproperlyConfigured."""
+    """Return the variable if it is valid in an HTTP header. Raises ImproperlyConfigured."""
     raw = text(name)
     if not (raw.isascii() and raw.isprintable()):
         raise ImproperlyConfigured(f"{name} is {raw!r}; give printable ASCII characters.")
@@ -45,7 +45,7 @@ def header_text(name: str) -> str:
 
 
 def folder(name: str) -> Path | None:
-    """Return a folder's whole path; None for an empty variable. Raises ImproperlyConfigured."""
+    """Return the variable as an absolute path; None if it is empty. Raises ImproperlyConfigured."""
     raw = text(name)
     try:
         return Path(raw).expanduser().resolve() if raw else None
@@ -54,12 +54,12 @@ def folder(name: str) -> Path | None:
 
 
 def items(name: str, separator: str = ",") -> list[str]:
-    """Return the parts between separators that are not empty."""
+    """Return the non-empty parts of the variable between separators."""
     return [part.strip() for part in text(name).split(separator) if part.strip()]
 
 
-def keys(name: str) -> dict[str, str]:
-    """Return the variables `name` and `name_…`, by what follows the name, in lower case."""
+def keys_by_suffix(name: str) -> dict[str, str]:
+    """Return the variables `name` and `name_…`, by their suffix in lower case."""
     return {
         variable.removeprefix(name).removeprefix("_").lower(): value.strip()
         for variable, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The URL table: where the apps come together. Nothing else of `kebab` knows `search` or `ingest`."""
+"""The URL table, the composition root of the apps. No other `kebab` module imports `search` or `ingest`."""
 
 from typing import Any
 
@@ -33,10 +33,10 @@ handler404 = "kebab.http.api.problems.page_not_found"
 handler500 = "kebab.http.api.problems.server_error"
 
 
-def mcp_endpoint() -> Any:
+def create_mcp_endpoint() -> Any:
     """Return a new ASGI application for `/mcp`, which the URL table doesn't serve.
 
-    The SDK takes 0.9 s to import and 27 MB: a web process has it when somebody first asks.
+    The SDK takes 0.9 s and 27 MB to import: a web process does so on the first request.
     """
     from search.mcp.http import McpEndpoint
 

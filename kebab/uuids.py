@@ -1,10 +1,10 @@
-"""Ids as people and tools write them."""
+"""Parsing of UUIDs written by people and tools."""
 
 import uuid
 
 
-def as_uuid(text: str) -> uuid.UUID | None:
-    """Return the id that `text` reads as; None for any other text."""
+def parse_uuid(text: str) -> uuid.UUID | None:
+    """Parse a UUID; return None for any other text."""
     try:
         return uuid.UUID(text)
     except ValueError:

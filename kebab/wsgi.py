@@ -1,4 +1,4 @@
-"""The WSGI application: everything but event streams."""
+"""The WSGI application: everything except event streams."""
 
 import os
 

@@ -1,1 +1,1 @@
-"""What is searchable, and searching it: the corpus, the mirror, embedders, retrieval, search API."""
+"""The corpus and its search: models, mirror, vectors, embedders, retrieval, API and pages."""

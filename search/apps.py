@@ -1,10 +1,10 @@
-"""The search app, and what it adds to the parts of Kebab that know nothing of it."""
+"""The Django app `search`, which registers its extensions with the generic parts of Kebab."""
 
 from django.apps import AppConfig
 
 
 class SearchConfig(AppConfig):
-    """The corpus and searching it."""
+    """The app of the corpus and its search."""
 
     name = "search"
 

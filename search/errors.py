@@ -1,4 +1,4 @@
-"""What can be wrong with a write to the corpus, or a look at it.
+"""Errors of reads and writes of the corpus.
 
 CorpusError
 ├── UnknownSource
@@ -46,7 +46,7 @@ class InvalidPath(CorpusError):
 
 
 class InvalidLibraryId(CorpusError):
-    """What is given as a library's id can't be one."""
+    """The given library id is malformed."""
 
     code = "invalid_library_id"
 
@@ -72,7 +72,7 @@ class GoldenQueriesWorse(CorpusError):
     status = 409
 
     def __init__(self, detail: str, *, sentence: str, errors: Sequence[FieldError] = ()) -> None:
-        """`sentence` has the figures, whoever is told the `detail`."""
+        """Create the error; `sentence` has the figures even where `detail` must not show them."""
         self.sentence = sentence
         self.errors = tuple(errors)
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""How far a workspace's indexes have come: this node's mirror, and the vectors of each space."""
+"""Status of a workspace's indexes: the lag of this node's mirror, and the coverage of embedding spaces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,30 +14,30 @@ from search.vectors.lifecycle import filled_spaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorStanding:
-    """How far this node's mirror has followed the change log."""
+class MirrorStatus:
+    """The position of this node's mirror in the change log."""
 
     node: str
     head_seq: int
-    #: 0 where there is no mirror.
+    #: 0 without a mirror.
     applied_seq: int
-    #: Since when the oldest change waits that it lacks; 0 when it lacks none.
+    #: Age of the oldest change that it lacks; 0 without any.
     lag_s: float
 
     @property
     def lag(self) -> int:
-        """Changes that it lacks."""
+        """Return the number of changes that it lacks."""
         return max(0, self.head_seq - self.applied_seq)
 
     @property
     def is_missing(self) -> bool:
-        """Return whether there is something to follow and no mirror."""
+        """Return whether the log has changes and there is no mirror."""
         return bool(self.head_seq) and not self.applied_seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceStanding:
-    """How many of a workspace's chunks have a vector in a space."""
+class SpaceStatus:
+    """The coverage of a workspace's chunks by the vectors of a space."""
 
     model: str
     state: str
@@ -46,16 +46,16 @@ class SpaceStanding:
 
     @property
     def percent(self) -> int:
-        """Of the chunks, rounded down: 100 is all of them."""
+        """Return the percentage of chunks with a vector, rounded down: 100 means all."""
         return 100 if not self.missing else 100 * (self.chunks - self.missing) // max(1, self.chunks)
 
 
-def mirror_standing(workspace: Workspace) -> MirrorStanding:
-    """Return how far this node's mirror is."""
+def mirror_status(workspace: Workspace) -> MirrorStatus:
+    """Return the position and lag of this node's mirror of a workspace."""
     applied = local_mirrors.mirror_seq(workspace.pk)
     waiting = Change.objects.in_workspace(workspace).filter(seq__gt=applied).order_by("seq")
     oldest = waiting.values_list("at", flat=True).first()
-    return MirrorStanding(
+    return MirrorStatus(
         node=settings.KEBAB_NODE_ID,
         head_seq=workspace.head_seq,
         applied_seq=applied,
@@ -63,12 +63,12 @@ def mirror_standing(workspace: Workspace) -> MirrorStanding:
     )
 
 
-def space_standings(workspace: Workspace) -> Sequence[SpaceStanding]:
+def space_statuses(workspace: Workspace) -> Sequence[SpaceStatus]:
     """Return the coverage of the spaces that are filled, the live one first."""
     chunks = Chunk.objects.in_workspace(workspace).count()
-    return [_standing(space, chunks) for space in filled_spaces(workspace)]
+    return [_space_status(space, chunks) for space in filled_spaces(workspace)]
 
 
-def _standing(space: EmbeddingSpace, chunks: int) -> SpaceStanding:
+def _space_status(space: EmbeddingSpace, chunks: int) -> SpaceStatus:
     missing = min(count_without_vector(space), chunks)
-    return SpaceStanding(model=space.model, state=space.state, chunks=chunks, missing=missing)
+    return SpaceStatus(model=space.model, state=space.state, chunks=chunks, missing=missing)

@@ -1,4 +1,4 @@
-"""What `kebab list` says of sources, libraries, documents and embedding spaces."""
+"""Rows of `kebab list` for sources, libraries, documents and embedding spaces."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 
 from kebab.cli.listings import register_listing
 from kebab.people.models import Group, Workspace
-from search.access.restrictions import readers_of, with_readers
+from search.access.restrictions import annotate_readers, readers_of
 from search.libraries.library import versions_of
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
 
@@ -30,11 +30,11 @@ SPACE_COLUMNS = ("model", "revision", "dim", "state", "vectors", "chunks", "is_i
 
 
 def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's sources by key."""
+    """Yield a workspace's sources by key."""
     documents = Document.objects.in_workspace(workspace).filter(source=OuterRef("pk"))
     sources = Source.objects.in_workspace(workspace).annotate(documents_count=_count(documents, "source"))
     names = dict(Group.objects.filter(workspace=workspace).values_list("pk", "name"))
-    for source in with_readers(sources).order_by("key")[:limit]:
+    for source in annotate_readers(sources).order_by("key")[:limit]:
         groups = readers_of(source)
         yield {
             "id": source.pk,
@@ -55,7 +55,7 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's libraries by id, those that were never indexed included."""
+    """Yield a workspace's libraries by id, including those never indexed."""
     sources = list(Source.objects.in_workspace(workspace).order_by("library_id")[:limit])
     versions = versions_of(workspace, sources)
     for source in sources:
@@ -73,7 +73,7 @@ def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's documents by source, version and path."""
+    """Yield a workspace's documents by source, version and path."""
     chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk"))
     documents = Document.objects.in_workspace(workspace).annotate(chunk_count=_count(chunks, "document"))
     ordered = documents.select_related("source", "version").order_by("source__key", "version__tag", "path")
@@ -95,7 +95,7 @@ def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def space_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's embedding spaces, the live one first, with how many chunks have a vector."""
+    """Yield a workspace's embedding spaces, the live one first, with counts of chunks and vectors."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     spaces = EmbeddingSpace.objects.in_workspace(workspace).order_by("pk")
     for space in sorted(spaces, key=lambda space: space.state != SpaceState.LIVE)[:limit]:
@@ -114,7 +114,7 @@ def space_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def _count(rows: "QuerySet[Any]", key: str) -> Coalesce:
-    """Count the rows that belong to each row of the outer query; a join would count before the limit cuts."""
+    """Count the rows for each row of the outer query; a join would count before the limit applies."""
     counted = rows.order_by().values(key).annotate(n=Count("*")).values("n")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 

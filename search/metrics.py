@@ -1,4 +1,4 @@
-"""What searches, answers and mirrors count and time; where traces are taken, stages are their spans too."""
+"""Metrics of searches, answers and mirrors; stages are spans as well where tracing is on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
@@ -23,7 +23,7 @@ DEGRADED = Counter(
     "Searches that went without the whole of a leg: it was out_of_time, unavailable, or off as configured.",
     "leg",
     "reason",
-).starting_with("lexical", "out_of_time")
+).with_zero("lexical", "out_of_time")
 EMPTY = Counter("kebab_searches_empty_total", "Searches without a hit.", "mode")
 PAGES = Counter("kebab_search_pages_total", "Pages behind the first that were given to a cursor.")
 VECTOR_LEGS = Counter(
@@ -39,17 +39,17 @@ REBUILDS = Counter(
     "Mirrors built anew: the first, for another tokenizer or schema, with a gap in the log, too far behind,"
     " sparse after many writes, damaged, or asked for.",
     "reason",
-).starting_with("damaged")
+).with_zero("damaged")
 REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.", bounds=LONG_SECONDS)
 SYNC_FAILURES = Counter("kebab_mirror_sync_failures_total", "Syncs that could not write their mirror.")
 
-_Found = TypeVar("_Found", bound=Sequence[Candidate])
-# Timed by the core, which tells how long they took and knows nothing of this.
-_OF_THE_CORE = ("scoring", "fusion", "cap", "cutoff", "rerank")
+_Candidates = TypeVar("_Candidates", bound=Sequence[Candidate])
+# Stages timed by the retrieval core, which reports durations without metrics.
+_CORE_STAGES = ("scoring", "fusion", "cap", "cutoff", "rerank")
 
 
 class stage:
-    """Times what is inside as a stage of a search."""
+    """A context manager that times its block as a stage of a search."""
 
     __slots__ = ("_began", "_histogram", "_name", "_span")
 
@@ -69,12 +69,12 @@ class stage:
         self._span.__exit__(kind, error, trace)
 
 
-def measured_leg(
-    name: str, search: Callable[[int], _Found], is_off: Callable[[], bool] = lambda: False
-) -> Callable[[int], _Found]:
-    """Return `search`, timed, and counted where the answer goes without the whole of it."""
+def measure_leg(
+    name: str, search: Callable[[int], _Candidates], is_off: Callable[[], bool] = lambda: False
+) -> Callable[[int], _Candidates]:
+    """Wrap a leg's `search` to time it and to count timeouts and unavailability."""
 
-    def measured(limit: int) -> _Found:
+    def timed_search(limit: int) -> _Candidates:
         with stage(name, LEG_SECONDS):
             try:
                 return search(limit)
@@ -85,13 +85,13 @@ def measured_leg(
                 DEGRADED.add(name, "off" if is_off() else "unavailable")
                 raise
 
-    return measured
+    return timed_search
 
 
 def count_search(result: SearchResult, timings_ms: Mapping[str, float], seconds: float) -> None:
-    """Count a search that gave `result` after so many seconds."""
+    """Count and time a finished search."""
     SEARCH_SECONDS.observe(seconds, result.mode)
-    for name in _OF_THE_CORE:
+    for name in _CORE_STAGES:
         if name in timings_ms:
             STAGE_SECONDS.observe(timings_ms[name] / 1000, name)
     if result.rerank is not None:
@@ -101,6 +101,6 @@ def count_search(result: SearchResult, timings_ms: Mapping[str, float], seconds:
 
 
 def count_answer(state: str, reason: str | None, took_ms: float) -> None:
-    """Count an answer to a question."""
+    """Count and time an answer to a question."""
     ANSWERS.add(state, reason or "")
     ANSWER_SECONDS.observe(took_ms / 1000, state)

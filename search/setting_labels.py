@@ -1,4 +1,4 @@
-"""What people are told of the settings of searching, on the page where they change them."""
+"""Labels and help texts of the search settings on the settings page."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _FUSIONS = {Fusion.CONVEX: "by scores (convex)", Fusion.RRF: "by ranks (rrf)"}
 
 
 def describe_settings() -> None:
-    """Say it of all of them, those first that are changed most often."""
+    """Register labels and help texts of all search settings, the most frequently changed first."""
     describe_preference("default_k", "Hits a search gives", f"Where it doesn’t say how many: 1 to {MAX_K}.")
     describe_preference("snippet_chars", "Length of a snippet", "In characters: 1 to 10000.")
     describe_preference(
@@ -29,14 +29,14 @@ def describe_settings() -> None:
         "Embedding model",
         "Makes the first vectors; those that are there change by kebab reembed."
         " With none, words alone are searched.",
-        choices=_embedders,
+        choices=_embedder_choices,
     )
     _describe_ranking()
 
 
 def _describe_ranking() -> None:
     describe_preference(
-        "fusion", "How words and meaning are joined", "Decides the order of hits.", choices=_fusions
+        "fusion", "How words and meaning are joined", "Decides the order of hits.", choices=_fusion_choices
     )
     describe_preference(
         "vector_share",
@@ -69,9 +69,9 @@ def _describe_ranking() -> None:
     )
 
 
-def _embedders() -> Iterator[tuple[str, str]]:
+def _embedder_choices() -> Iterator[tuple[str, str]]:
     return ((name, name) for name in allowed_embedders())
 
 
-def _fusions() -> Iterator[tuple[str, str]]:
+def _fusion_choices() -> Iterator[tuple[str, str]]:
     return ((fusion.value, words) for fusion, words in _FUSIONS.items())

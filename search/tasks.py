@@ -1,4 +1,4 @@
-"""Celery tasks of search: following the log at once on this node, and dropping what is kept no longer."""
+"""Celery tasks of search: immediate sync of a mirror, and retention of changes, answers and queries."""
 
 import uuid
 
@@ -19,27 +19,27 @@ def sync_mirror_task(workspace_id: str) -> None:
     """Bring this node's mirror of a workspace up to date; a lost message costs a second at most."""
     id_ = uuid.UUID(workspace_id)
     files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, id_)
-    if files.is_cold:
-        return  # it was dropped for not being used, and writes are no use of it
+    if files.is_evicted:
+        return  # evicted as unused; a write is no use of it
     try:
         sync_mirror(files, id_)
     except MirrorBusy:
-        return  # whoever is at it sees this change too, or the next look does
+        return  # the running sync, or the next poll, applies this change too
     except Workspace.DoesNotExist:
-        files.remove_all()
+        files.delete_all()
 
 
 @shared_task(name="search.prune_changes")
 def prune_changes_task() -> None:
-    """Drop changes that every mirror has had a week to follow."""
+    """Delete changes older than a week."""
     with acting_everywhere():
         prune_changes()
 
 
 @shared_task(name="search.prune_answers")
 def prune_answers_task() -> None:
-    """Delete answers that are older than their workspaces keep them."""
-    from search.answers.history import prune_answers  # it brings the whole search along
+    """Delete answers past their workspace's retention."""
+    from search.answers.history import prune_answers  # it imports all of search
 
     with acting_everywhere():
         prune_answers()
@@ -47,6 +47,6 @@ def prune_answers_task() -> None:
 
 @shared_task(name="search.prune_queries")
 def prune_queries_task() -> None:
-    """Delete queries that are older than their workspaces keep them."""
+    """Delete logged queries past their workspace's retention."""
     with acting_everywhere():
         prune_queries()

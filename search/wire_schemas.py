@@ -1,4 +1,4 @@
-"""The published JSON Schemas (draft 2020-12) of what goes over the wire, read from docs/wire-schema/v1/."""
+"""The published JSON Schemas (draft 2020-12) of requests and responses, read from docs/wire-schema/v1/."""
 
 import json
 from functools import cache
@@ -17,27 +17,27 @@ def schema_names() -> tuple[str, ...]:
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """Return the schema called `name`; what it refers to is named relative to it. Raises LookupError."""
+    """Return the schema `name`; its references are relative to it. Raises LookupError."""
     if name not in schema_names():
         raise LookupError(f"There is no schema {name!r}; there are: {', '.join(schema_names())}.")
     schema: dict[str, Any] = json.loads((_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
     return schema
 
 
-def inlined_schema(name: str) -> dict[str, Any]:
-    """Return the schema with what it refers to put in its place, to stand inside another document."""
-    schema: dict[str, Any] = _inlined(load_schema(name))
+def inline_schema(name: str) -> dict[str, Any]:
+    """Return the schema with its references inlined, for use inside another document."""
+    schema: dict[str, Any] = _inline_references(load_schema(name))
     return schema
 
 
-def _inlined(part: Any) -> Any:
+def _inline_references(part: Any) -> Any:
     if isinstance(part, list):
-        return [_inlined(item) for item in part]
+        return [_inline_references(item) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return inlined_schema(part["$ref"].removesuffix(_SUFFIX))
-    return {key: _inlined(value) for key, value in part.items() if key not in {"$schema", "$id"}}
+        return inline_schema(part["$ref"].removesuffix(_SUFFIX))
+    return {key: _inline_references(value) for key, value in part.items() if key not in {"$schema", "$id"}}
 
 
 def _folder() -> Path:

@@ -25,10 +25,10 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     With KEBAB_TEST_PARTS its large tables are cut into so many parts.
     """
     if parts := int(os.environ.get("KEBAB_TEST_PARTS", "0")):
-        from search.corpus.partitions import cut_tables
+        from search.corpus.partitions import partition_tables
 
         with django_db_blocker.unblock(), acting_everywhere():
-            cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
+            partition_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
     replace_flush()
     yield
     close_owner_connection()
@@ -100,7 +100,7 @@ def _servers_run_already() -> None:
     """Commands called in this process use the servers of the suite and start none."""
     from kebab.stack.servers import borrowed_servers
 
-    borrowed_servers._needs_nothing = lambda stack, roles: True
+    borrowed_servers._needs_no_servers = lambda stack, roles: True
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def _role() -> Iterator[None]:
     from kebab.runtime import role
 
     yield
-    role._role = role.VERB
+    role._role = role.COMMAND
 
 
 @pytest.fixture

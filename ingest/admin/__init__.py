@@ -1,3 +1,3 @@
-"""Jobs and quarantined files in the Django admin."""
+"""Django admin of jobs and quarantined files."""
 
 from ingest.admin import tables  # noqa: F401 - registers

@@ -1,74 +1,74 @@
-"""What operators ask of jobs, quarantined files, sources and embedding spaces in the Django admin."""
+"""Django admin actions on jobs, quarantined files, sources, versions and embedding spaces."""
 
 from functools import partial
 
 from django.http import HttpRequest
 
 from ingest.models import Job, Unreadable
-from ingest.services.embedding import build_space, retire_space, return_to_former, switch_to_built
+from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.jobs import cancel_job, retry_job
-from ingest.services.quarantine import forget_quarantined, retry_quarantined
+from ingest.services.quarantine import delete_quarantined, retry_quarantined
 from ingest.services.sources import delete_source, delete_version, sync_source
-from kebab.admin.actions import Act, acting, offer
+from kebab.admin.actions import RowAction, admin_access, register_actions
 from kebab.people.models import Workspace
 from search.errors import SpaceConflict
 from search.models import EmbeddingSpace, Source, SourceKind, SourceVersion, SpaceState
 
 
 def _cancel(request: HttpRequest, job: Job) -> str:
-    asked = cancel_job(acting(request, job.workspace), job)
-    return f"Job {job.pk} is cancelled." if asked.is_finished else f"Job {job.pk} ends within seconds."
+    cancelled = cancel_job(admin_access(request, job.workspace), job)
+    return f"Job {job.pk} is cancelled." if cancelled.is_finished else f"Job {job.pk} ends within seconds."
 
 
 def _retry(request: HttpRequest, job: Job) -> str:
-    again = retry_job(acting(request, job.workspace), job)
-    return f"Job {again.pk} does again what failed in {job.pk}."
+    new_job = retry_job(admin_access(request, job.workspace), job)
+    return f"Job {new_job.pk} does again what failed in {job.pk}."
 
 
-def _read_again(request: HttpRequest, entry: Unreadable) -> str:
-    job = retry_quarantined(acting(request, entry.workspace), entry)
+def _retry_quarantined(request: HttpRequest, entry: Unreadable) -> str:
+    job = retry_quarantined(admin_access(request, entry.workspace), entry)
     return f"Job {job.pk} reads {entry.path} again."
 
 
-def _forget(request: HttpRequest, entry: Unreadable) -> str:
-    forget_quarantined(acting(request, entry.workspace), entry)
+def _delete_quarantined_upload(request: HttpRequest, entry: Unreadable) -> str:
+    delete_quarantined(admin_access(request, entry.workspace), entry)
     return f"{entry.path} of {entry.version.source.key} is forgotten."
 
 
 def _sync(request: HttpRequest, source: Source) -> str:
-    job = sync_source(acting(request, source.workspace), source)
+    job = sync_source(admin_access(request, source.workspace), source)
     return f"Job {job.pk} reads {source.key} again."
 
 
 def _delete_source(request: HttpRequest, source: Source) -> str:
-    job = delete_source(acting(request, source.workspace), source)
+    job = delete_source(admin_access(request, source.workspace), source)
     return f"Job {job.pk} deletes {source.key} with all its documents."
 
 
 def _delete_version(request: HttpRequest, version: SourceVersion) -> str:
-    job = delete_version(acting(request, version.workspace), version.source, version.tag)
+    job = delete_version(admin_access(request, version.workspace), version.source, version.tag)
     return f"Job {job.pk} deletes {version.source.key}@{version.tag} with its documents."
 
 
-def _reembed(request: HttpRequest, workspace: Workspace) -> str:
-    space = build_space(acting(request, workspace))
+def _build_space(request: HttpRequest, workspace: Workspace) -> str:
+    space = build_space(admin_access(request, workspace))
     return f"Vectors of {space} are made for {workspace.slug}; it goes live by itself once it is complete."
 
 
 def _switch(request: HttpRequest, space: EmbeddingSpace) -> str:
     _check_state(space, SpaceState.BUILDING)
-    live = switch_to_built(acting(request, space.workspace))
+    live = switch_space(admin_access(request, space.workspace))
     return f"{live} is live in {space.workspace}."
 
 
 def _roll_back(request: HttpRequest, space: EmbeddingSpace) -> str:
     _check_state(space, SpaceState.LIVE)
-    live = return_to_former(acting(request, space.workspace))
+    live = roll_back_space(admin_access(request, space.workspace))
     return f"{live} is live in {space.workspace} again."
 
 
 def _retire(request: HttpRequest, space: EmbeddingSpace) -> str:
-    retire_space(acting(request, space.workspace), space.pk)
+    retire_space(admin_access(request, space.workspace), space.pk)
     return f"{space} is deleted from {space.workspace} with its vectors, in a job."
 
 
@@ -77,11 +77,11 @@ def _check_state(space: EmbeddingSpace, state: SpaceState) -> None:
         raise SpaceConflict(f"{space} is {space.state}, not {state}; choose the one that is.")
 
 
-_deletion = partial(Act, icon="delete", permission="delete", is_destructive=True)
+_delete_action = partial(RowAction, icon="delete", permission="delete", is_destructive=True)
 
-offer(
+register_actions(
     Job,
-    Act(
+    RowAction(
         name="cancel",
         label="Cancel",
         icon="cancel",
@@ -90,7 +90,7 @@ offer(
         is_destructive=True,
         fits=lambda job: not job.is_finished,
     ),
-    Act(
+    RowAction(
         name="retry",
         label="Retry",
         icon="replay",
@@ -99,26 +99,26 @@ offer(
         fits=lambda job: job.is_finished,
     ),
 )
-offer(
+register_actions(
     Unreadable,
-    Act(
+    RowAction(
         name="retry",
         label="Read again",
         icon="replay",
         question="Read this once more, whatever is remembered of it?",
-        perform=_read_again,
+        perform=_retry_quarantined,
     ),
-    _deletion(
+    _delete_action(
         name="forget",
         label="Forget",
         question="Forget this upload with its bytes? A document at its path stays.",
-        perform=_forget,
+        perform=_delete_quarantined_upload,
         fits=lambda entry: entry.version.source.kind == SourceKind.UPLOAD,
     ),
 )
-offer(
+register_actions(
     Source,
-    Act(
+    RowAction(
         name="sync",
         label="Sync",
         icon="sync",
@@ -126,16 +126,16 @@ offer(
         perform=_sync,
         fits=lambda source: source.kind != SourceKind.UPLOAD,
     ),
-    _deletion(
+    _delete_action(
         name="delete",
         label="Delete with documents",
         question="Delete this with all its documents, for good? It is done in a job.",
         perform=_delete_source,
     ),
 )
-offer(
+register_actions(
     SourceVersion,
-    _deletion(
+    _delete_action(
         name="delete",
         label="Delete with documents",
         question="Delete this version with its documents, for good? It is done in a job.",
@@ -143,19 +143,19 @@ offer(
         fits=lambda version: version.tag != "",
     ),
 )
-offer(
+register_actions(
     Workspace,
-    Act(
+    RowAction(
         name="reembed",
         label="Re-embed",
         icon="model_training",
         question="Build the vectors of the workspace's embedder beside the live ones? Searches go on.",
-        perform=_reembed,
+        perform=_build_space,
     ),
 )
-offer(
+register_actions(
     EmbeddingSpace,
-    Act(
+    RowAction(
         name="switch",
         label="Let it go live",
         icon="swap_horiz",
@@ -163,7 +163,7 @@ offer(
         perform=_switch,
         fits=lambda space: space.state == SpaceState.BUILDING,
     ),
-    Act(
+    RowAction(
         name="rollback",
         label="Go back to the one before",
         icon="undo",
@@ -171,7 +171,7 @@ offer(
         perform=_roll_back,
         fits=lambda space: space.state == SpaceState.LIVE,
     ),
-    _deletion(
+    _delete_action(
         name="retire",
         label="Delete with its vectors",
         question="Delete this space with its vectors? It is done in a job.",

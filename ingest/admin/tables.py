@@ -1,4 +1,4 @@
-"""Jobs with their progress, and files in quarantine, in the Django admin."""
+"""Django admin of jobs with their progress, and of files in quarantine."""
 
 from typing import Any, ClassVar
 
@@ -8,14 +8,14 @@ from django.http import HttpRequest
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from ingest.admin import actions  # noqa: F401  offers them
+from ingest.admin import actions  # noqa: F401  registers the actions
 from ingest.models import Job, Unreadable
 from ingest.progress import eta_s
 from ingest.skip_messages import explanations
 from kebab.admin import formatting
 from kebab.admin.site import site
 from kebab.admin.tenants import WORKSPACE_FILTER, TenantAdmin
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 
 _JOB_STATES = {"running": "info", "succeeded": "success", "failed": "danger", "cancelled": "warning"}
 
@@ -62,7 +62,7 @@ class JobAdmin(TenantAdmin):
                 )
             },
         ),
-        ("Outcome", {"fields": ("outcome", "left_out", "bytes_done", "chunks_done", "calls", "seq")}),
+        ("Outcome", {"fields": ("outcome", "skip_reasons", "bytes_done", "chunks_done", "calls", "seq")}),
         (
             "Running",
             {
@@ -94,39 +94,39 @@ class JobAdmin(TenantAdmin):
 
     @admin.display(description="progress")
     def progress(self, job: Job) -> Any:
-        """Return how much of it is done."""
+        """Return the progress bar of the job's items."""
         return formatting.progress(job.items_done, job.items_total)
 
     @admin.display(description="now at")
     def current(self, job: Job) -> str:
-        """Return what it is at."""
-        return formatting.clipped(job.current_path, 40) if not job.is_finished else ""
+        """Return the current path of an unfinished job."""
+        return formatting.truncate(job.current_path, 40) if not job.is_finished else ""
 
     @admin.display(description="error")
     def error_shown(self, job: Job) -> str:
-        """Return the beginning of its error."""
-        return formatting.clipped(job.error, 60)
+        """Return the start of the error message."""
+        return formatting.truncate(job.error, 60)
 
     @admin.display(description="error")
     def error_whole(self, job: Job) -> Any:
-        """Return its error."""
-        return formatting.whole(job.error)
+        """Return the whole error message."""
+        return formatting.preformatted(job.error)
 
     @admin.display(description="time left")
     def eta(self, job: Job) -> str:
-        """Return how long it may still take."""
+        """Return the estimated time to the end."""
         seconds = eta_s(job)
         return formatting.NONE if seconds is None else f"{seconds:,.0f} s"
 
     @admin.display(description="documents")
     def outcome(self, job: Job) -> Any:
-        """Return what became of its documents, as far as it has been counted: at its end."""
+        """Return the numbers of documents by outcome, which are counted when the job finishes."""
         counted = [(name, number) for name, number in job.counts.items() if isinstance(number, int)]
         return formatting.rows(counted, "Outcome", "Documents")
 
     @admin.display(description="left out")
-    def left_out(self, job: Job) -> Any:
-        """Return why documents were skipped or failed, with examples."""
+    def skip_reasons(self, job: Job) -> Any:
+        """Return the reasons of skipped and failed documents, with examples."""
         reasons = [
             (outcome, reason, number)
             for outcome in ("skipped", "failed")
@@ -141,18 +141,18 @@ class JobAdmin(TenantAdmin):
 
     @admin.display(description="asked for")
     def payload_shown(self, job: Job) -> Any:
-        """Return what it was asked to do."""
+        """Return the job's payload."""
         return formatting.as_json(job.payload)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Job]:
         """Return the job with this id."""
-        id_ = as_uuid(term)
-        return Job.objects.none() if id_ is None else self.in_scope(request).filter(pk=id_)
+        id_ = parse_uuid(term)
+        return Job.objects.none() if id_ is None else self.scoped_rows(request).filter(pk=id_)
 
 
 @admin.register(Unreadable, site=site)
 class QuarantineAdmin(TenantAdmin):
-    """Files that were set aside as failed, the latest first."""
+    """Quarantined files, the latest first."""
 
     list_display = ("path_shown", "in_workspace", "of_source", "reason", "detail_shown", "size", "at")
     list_select_related = ("workspace", "version__source")
@@ -172,13 +172,13 @@ class QuarantineAdmin(TenantAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Unreadable]:
-        """Leave out what no parser reads at all."""
+        """Return the quarantined files, without those that no parser supports."""
         return super().get_queryset(request).filter(is_quarantined=True)  # type: ignore[no-any-return]
 
     @admin.display(description="path")
     def path_shown(self, entry: Unreadable) -> str:
         """Return the path."""
-        return formatting.clipped(entry.path)
+        return formatting.truncate(entry.path)
 
     @admin.display(description="source")
     def of_source(self, entry: Unreadable) -> Any:
@@ -187,13 +187,13 @@ class QuarantineAdmin(TenantAdmin):
 
     @admin.display(description="how attempts ended")
     def detail_shown(self, entry: Unreadable) -> str:
-        """Return the beginning of what the parsers said."""
-        return formatting.clipped(entry.detail, 60)
+        """Return the start of the parsers' messages."""
+        return formatting.truncate(entry.detail, 60)
 
     @admin.display(description="how attempts ended")
     def detail_whole(self, entry: Unreadable) -> Any:
-        """Return what the parsers said."""
-        return formatting.whole(entry.detail)
+        """Return the parsers' messages."""
+        return formatting.preformatted(entry.detail)
 
     @admin.display(description="meaning")
     def meaning(self, entry: Unreadable) -> str:

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/embedding`: which model makes the vectors, and changing it while searches go on."""
+"""`/workspaces/{ws}/embedding`: the embedding model, and changes of it without interrupting searches."""
 
 from typing import Any, ClassVar
 
@@ -7,21 +7,21 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.services.embedding import build_space, retire_space, return_to_former, switch_to_built
+from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.model_change import embedding_status
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from search.models import SpaceState
 
 _READ = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
+_CHANGE = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
 _MAX_NAME_CHARS = 200
 
 
 class NewBuild(StrictSerializer):
-    """The body that begins to build a space."""
+    """The body of a request to build a space."""
 
     embedder = serializers.CharField(
         max_length=_MAX_NAME_CHARS,
@@ -34,7 +34,7 @@ class NewBuild(StrictSerializer):
 
 
 class Switch(StrictSerializer):
-    """The body that lets the built space go live."""
+    """The body of a request to switch to the built space."""
 
     force = serializers.BooleanField(
         default=False,
@@ -66,7 +66,7 @@ class SpaceSerializer(serializers.Serializer[Any]):
 
 
 class EmbeddingSerializer(serializers.Serializer[Any]):
-    """A workspace's embedding, as `embedding.v1` says."""
+    """A workspace's embedding, as in `embedding.v1`."""
 
     schema_version = serializers.CharField()
     workspace = serializers.CharField(help_text="Its slug.")
@@ -88,41 +88,41 @@ class EmbeddingView(WorkspaceView):
 
     @extend_schema(responses=EmbeddingSerializer)
     def get(self, request: Request, ws: str) -> Response:
-        """Return the spaces, how full they are and when they will be."""
+        """Return the spaces with their coverage and the estimated time to completion."""
         return _status(self)
 
     @extend_schema(request=NewBuild, responses={202: EmbeddingSerializer})
     def post(self, request: Request, ws: str) -> Response:
-        """Build a space beside the live one. It goes live once every chunk has its vector in it."""
+        """Build a space while the live one serves searches. It goes live once every chunk has its vector."""
         build_space(self.access, **strict_body(request, NewBuild))
         return _status(self, status=202)
 
 
 class EmbeddingSwitchView(WorkspaceView):
-    """Letting the built space go live."""
+    """The switch to the built space."""
 
     required: ClassVar = {"POST": _CHANGE}
 
     @extend_schema(request=Switch, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
-        """Make the space that was built the live one; 409 until it is complete.
+        """Make the built space the live one. Returns 409 until it is complete.
 
-        409 `quality_gate` where the golden queries get worse in it, unless it is forced.
+        Returns 409 `quality_gate` if the golden queries get worse with it, unless forced.
         """
-        switch_to_built(self.access, **strict_body(request, Switch))
+        switch_space(self.access, **strict_body(request, Switch))
         return _status(self)
 
 
 class EmbeddingRollbackView(WorkspaceView):
-    """Going back."""
+    """The rollback to the previous space."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
-        """Make the space that was live before the live one again; 409 when none is kept."""
-        return_to_former(self.access)
+        """Make the previous space the live one again. Returns 409 if none is retained."""
+        roll_back_space(self.access)
         return _status(self)
 
 
@@ -133,7 +133,7 @@ class OneSpaceView(WorkspaceView):
 
     @extend_schema(responses={202: EmbeddingSerializer})
     def delete(self, request: Request, ws: str, space_id: int) -> Response:
-        """Delete a space that isn't live with its vectors, in a job; one that is being built is given up."""
+        """Delete a space that isn't live, with its vectors, in a job. A build in progress is aborted."""
         retire_space(self.access, space_id)
         return _status(self, status=202)
 

@@ -1,4 +1,4 @@
-"""Serializer fields for what may be stated about documents and sources."""
+"""Serializer fields of documents and sources."""
 
 import json
 from typing import Any
@@ -12,14 +12,14 @@ from kebab.http.api.errors import InvalidRequest
 from kebab.http.api.fields import ShortListField
 from kebab.http.api.parsers import parse_json
 from kebab.people.models.workspace import SLUG
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 
 MAX_TAGS = 100
 MAX_METADATA_CHARS = 20_000
 
 
 class KeyField(serializers.CharField):
-    """A source's key. One that reads as a UUID would stand in for the source that has that id."""
+    """A source's key. One that parses as a UUID is refused: it could be taken for another source's id."""
 
     default_error_messages = {"uuid": "A key can't read as a UUID; choose another one."}
 
@@ -29,13 +29,13 @@ class KeyField(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         """Return the key. Raises ValidationError."""
         key = super().to_internal_value(data)
-        if as_uuid(key) is not None:
+        if parse_uuid(key) is not None:
             self.fail("uuid")
         return key
 
 
 class LangField(serializers.CharField):
-    """A language tag such as `en` or `pt-BR`; `und` is unsure."""
+    """A language tag such as `en` or `pt-BR`; `und` means undetermined."""
 
     def __init__(self, **options: Any) -> None:
         tag = RegexValidator(
@@ -45,7 +45,7 @@ class LangField(serializers.CharField):
 
 
 class TagsField(ShortListField):
-    """Tags, each once, in the order given."""
+    """Tags without duplicates, in the order given."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.CharField(max_length=100), max_length=MAX_TAGS, **options)
@@ -79,7 +79,7 @@ class ObjectField(serializers.Field[dict[str, Any], Any, Any, Any]):
 
 @extend_schema_field(OpenApiTypes.STR)
 class ObjectTextField(ObjectField):
-    """A JSON object written as text, as a form has it."""
+    """A JSON object encoded as text, as in a form."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """Return the object. Raises ValidationError."""

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/quarantine`: the files that every parser died of, tried again or forgotten."""
+"""`/workspaces/{ws}/quarantine`: files that crashed every parser, to retry or delete."""
 
 from typing import ClassVar
 
@@ -9,23 +9,23 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import AskedJobSerializer
 from ingest.api.querysets import (
-    check_kept_answer,
-    job_answer,
-    named_sources,
-    one_quarantined,
+    check_replay,
+    get_quarantined,
+    job_response,
     readable_quarantine,
+    source_condition,
 )
 from ingest.models import Unreadable
-from ingest.services.quarantine import forget_quarantined, retry_quarantined
+from ingest.services.quarantine import delete_quarantined, retry_quarantined
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 
 _READ = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+_CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
 
 class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
@@ -58,11 +58,11 @@ class QuarantineView(WorkspaceView):
 
     @extend_schema(responses=page_of(QuarantinedFileSerializer))
     def get(self, request: Request, ws: str) -> Response:
-        """List the files that every parser died of, the latest first."""
-        page = KeysetPage.requested(self, ordering=("-at", "id"))
+        """List the files that crashed every parser, the latest first."""
+        page = KeysetPage.from_view(self, ordering=("-at", "id"))
         files = readable_quarantine(self.access)
         if "source" in self.query:
-            files = files.filter(named_sources(self.query["source"], "version__source"))
+            files = files.filter(source_condition(self.query["source"], "version__source"))
         return page.response(files, lambda row: QuarantinedFileSerializer(row).data)
 
 
@@ -73,20 +73,20 @@ class OneQuarantinedView(WorkspaceView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, entry_id: int) -> Response:
-        """Forget an upload in quarantine with its bytes; 409 for a file of a source that is synced."""
-        forget_quarantined(self.access, one_quarantined(self.access, entry_id))
+        """Delete a quarantined upload with its bytes. Returns 409 for a file of a source that is synced."""
+        delete_quarantined(self.access, get_quarantined(self.access, entry_id))
         return Response(status=204)
 
 
 class QuarantineRetryView(WorkspaceView):
-    """Trying a quarantined file again."""
+    """The retry of a quarantined file."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, entry_id: int) -> Response:
-        """Read the file once more, as a job; it stays in the list until that succeeds."""
-        entry = one_quarantined(self.access, entry_id)
-        return job_answer(self.access, retry_quarantined(self.access, entry))
+        """Read the file again, in a job. It stays in the list until that succeeds."""
+        entry = get_quarantined(self.access, entry_id)
+        return job_response(self.access, retry_quarantined(self.access, entry))

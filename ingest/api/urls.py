@@ -1,4 +1,4 @@
-"""The addresses of documents, sources and jobs, below `/api/v1/`."""
+"""URLs of documents, sources, jobs, embedding and evaluation, below `/api/v1/`."""
 
 from django.urls import URLPattern
 

@@ -1,1 +1,1 @@
-"""Archives, looked into within limits and read member by member; nothing is unpacked onto the disk."""
+"""Archives: listed within limits and read member by member; nothing is unpacked to disk."""

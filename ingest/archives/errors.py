@@ -1,40 +1,40 @@
-"""Why nothing is taken from an archive.
+"""Errors of archives.
 
 IngestError
-└── ArchiveRefused          422  archive_refused     of a kind that is not unpacked here
-    ├── ArchiveBroken       422  archive_broken      cut off, damaged, or no archive at all
-    │   └── MemberBroken                             one member is; the others can be read
+└── ArchiveRefused          422  archive_refused     its format is not supported
+    ├── ArchiveBroken       422  archive_broken      cut off, damaged, or not an archive
+    │   └── MemberBroken                             one member is broken; the others can be read
     ├── ArchiveEncrypted    422  archive_encrypted
-    └── ArchiveOverLimit    422  archive_over_limit  more than is unpacked; the message names the limit
+    └── ArchiveOverLimit    422  archive_over_limit  it exceeds a limit, which the message names
 """
 
 from ingest.errors import IngestError
 
 
 class ArchiveRefused(IngestError):
-    """This archive is not unpacked; the message says what to do."""
+    """The archive is not unpacked; the message says what to do."""
 
     code = "archive_refused"
     status = 422
 
 
 class ArchiveBroken(ArchiveRefused):
-    """It can't be read to its end."""
+    """The archive can't be read to its end."""
 
     code = "archive_broken"
 
 
 class MemberBroken(ArchiveBroken):
-    """This member can't be read, whatever the others can."""
+    """This member can't be read; the others may be readable."""
 
 
 class ArchiveEncrypted(ArchiveRefused):
-    """A password would be needed."""
+    """The archive needs a password."""
 
     code = "archive_encrypted"
 
 
 class ArchiveOverLimit(ArchiveRefused):
-    """It holds more than a limit allows."""
+    """The archive holds more than a limit allows."""
 
     code = "archive_over_limit"

@@ -1,4 +1,4 @@
-"""How much is taken out of an archive, counted while it comes."""
+"""Limits of archives, enforced while they are read."""
 
 from dataclasses import dataclass
 
@@ -6,15 +6,15 @@ from django.conf import settings
 
 from ingest.archives.errors import ArchiveOverLimit
 
-# Text packs to a fifth, logs to a fiftieth; what deflate makes of zeros is a thousandth.
+# Text compresses to a fifth, logs to a fiftieth; zeros deflate to a thousandth.
 MAX_RATIO = 200
-# A small archive may pack as well as it likes.
+# Below this unpacked size the ratio is not limited.
 RATIO_FROM_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveLimits:
-    """What an archive may hold."""
+    """The most members and unpacked bytes of an archive."""
 
     max_members: int
     max_unpacked_bytes: int
@@ -29,7 +29,7 @@ class ArchiveLimits:
 
 
 class Budget:
-    """What of the limits is left in one reading of an archive of `packed_bytes`."""
+    """Counters of one reading of an archive of `packed_bytes` bytes, checked against the limits."""
 
     def __init__(self, limits: ArchiveLimits, packed_bytes: int) -> None:
         self.limits = limits
@@ -44,7 +44,7 @@ class Budget:
         self.check_members(self._members)
 
     def check_members(self, count: int) -> None:
-        """Raises ArchiveOverLimit when `count` members are too many."""
+        """Raise ArchiveOverLimit when `count` members are too many."""
         if count > self.limits.max_members:
             raise ArchiveOverLimit(
                 f"The archive has more than {self.limits.max_members:,} members"
@@ -52,7 +52,7 @@ class Budget:
             )
 
     def count_folder(self) -> None:
-        """Count one more folder, which no member need be. Raises ArchiveOverLimit."""
+        """Count one more folder, which may have no member of its own. Raises ArchiveOverLimit."""
         self._folders += 1
         if self._folders > self.limits.max_members:
             raise ArchiveOverLimit(
@@ -61,7 +61,7 @@ class Budget:
             )
 
     def count_bytes(self, count: int) -> None:
-        """Count bytes that are unpacked or announced. Raises ArchiveOverLimit."""
+        """Count unpacked or announced bytes. Raises ArchiveOverLimit."""
         self._unpacked_bytes += count
         limit = self.limits.max_unpacked_bytes
         if self._unpacked_bytes > limit:

@@ -1,7 +1,7 @@
-"""Which members of an archive are ingested: sorted out like the files of a folder, within its limits.
+"""Selection of the members of an archive to ingest, by the rules for files of a folder, within limits.
 
-An archive is gone through twice: once for its names and ignore files, which may come last, and once for the
-members that are wanted.
+An archive is read twice: once for names and ignore files, which may come last, and once for the selected
+members.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -14,19 +14,19 @@ from ingest.archives.names import is_packed, member_parts
 from ingest.archives.types import Archive, Member, MemberKind
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES
-from ingest.connectors.tree import FileFacts, nfc, printable, walk_tree
+from ingest.connectors.tree import FileFacts, nfc, printable_path, walk_tree
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules
 
-#: As of a folder, and what macOS adds to every archive.
+#: Skipped directories: those of folders, and the one that macOS adds to every archive.
 SKIPPED: Final = SKIPPED_DIRECTORIES | {"__MACOSX"}
-#: All ignore files of an archive together.
+#: Most bytes of all ignore files of an archive together.
 MAX_IGNORE_BYTES: Final = 8 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WantedMember:
-    """A member to ingest, at its place in the archive."""
+class SelectedMember:
+    """A member to ingest, with its index in the archive."""
 
     index: int
     #: POSIX, NFC, relative to the archive's root
@@ -42,8 +42,8 @@ class _Node:
     children: dict[str, "_Node"] = field(default_factory=dict)
 
 
-def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMember | SkippedFile]:
-    """Return what is wanted of an archive, and what is left out and why. Raises ArchiveRefused, OSError."""
+def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[SelectedMember | SkippedFile]:
+    """Yield the members to ingest, and those skipped with the reason. Raises ArchiveRefused, OSError."""
     rules = WalkRules.from_settings(skipped_directories=SKIPPED)
     tree = _ArchiveTree(limits, rules.ignore_files)
     for member in archive.members():
@@ -51,15 +51,15 @@ def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMemb
     try:
         for entry in walk_tree(tree, rules):
             if isinstance(entry, FoundFile):
-                yield WantedMember(index=int(entry.revision), path=entry.path)
+                yield SelectedMember(index=int(entry.revision), path=entry.path)
             else:
                 yield entry
-    except ListingFailed as error:  # its ignore files are too large: nothing else fails in memory
+    except ListingFailed as error:  # its ignore files are too large; no other error can occur in memory
         raise ArchiveOverLimit(str(error)) from error
 
 
 class _ArchiveTree:
-    """The members by their folders."""
+    """A tree of the members by folder."""
 
     def __init__(self, limits: ArchiveLimits, ignore_files: Container[str]) -> None:
         self._root = _Node()
@@ -68,34 +68,36 @@ class _ArchiveTree:
         self._ignore_bytes = 0
 
     def add(self, member: Member, archive: Archive) -> Iterator[SkippedFile]:
-        """Put a member in its place; give what is left out for its name, or because it comes again later."""
+        """Add a member; yield it if it is skipped for its name or as a duplicate of another path."""
         parts = member_parts(member.name)
         is_directory = member.kind is MemberKind.DIRECTORY
         if isinstance(parts, SkipReason):
-            yield SkippedFile(path=printable(member.name, is_directory=is_directory), reason=parts)
+            yield SkippedFile(path=printable_path(member.name, is_directory=is_directory), reason=parts)
             return
         path = "/".join(parts)
-        folder = self._folder(parts if is_directory else parts[:-1])
+        folder = self._ensure_folder(parts if is_directory else parts[:-1])
         if folder is None:
-            yield SkippedFile(path=printable(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
+            yield SkippedFile(path=printable_path(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
         elif parts and not is_directory:
-            # The later one of two with the same path is the newer, as `tar --append` writes them.
+            # Of two members with the same path the later is newer, as `tar --append` writes them.
             if parts[-1] in folder.children:
-                yield SkippedFile(path=printable(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
+                yield SkippedFile(
+                    path=printable_path(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH
+                )
             if parts[-1] not in folder.children or folder.children[parts[-1]].member is not None:
                 content = self._ignore_content(parts[-1], member, archive)
                 folder.children[parts[-1]] = _Node(member=member, ignore_file=content)
 
     def children(self, directory: _Node | None) -> Mapping[str, _Node]:
-        """Return what is in a folder."""
+        """Return the entries of a folder by name; None is the root."""
         return (self._root if directory is None else directory).children
 
     def is_directory(self, node: _Node) -> bool:
-        """Return whether it is a folder."""
+        """Return whether the node is a folder."""
         return node.member is None
 
     def facts(self, node: _Node) -> FileFacts | SkipReason:
-        """Return what the archive says of a file, or why it is not read."""
+        """Return the size and index of a file, or the reason why it is skipped."""
         member = node.member
         if member is None or member.kind is MemberKind.SPECIAL:
             return SkipReason.SPECIAL_FILE
@@ -106,11 +108,11 @@ class _ArchiveTree:
         return member.refusal or FileFacts(size_bytes=member.size_bytes, revision=str(member.index))
 
     def ignore_file(self, node: _Node, at_most: int) -> bytes:
-        """Return the beginning of an ignore file."""
+        """Return up to `at_most` bytes of an ignore file."""
         return node.ignore_file[:at_most]
 
-    def _folder(self, parts: tuple[str, ...]) -> _Node | None:
-        """Return the folder, made if it isn't there; None where a file lies in its way."""
+    def _ensure_folder(self, parts: tuple[str, ...]) -> _Node | None:
+        """Return the folder, created if it doesn't exist; None if a file has the path of one of `parts`."""
         folder = self._root
         for part in parts:
             if part not in folder.children:
@@ -127,7 +129,7 @@ class _ArchiveTree:
             return b""
         if member.size_bytes > MAX_IGNORE_FILE_BYTES:
             raise ArchiveOverLimit(
-                f"{printable(member.name, is_directory=False)[:200]} has more than"
+                f"{printable_path(member.name, is_directory=False)[:200]} has more than"
                 f" {MAX_IGNORE_FILE_BYTES:,} bytes; shorten it."
             )
         self._ignore_bytes += member.size_bytes

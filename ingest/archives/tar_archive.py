@@ -1,7 +1,7 @@
-"""Tar archives, plain or compressed, by the standard library on a reader that bounds what headers may take.
+"""Tar archives, plain or compressed, read by the standard library through a reader that bounds headers.
 
-The library keeps whole header extensions in memory, follows sizes that point backwards and looks for digits
-in quadratic time; the reader below goes forward only and refuses all three.
+The library keeps whole header extensions in memory, follows sizes that point backwards and parses digits in
+quadratic time; the reader below only reads forward and refuses all three.
 """
 
 import re
@@ -15,10 +15,10 @@ from ingest.archives.types import PIECE_BYTES, Member, MemberKind, Stream, read_
 from ingest.connectors.walk_rules import SkipReason
 from search.corpus.paths import MAX_PATH_BYTES
 
-#: Headers of one member: names, times, extended attributes.
+#: Most bytes of one member's headers: names, times, extended attributes.
 MAX_HEADER_BYTES: Final = 256 * 1024
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{100}")
-#: what the standard library raises on bytes that are no tar
+#: errors that the standard library raises for invalid tar data
 _DAMAGE: Final = (
     tarfile.TarError,
     ValueError,  # UnicodeDecodeError among them
@@ -32,11 +32,11 @@ _DAMAGE: Final = (
 
 
 class TarArchive:
-    """A tar, open for reading from front to back."""
+    """A tar archive, open for sequential reading."""
 
     def __init__(self, stream: Stream, budget: Budget) -> None:
         self._budget = budget
-        self._reader = _Forward(stream, budget)
+        self._reader = _ForwardReader(stream, budget)
         self._current: tarfile.TarInfo | None = None
         self._reader.begin_header()
         try:
@@ -49,20 +49,20 @@ class TarArchive:
     def members(self) -> Iterator[Member]:
         """Return the members in their order. Raises ArchiveRefused, OSError."""
         index = 0
-        while (info := self._next()) is not None:
+        while (info := self._next_header()) is not None:
             self._budget.count_member()
             yield Member(
                 index=index,
-                # Longer ones are refused whatever they are.
+                # One byte above the limit is enough to refuse a longer name.
                 name=info.name[: MAX_PATH_BYTES + 1],
-                kind=_kind(info),
+                kind=_member_kind(info),
                 size_bytes=info.size,
                 refusal=SkipReason.SPARSE_FILE if info.issparse() else None,
             )
             index += 1
 
     def read(self, member: Member) -> bytes:
-        """Return the content of the member that was given last. Raises ArchiveRefused, OSError."""
+        """Return the content of the member that was yielded last. Raises ArchiveRefused, OSError."""
         if self._current is None:
             raise ValueError(f"Member {member.index} is not the one that was given last.")
         self._reader.begin_content()
@@ -72,22 +72,22 @@ class TarArchive:
         except _DAMAGE as error:
             raise ArchiveBroken(f"The archive is broken ({error}); pack it anew.") from error
 
-    def _next(self) -> tarfile.TarInfo | None:
+    def _next_header(self) -> tarfile.TarInfo | None:
         self._reader.begin_header()
         try:
             self._current = self._tar.next()
         except _DAMAGE as error:
             raise ArchiveBroken(f"The archive is broken ({error}); pack it anew.") from error
-        # The library would keep them all, and global headers for all that follows.
+        # The library would keep all members, and apply global headers to all that follow.
         self._tar.members.clear()
         self._tar.pax_headers = {}
-        if self._current is None and not self._reader.ended_as_a_tar_does:
+        if self._current is None and not self._reader.has_end_mark:
             raise ArchiveBroken("The archive is damaged or cut off; pack or send it anew.")
         return self._current
 
 
-class _Forward:
-    """The unpacked bytes as a file that is read once, from front to back."""
+class _ForwardReader:
+    """The unpacked bytes as a file that is read once, forward only."""
 
     def __init__(self, stream: Stream, budget: Budget) -> None:
         self._stream = stream
@@ -97,30 +97,30 @@ class _Forward:
         self._last_block = b""
 
     @property
-    def ended_as_a_tar_does(self) -> bool:
-        """Return whether what was read last is the end mark, or nothing: some tools write none."""
+    def has_end_mark(self) -> bool:
+        """Return whether the last bytes read are the end mark, or nothing: some tools write none."""
         return not self._last_block.strip(b"\0")
 
     def begin_header(self) -> None:
-        """From here on headers are read."""
+        """Start reading headers: bytes count against MAX_HEADER_BYTES from here on."""
         self._header_bytes_left = MAX_HEADER_BYTES
 
     def begin_content(self) -> None:
-        """From here on a member's content is read."""
+        """Start reading a member's content, whose bytes are no headers."""
         self._header_bytes_left = None
 
     def tell(self) -> int:
-        """Return how far it has been read."""
+        """Return the position."""
         return self._position
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Read on to `offset`. Raises ArchiveRefused for what lies behind, or too far ahead."""
+        """Read on to `offset`. Raises ArchiveRefused if it lies behind the position, or too far ahead."""
         if offset < self._position or whence:
             raise ArchiveBroken("The archive's sizes contradict each other; pack it anew.")
         if offset - self._position > self._budget.limits.max_unpacked_bytes:
             self._budget.count_bytes(offset - self._position)
         while self._position < offset:
-            if not self._take(min(PIECE_BYTES, offset - self._position)):
+            if not self._read_piece(min(PIECE_BYTES, offset - self._position)):
                 break
         return self._position
 
@@ -135,7 +135,7 @@ class _Forward:
                 )
         pieces = []
         missing = size
-        while missing > 0 and (piece := self._take(missing)):
+        while missing > 0 and (piece := self._read_piece(missing)):
             pieces.append(piece)
             missing -= len(piece)
         content = self._last_block = b"".join(pieces)
@@ -143,14 +143,14 @@ class _Forward:
             raise ArchiveBroken("The archive's headers hold numbers of a hundred digits; pack it anew.")
         return content
 
-    def _take(self, size: int) -> bytes:
+    def _read_piece(self, size: int) -> bytes:
         piece = self._stream.read(size)
         self._position += len(piece)
         self._budget.count_bytes(len(piece))
         return piece
 
 
-def _kind(info: tarfile.TarInfo) -> MemberKind:
+def _member_kind(info: tarfile.TarInfo) -> MemberKind:
     if info.isreg():
         return MemberKind.FILE
     if info.isdir():

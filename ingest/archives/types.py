@@ -1,4 +1,4 @@
-"""What an archive looks like from outside, whatever its format is."""
+"""The interface of archives of all formats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import Final, Protocol
 
 from ingest.connectors.walk_rules import SkipReason
 
-#: Read at a time.
+#: Bytes read at a time.
 PIECE_BYTES: Final = 65_536
 
 
 class MemberKind(Enum):
-    """What a member is."""
+    """The kind of a member."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -23,40 +23,40 @@ class MemberKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A member as the archive has it; nothing of it is to be trusted."""
+    """A member as stated by the archive; none of its fields can be trusted."""
 
-    #: Its place among the members, from 0.
+    #: Position among the members, from 0.
     index: int
     name: str
     kind: MemberKind
-    #: As announced.
+    #: Announced size.
     size_bytes: int = 0
-    #: Why it can't be read.
+    #: The reason why it can't be read.
     refusal: SkipReason | None = None
 
 
 class Archive(Protocol):
-    """An open archive, read from front to back."""
+    """An open archive, read sequentially."""
 
     def members(self) -> Iterator[Member]:
         """Return the members in their order. Raises ArchiveRefused, OSError."""
         ...
 
     def read(self, member: Member) -> bytes:
-        """Return the content of the member that `members` gave last. Raises ArchiveRefused, OSError."""
+        """Return the content of the member that `members` yielded last. Raises ArchiveRefused, OSError."""
         ...
 
 
 class Stream(Protocol):
-    """Bytes in their order."""
+    """A sequential stream of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Give up to `size` bytes, b"" at the end."""
+        """Return up to `size` bytes, b"" at the end."""
         ...
 
 
 def read_whole(stream: Stream) -> bytes:
-    """Return all that is left of a stream, in little more memory than that takes."""
+    """Return the rest of a stream, using little more memory than its size."""
     whole = BytesIO()
     while piece := stream.read(PIECE_BYTES):
         whole.write(piece)

@@ -1,4 +1,4 @@
-"""The bytes that a compressed stream stands for, with memory bounded whatever the stream says."""
+"""Decompression of streams within bounded memory, whatever the stream asks for."""
 
 import bz2
 import lzma
@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, Protocol
 from ingest.archives.errors import ArchiveBroken
 from ingest.archives.types import PIECE_BYTES
 
-# What `xz -9` needs to unpack is 65 MiB; a stream can ask for 4 GiB.
+# `xz -9` needs 65 MiB to decompress; a stream can ask for 4 GiB.
 _XZ_LIMIT_BYTES: Final = 128 * 1024**2
 _GZIP_FORMAT: Final = 31
 
@@ -46,7 +46,7 @@ class _Gunzip:
         return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
 
 
-#: by the first bytes of a stream
+#: decompressors by the first bytes of a stream
 DECOMPRESSORS: Final[Mapping[bytes, Callable[[], _Decompressor]]] = {
     b"\x1f\x8b": _Gunzip,
     b"BZh": bz2.BZ2Decompressor,
@@ -54,8 +54,8 @@ DECOMPRESSORS: Final[Mapping[bytes, Callable[[], _Decompressor]]] = {
 }
 
 
-class Unpacked:
-    """Reads a compressed file, of one stream or several one behind the other."""
+class DecompressedStream:
+    """A reader of a compressed file of one stream, or of several concatenated ones."""
 
     def __init__(self, packed: BinaryIO, new_decompressor: Callable[[], _Decompressor]) -> None:
         self._packed = packed
@@ -64,14 +64,14 @@ class Unpacked:
         self._ahead = memoryview(b"")
 
     def read(self, size: int, /) -> bytes:
-        """Give up to `size` bytes, b"" at the end. Raises ArchiveBroken, OSError."""
+        """Return up to `size` bytes, b"" at the end. Raises ArchiveBroken, OSError."""
         if not self._ahead:
-            self._ahead = memoryview(self._unpack())
-        given, self._ahead = self._ahead[:size], self._ahead[size:]
-        return bytes(given)
+            self._ahead = memoryview(self._read_ahead())
+        piece, self._ahead = self._ahead[:size], self._ahead[size:]
+        return bytes(piece)
 
-    def _unpack(self) -> bytes:
-        while not self._current.eof or self._begin_next():
+    def _read_ahead(self) -> bytes:
+        while not self._current.eof or self._start_next_stream():
             needs_input = self._current.needs_input
             packed = self._packed.read(PIECE_BYTES) if needs_input else b""
             piece = self._decompress(packed)
@@ -81,13 +81,13 @@ class Unpacked:
                 raise ArchiveBroken("The archive is cut off; pack or send it anew.")
         return b""
 
-    def _begin_next(self) -> bool:
+    def _start_next_stream(self) -> bool:
         rest = self._current.unused_data or self._packed.read(PIECE_BYTES)
         while rest and not rest.strip(b"\0"):  # padding
             rest = self._packed.read(PIECE_BYTES)
         if not rest:
             return False
-        self._current = _Begun(self._new_decompressor(), rest)
+        self._current = _StartedDecompressor(self._new_decompressor(), rest)
         return True
 
     def _decompress(self, packed: bytes) -> bytes:
@@ -97,8 +97,8 @@ class Unpacked:
             raise ArchiveBroken(f"The archive is broken ({error}); pack it anew.") from error
 
 
-class _Begun:
-    """A decompressor that has its first bytes already."""
+class _StartedDecompressor:
+    """A decompressor that already has its first bytes."""
 
     def __init__(self, inner: _Decompressor, first: bytes) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
-"""Zip archives, by the standard library, with its reading of the directory held within limits.
+"""Zip archives, read by the standard library, with limits for its reading of the directory.
 
-Everything is taken from the directory at the archive's end; members that share bytes are refused (David
-Fifield, "A better zip bomb", 2019), whatever sizes they announce.
+All data about members come from the directory at the archive's end. Members that share bytes are refused
+(David Fifield, "A better zip bomb", 2019), whatever sizes they announce.
 """
 
 import stat
@@ -24,14 +24,14 @@ from ingest.connectors.walk_rules import SkipReason
 
 #: 50,000 members with names of 100 characters take 8 MB.
 MAX_DIRECTORY_BYTES: Final = 32_000_000
-#: The others are rare, and can't be unpacked within bounded memory.
+#: Supported methods; others are rare, and can't be decompressed within bounded memory.
 _COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _RECORD: Final = b"PK\x01\x02"
 _LOCAL_HEADER_BYTES: Final = 30
 _UNIX: Final = 3
 _ENCRYPTED: Final = 0x1
 _UTF8: Final = 0x800
-#: what the standard library raises on bytes that are no zip
+#: errors that the standard library raises for invalid zip data
 _DAMAGE: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,17 +44,17 @@ _DAMAGE: Final = (
 
 
 class ZipArchive:
-    """A zip, open for reading from front to back."""
+    """A zip archive, open for sequential reading."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._budget = budget
         try:
-            self._zip = zipfile.ZipFile(_Guarded(file, budget))  # type: ignore[arg-type]
+            self._zip = zipfile.ZipFile(_GuardedFile(file, budget))  # type: ignore[arg-type]
         except _DAMAGE as error:
-            raise _broken(error) from error
+            raise _broken_error(error) from error
         except OSError as error:
-            raise _broken_or(error) from error
-        self._check()
+            raise _translate_error(error) from error
+        self._check_directory()
 
     def members(self) -> Iterator[Member]:
         """Return the members in the order of the directory."""
@@ -62,7 +62,7 @@ class ZipArchive:
             yield Member(
                 index=index,
                 name=_name(info),
-                kind=_kind(info),
+                kind=_member_kind(info),
                 size_bytes=info.file_size,
                 refusal=None if info.compress_type in _COMPRESSIONS else SkipReason.UNKNOWN_COMPRESSION,
             )
@@ -75,8 +75,8 @@ class ZipArchive:
         except _DAMAGE as error:
             raise MemberBroken(f"{member.name[:80]!r} in the archive is broken ({error}).") from error
 
-    def _check(self) -> None:
-        """Hold what the directory announces against the limits. Raises ArchiveRefused."""
+    def _check_directory(self) -> None:
+        """Check the directory against the limits. Raises ArchiveRefused."""
         infos = self._zip.infolist()
         for info in infos:
             self._budget.count_member()
@@ -94,8 +94,8 @@ class ZipArchive:
             end = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
 
 
-class _Guarded(RawIOBase):
-    """The archive's bytes, of which no more is read at once than a directory may have."""
+class _GuardedFile(RawIOBase):
+    """The archive's file, from which no more is read at once than the limit of a directory."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._file = file
@@ -126,7 +126,7 @@ class _Guarded(RawIOBase):
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Return the name as written; what many tools write as UTF-8 without saying so is taken for it."""
+    """Return the member's name; valid UTF-8 without the UTF-8 flag, as many tools write it, is accepted."""
     name = info.orig_filename
     if info.flag_bits & _UTF8 or name.isascii():
         return name
@@ -136,7 +136,7 @@ def _name(info: zipfile.ZipInfo) -> str:
         return name
 
 
-def _kind(info: zipfile.ZipInfo) -> MemberKind:
+def _member_kind(info: zipfile.ZipInfo) -> MemberKind:
     mode = info.external_attr >> 16 if info.create_system == _UNIX else 0
     match stat.S_IFMT(mode):
         case stat.S_IFLNK:
@@ -149,10 +149,10 @@ def _kind(info: zipfile.ZipInfo) -> MemberKind:
             return MemberKind.SPECIAL
 
 
-def _broken(error: Exception) -> ArchiveBroken:
+def _broken_error(error: Exception) -> ArchiveBroken:
     return ArchiveBroken(f"The archive is broken ({error or type(error).__name__}); pack it anew.")
 
 
-def _broken_or(error: OSError) -> Exception:
-    """Return a seek to nowhere is the archive's fault; an error with a number is the disk's."""
-    return _broken(error) if error.errno in (None, 22) else error
+def _translate_error(error: OSError) -> Exception:
+    """Return ArchiveBroken for an invalid seek, which the archive causes, else the error of the disk."""
+    return _broken_error(error) if error.errno in (None, 22) else error

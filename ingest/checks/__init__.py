@@ -1,1 +1,1 @@
-"""Checks of `kebab doctor` on blobs, jobs and what deleted workspaces left behind."""
+"""Checks of `kebab doctor` for blobs, jobs and leftovers of deleted workspaces."""

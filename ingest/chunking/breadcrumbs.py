@@ -1,4 +1,4 @@
-"""Breadcrumbs: title and headings, short enough to leave room for text."""
+"""Breadcrumbs of chunks: title and headings, short enough to leave room for text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from ingest.chunking.types import MAX_BREADCRUMB_TOKENS
 
 SEPARATOR = " > "
 ELLIPSIS = "…"
-#: characters that a title or heading may bring to a breadcrumb
+#: characters of a title or heading in a breadcrumb
 PART_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breadcrumb:
-    """A breadcrumb and its tokens."""
+    """A breadcrumb and its number of tokens."""
 
     text: str
     tokens: int
-    #: False when something was left out, so that the heading lines must be findable elsewhere
+    #: False when parts were left out, so that the heading lines must be in the chunk's text
     is_complete: bool
 
 
 def breadcrumb_of(title: str, headings: Sequence[str], counts: TokenCounts) -> Breadcrumb:
-    """Title, then the headings, without a first one that repeats the title.
+    """Return title and headings as a breadcrumb, without a first heading that repeats the title.
 
     Over MAX_BREADCRUMB_TOKENS the middle is left out first, then the ends of title and last heading.
     """
@@ -33,11 +33,11 @@ def breadcrumb_of(title: str, headings: Sequence[str], counts: TokenCounts) -> B
     tokens = counts.count(text)
     if tokens <= MAX_BREADCRUMB_TOKENS and all(len(part) <= PART_CHARS for part in parts):
         return Breadcrumb(text=text, tokens=tokens, is_complete=True)
-    text = _shortened(parts, counts)
+    text = _shorten(parts, counts)
     return Breadcrumb(text=text, tokens=counts.count(text), is_complete=False)
 
 
-def _shortened(parts: Sequence[str], counts: TokenCounts) -> str:
+def _shorten(parts: Sequence[str], counts: TokenCounts) -> str:
     cut = [part[:PART_CHARS] for part in parts]
     first_kept = 1
     while first_kept < len(cut):
@@ -48,10 +48,10 @@ def _shortened(parts: Sequence[str], counts: TokenCounts) -> str:
         first_kept += 1
     ends = cut[:1] if len(cut) == 1 else [cut[0], cut[-1]]
     room = (MAX_BREADCRUMB_TOKENS - 4) // len(ends)
-    return SEPARATOR.join(_cut_to(part, room, counts) for part in ends)
+    return SEPARATOR.join(_truncate(part, room, counts) for part in ends)
 
 
-def _cut_to(text: str, tokens: int, counts: TokenCounts) -> str:
+def _truncate(text: str, tokens: int, counts: TokenCounts) -> str:
     """Return the longest of `text` and its prefixes, by steps of a tenth, within `tokens`."""
     while text and counts.count(text + ELLIPSIS) > tokens:
         text = text[: len(text) * 9 // 10]

@@ -1,4 +1,4 @@
-"""One way in: a parsed document becomes chunks."""
+"""Entry point of chunking: a parsed document becomes chunks."""
 
 from ingest.chunking.code import chunk_code
 from ingest.chunking.prose import chunk_prose
@@ -8,13 +8,13 @@ from ingest.parsers.types import ParsedDocument
 
 
 class Chunker:
-    """Cuts documents into chunks for one embedder's tokenizer; keeps its word counts between them."""
+    """Chunker for one embedder's tokenizer; it caches word counts across documents."""
 
     def __init__(self, exact: ExactCounter) -> None:
         self._counts = TokenCounts(exact)
 
     def chunk(self, parsed: ParsedDocument, path: str, *, max_tokens: int = MAX_TOKENS) -> list[ChunkDraft]:
-        """Chunks of `parsed` in document order, ordinals from 0; none for a document without text.
+        """Return the chunks of `parsed` in document order, ordinals from 0; none for one without text.
 
         Breadcrumb and text of each have at most `max_tokens` together.
         """

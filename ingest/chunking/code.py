@@ -1,9 +1,9 @@
-"""Code: cut by its syntax tree, or at windows of lines where there is none; each file tiled."""
+"""Chunker of code: chunks tile the file, cut by its syntax tree, or by windows of lines without one."""
 
 from collections.abc import Iterable
 
 from ingest.chunking.breadcrumbs import breadcrumb_of
-from ingest.chunking.drafts import Drafts, Place
+from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
 from ingest.chunking.syntax import Piece, SyntaxCut, lines_label
 from ingest.chunking.tokens import TokenCounts
@@ -15,16 +15,18 @@ from ingest.parsers.types import LineSpan, ParsedDocument, Syntax
 def chunk_code(
     parsed: ParsedDocument, path: str, counts: TokenCounts, max_tokens: int = MAX_TOKENS
 ) -> list[ChunkDraft]:
-    """Chunks whose spans tile the file; a line too long for a chunk makes several with its number."""
+    """Return chunks whose spans tile the file; a line too long for a chunk makes several with its number."""
     sized = SizedLines(parsed.outline.lines, counts)
     drafts = Drafts(parsed=parsed)
     for piece in _pieces(_syntax_of(parsed), path, sized, max_tokens):
         crumb = breadcrumb_of(path, piece.headings, counts)
-        place = Place(heading_path=piece.headings, breadcrumb=crumb.text, section_label=piece.label)
+        context = SectionContext(
+            heading_path=piece.headings, breadcrumb=crumb.text, section_label=piece.label
+        )
         windows = Windows(sized, max_tokens=max_tokens - crumb.tokens)
         for text, tokens in windows.texts(piece.start, piece.end):
             drafts.add(
-                place,
+                context,
                 LineSpan(piece.start, piece.end),
                 text=text,
                 tokens=tokens,

@@ -1,4 +1,4 @@
-"""Numbers chunks and turns lines of the outline into spans of the file."""
+"""Collection of a document's chunks, with ordinals and spans of the file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from ingest.parsers.types import LineSpan, ParsedDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """What the chunks of one section have in common."""
+class SectionContext:
+    """The fields that the chunks of one section share."""
 
     heading_path: tuple[str, ...] = ()
     breadcrumb: str = ""
@@ -24,12 +24,12 @@ class Drafts:
 
     parsed: ParsedDocument
     chunks: list[ChunkDraft] = field(default_factory=list)
-    #: heading and front-matter lines that wait for the next chunk
+    #: heading and front-matter lines to be added to the next chunk
     outline_lines: list[LineSpan] = field(default_factory=list)
 
     def add(
         self,
-        place: Place,
+        context: SectionContext,
         span: LineSpan,
         *,
         text: str,
@@ -37,7 +37,7 @@ class Drafts:
         code_language: str | None = None,
         kind: ChunkKind = "info",
     ) -> None:
-        """Appends a chunk; the outline lines that waited become its further spans.
+        """Append a chunk; the pending outline lines become its further spans.
 
         Raises:
             ParseRefused: the document makes more than MAX_CHUNKS (`too_many_chunks`).
@@ -49,9 +49,9 @@ class Drafts:
             ordinal=len(self.chunks),
             kind=kind,
             language=code_language if len(code_language or "") <= MAX_LANGUAGE_CHARS else None,
-            heading_path=place.heading_path,
-            breadcrumb=place.breadcrumb,
-            section_label=place.section_label,
+            heading_path=context.heading_path,
+            breadcrumb=context.breadcrumb,
+            section_label=context.section_label,
             text=text,
             spans=self._source_spans(spans),
             token_count=tokens,

@@ -1,4 +1,4 @@
-"""A document's lines with their sizes, and how to cut a line that is too long for a chunk."""
+"""Lines of a document with their sizes, and the split of a line that is too long for a chunk."""
 
 import re
 from array import array
@@ -11,15 +11,15 @@ from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_CHARS, MAX_CHUNKS, MAX_TOKENS
 
 #: a word with the white space after it; Chinese and Japanese sentence marks end one too, and a word of
-#: more than 100 characters, which the tokenizer does not know as one, comes in several
+#: more than 100 characters, which the tokenizer does not accept as one, is several atoms
 ATOM = re.compile(r"[^\s。！？；、]{1,100}[。！？；、]*\s*|[。！？；、]{1,100}\s*|\s+")
-#: lines counted before it is asked whether there are too many tokens already
+#: lines counted between checks for too many tokens
 COUNTED_TOGETHER = 10_000
 SENTENCE_MARKS = (".", "!", "?", ";", "。", "！", "？", "；")
 
 
 class SizedLines:
-    """Lines with running sums of tokens and characters, so that any run of lines is sized at once.
+    """Lines with running sums of tokens and characters, so that any run of lines is sized in O(1).
 
     Line numbers are 1-based, ranges include both ends.
 
@@ -34,7 +34,7 @@ class SizedLines:
         self._chars = array("q", accumulate((len(line) + 1 for line in lines), initial=0))
 
     def tokens(self, start: int, end: int) -> int:
-        """Tokens of lines `start` to `end`; a line over MAX_CHARS, which fits in no chunk, counts nothing."""
+        """Return the tokens of lines `start` to `end`; lines over MAX_CHARS fit in no chunk and count 0."""
         return self._tokens[end] - self._tokens[start - 1]
 
     def fits(self, start: int, end: int, max_tokens: int) -> bool:
@@ -43,16 +43,16 @@ class SizedLines:
         return is_short and self._tokens[end] - self._tokens[start - 1] <= max_tokens
 
     def text(self, start: int, end: int) -> str:
-        """Lines `start` to `end` joined by newlines."""
+        """Return lines `start` to `end` joined by newlines."""
         return "\n".join(self.lines[start - 1 : end])
 
     def pieces(self, number: int, max_tokens: int) -> Iterator[str]:
-        """Line `number` in pieces of at most `max_tokens`, see `split_line`."""
+        """Split line `number` into pieces of at most `max_tokens`, see `split_line`."""
         return split_line(self.lines[number - 1], max_tokens, self.counts)
 
 
 def _running_tokens(lines: Sequence[str], counts: TokenCounts) -> "array[int]":
-    """Tokens of the first 0, 1, 2 … lines; given up as soon as they can't become MAX_CHUNKS chunks."""
+    """Return the tokens of the first 0, 1, 2 … lines; raise once they exceed MAX_CHUNKS chunks."""
     running = array("q", [0])
     for start in range(0, len(lines), COUNTED_TOGETHER):
         batch = lines[start : start + COUNTED_TOGETHER]
@@ -64,10 +64,10 @@ def _running_tokens(lines: Sequence[str], counts: TokenCounts) -> "array[int]":
 
 
 def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]:
-    """Return the line in order, in pieces that fit and are about as long as each other.
+    """Yield the line in pieces of at most `max_tokens` and about equal length, in order.
 
-    Cut at sentences, else words, else anywhere. Pieces have no white space around them; all other
-    characters are kept. Linear in the line's length.
+    It is cut at sentences, else words, else anywhere. Pieces have no white space around them; all other
+    characters are retained. Linear in the line's length.
     """
     position = 0
     while position < len(line):
@@ -77,16 +77,14 @@ def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]
             size -= len(atoms.pop())  # the window may have cut the last word
         if size < left:
             atoms = atoms[: _even_cut(atoms, left / ceil(left / size))]
-        taken = "".join(atoms)
-        position += len(taken)
-        if taken.strip():
-            yield taken.strip()
+        piece = "".join(atoms)
+        position += len(piece)
+        if piece.strip():
+            yield piece.strip()
 
 
 def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[str]:
-    """Return the window's first atoms, as many as fit together; a part of the first where even that
-    doesn't.
-    """
+    """Return as many of the window's first atoms as fit together, else the part of the first that fits."""
     atoms, left = [], max_tokens
     for atom, tokens in _counted_atoms(window, max_tokens, counts):
         left -= tokens
@@ -100,7 +98,7 @@ def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[st
 
 
 def _counted_atoms(window: str, together: int, counts: TokenCounts) -> Iterator[tuple[str, int]]:
-    """Return the window's atoms with their tokens, those of about `together` characters counted at once."""
+    """Yield the window's atoms with their tokens, counted in batches of about `together` characters."""
     atoms, size = [], 0
     for match in ATOM.finditer(window):
         atoms.append(match[0])
@@ -112,20 +110,20 @@ def _counted_atoms(window: str, together: int, counts: TokenCounts) -> Iterator[
 
 
 def _even_cut(atoms: Sequence[str], wanted: float) -> int:
-    """Return how many atoms to keep for a piece of `wanted` characters: up to the nearest sentence end that
-    leaves at least half as many, else up to the nearest word.
+    """Return the number of atoms of a piece of about `wanted` characters.
 
-    A short last piece is near every short question: evenly cut, the same judged sets were searched better
-    by vectors (nDCG@10 German 0.687 to 0.721, English 0.9457 to 0.9471).
+    The cut is at the nearest sentence end from half of `wanted` on, else at the nearest word. Even cuts
+    avoid a short last piece, whose vector is close to every short question: the same judged sets were
+    searched better by vectors (nDCG@10 German 0.687 to 0.721, English 0.9457 to 0.9471).
     """
     sizes = [0, *accumulate(map(len, atoms))]
     words = range(1, len(atoms) + 1)
     sentences = [
-        kept
-        for kept in words
-        if sizes[kept] >= wanted / 2 and atoms[kept - 1].rstrip().endswith(SENTENCE_MARKS)
+        count
+        for count in words
+        if sizes[count] >= wanted / 2 and atoms[count - 1].rstrip().endswith(SENTENCE_MARKS)
     ]
-    return min(sentences or words, key=lambda kept: abs(sizes[kept] - wanted))
+    return min(sentences or words, key=lambda count: abs(sizes[count] - wanted))
 
 
 def _fitting_slice(window: str, max_tokens: int, counts: TokenCounts) -> str:

@@ -1,16 +1,16 @@
-"""Packs the blocks of one section into chunks."""
+"""Packing of the blocks of one section into chunks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.chunking.drafts import Drafts, Place
+from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
 from ingest.parsers.types import Block, LineSpan
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Lines that stay together; `overlong` when they are one line that fits in no chunk."""
+    """Lines that stay together; `is_overlong` for a single line that fits in no chunk."""
 
     start: int
     end: int
@@ -19,27 +19,27 @@ class Unit:
 
 
 def pack(
-    blocks: Sequence[Block], place: Place, max_tokens: int, *, sized: SizedLines, drafts: Drafts
+    blocks: Sequence[Block], context: SectionContext, max_tokens: int, *, sized: SizedLines, drafts: Drafts
 ) -> None:
-    """Adds the chunks of a section to `drafts`: units in order, each chunk filled up to `max_tokens`.
+    """Add the chunks of a section to `drafts`: units in order, each chunk filled up to `max_tokens`.
 
     A table or a code block too long for a chunk shares none with its neighbours.
     """
-    packer = _Packer(place, max_tokens, sized, drafts)
+    packer = _Packer(context, max_tokens, sized, drafts)
     for block in blocks:
         is_whole = sized.fits(block.span.start, block.span.end, max_tokens)
         stands_alone = not is_whole and block.kind in ("table", "code")
         if stands_alone:
             packer.flush()
         for unit in _units(block, max_tokens, sized):
-            packer.take(unit)
+            packer.add(unit)
         if stands_alone:
             packer.flush()
     packer.flush()
 
 
 def _units(block: Block, max_tokens: int, sized: SizedLines) -> Iterator[Unit]:
-    """Return the block whole, else cut at its breaks, else by line."""
+    """Yield the block whole if it fits, else cut at its breaks, else by line."""
     span = block.span
     if sized.fits(span.start, span.end, max_tokens):
         yield Unit(span.start, span.end, block)
@@ -54,16 +54,16 @@ def _units(block: Block, max_tokens: int, sized: SizedLines) -> Iterator[Unit]:
 
 
 class _Packer:
-    """Fills one chunk after another."""
+    """Builder of one chunk after another."""
 
-    def __init__(self, place: Place, max_tokens: int, sized: SizedLines, drafts: Drafts) -> None:
-        self.place = place
+    def __init__(self, context: SectionContext, max_tokens: int, sized: SizedLines, drafts: Drafts) -> None:
+        self.context = context
         self.max_tokens = max_tokens
         self.sized = sized
         self.drafts = drafts
         self.units: list[Unit] = []
 
-    def take(self, unit: Unit) -> None:
+    def add(self, unit: Unit) -> None:
         if unit.is_overlong:
             self.flush()
             self._add_pieces(unit)
@@ -73,7 +73,7 @@ class _Packer:
         self.units.append(unit)
 
     def flush(self) -> None:
-        """Adds the chunk that the units taken so far make, without blank lines at its ends."""
+        """Add the chunk of the pending units, without blank lines at its ends."""
         units, self.units = self.units, []
         if not units:
             return
@@ -82,7 +82,7 @@ class _Packer:
             return
         language = self._code_language(units)
         self.drafts.add(
-            self.place,
+            self.context,
             span,
             text=self.sized.text(span.start, span.end),
             tokens=self.sized.tokens(span.start, span.end),
@@ -94,7 +94,7 @@ class _Packer:
         language = unit.block.language if unit.block.kind == "code" else None
         for piece in self.sized.pieces(unit.start, self.max_tokens):
             self.drafts.add(
-                self.place,
+                self.context,
                 LineSpan(unit.start, unit.end),
                 text=piece,
                 tokens=self.sized.counts.count(piece),
@@ -111,7 +111,7 @@ class _Packer:
         return LineSpan(start, end) if start <= end else None
 
     def _code_language(self, units: Sequence[Unit]) -> str | None:
-        """Language of the code that makes up more than half of the tokens, None when prose does."""
+        """Return the main language if code has more than half of the tokens, else None."""
         by_language: dict[str, int] = {}
         for unit in units:
             if unit.block.kind == "code" and unit.block.language:

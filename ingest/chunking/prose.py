@@ -1,4 +1,4 @@
-"""Prose: sections at headings, paragraphs packed up to the embedder's limit."""
+"""Chunker of prose: sections at headings, paragraphs packed up to the embedder's limit."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ingest.chunking.breadcrumbs import Breadcrumb, breadcrumb_of
-from ingest.chunking.drafts import Drafts, Place
+from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
 from ingest.chunking.packing import pack
 from ingest.chunking.tokens import TokenCounts
@@ -28,54 +28,56 @@ class Section:
 def chunk_prose(
     parsed: ParsedDocument, counts: TokenCounts, max_tokens: int = MAX_TOKENS
 ) -> list[ChunkDraft]:
-    """Chunks of a document with an outline, in document order.
+    """Return the chunks of a document with an outline, in document order.
 
     A heading line is in no text: its lines are a further span of the section's first chunk. A
-    section without a body hands them on to its first subsection; without one, or where the
-    breadcrumb had to be shortened, the heading line and those handed on to it are text. Front
-    matter is a further span of the first chunk, and text where it is all there is.
+    section without a body passes them on to its first subsection; without one, or where the
+    breadcrumb had to be shortened, the heading line and those passed on to it are text. Front
+    matter is a further span of the first chunk, and text where the document has nothing else.
     """
     sized = SizedLines(parsed.outline.lines, counts)
     drafts = Drafts(parsed=parsed)
     front_matter = [block for block in parsed.outline.blocks if block.kind == "front_matter"]
     drafts.outline_lines = [block.span for block in front_matter]
-    handed_on: list[Block] = []
+    pending_headings: list[Block] = []
     for section in _sections(parsed.outline.blocks):
         crumb = breadcrumb_of(parsed.title, section.path, counts)
         label = section.path[-1] if section.path else parsed.title
-        place = Place(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
-        for body in _on_pages(_body(section, crumb, handed_on, drafts), parsed.outline.walls):
-            pack(body, place, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
+        context = SectionContext(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
+        for body in _split_at_walls(_body(section, crumb, pending_headings, drafts), parsed.outline.walls):
+            pack(body, context, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
     if not drafts.chunks:
         drafts.outline_lines = []
         crumb = breadcrumb_of(parsed.title, (), counts)
-        place = Place(breadcrumb=crumb.text, section_label=parsed.title)
-        pack(front_matter, place, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
+        context = SectionContext(breadcrumb=crumb.text, section_label=parsed.title)
+        pack(front_matter, context, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
     return drafts.chunks
 
 
-def _on_pages(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequence[Block]]:
-    """Return the blocks of each page: no chunk reaches over a wall."""
+def _split_at_walls(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequence[Block]]:
+    """Yield the blocks of each page, because no chunk crosses a wall."""
     for _, page in groupby(blocks, key=lambda block: bisect_right(walls, block.span.start)):
         yield tuple(page)
 
 
-def _body(section: Section, crumb: Breadcrumb, handed_on: list[Block], drafts: Drafts) -> tuple[Block, ...]:
-    """Return the blocks whose lines are text; other heading lines are left to the next chunk.
+def _body(
+    section: Section, crumb: Breadcrumb, pending_headings: list[Block], drafts: Drafts
+) -> tuple[Block, ...]:
+    """Return the blocks whose lines are text; other heading lines become spans of the next chunk.
 
-    `handed_on` has the headings right above that wait for a chunk whose breadcrumb says them.
+    `pending_headings` has the headings right above that have no chunk yet.
     """
     if section.heading is None:
         return section.body
-    headings = (*handed_on, section.heading)
-    handed_on.clear()
+    headings = (*pending_headings, section.heading)
+    pending_headings.clear()
     if not crumb.is_complete:
         return (*headings, *section.body)
     if not section.body and section.has_subsections:
-        handed_on.extend(headings)
+        pending_headings.extend(headings)
         return ()
-    said = headings if section.body else headings[:-1]
-    drafts.outline_lines.extend(heading.span for heading in said)
+    in_breadcrumb = headings if section.body else headings[:-1]
+    drafts.outline_lines.extend(heading.span for heading in in_breadcrumb)
     return section.body or headings[-1:]
 
 

@@ -1,4 +1,4 @@
-"""The members of a unit and the code between them, as runs of lines that tile it."""
+"""Segments of a code unit: its members and the code between them, as runs of lines that tile it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +7,13 @@ from typing import Final
 from ingest.chunking.lines import SizedLines
 from ingest.parsers.types import CodeUnit
 
-#: tokens up to which code between two members (`}`, `private:`) goes with one of them
+#: tokens up to which code between two members (`}`, `private:`) is joined to one of them
 TINY_TOKENS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A member, or code between members; the blank lines below it are its own."""
+    """A member, or code between members, with the blank lines below it."""
 
     start: int
     end: int
@@ -24,17 +24,17 @@ class Segment:
 
 
 def segments_of(sized: SizedLines, start: int, end: int, members: Sequence[CodeUnit]) -> list[Segment]:
-    """Segments that tile lines `start` to `end`, of which not all are blank."""
+    """Return segments that tile lines `start` to `end`, of which not all are blank."""
     filled = [
         Segment(start=first, end=last, filled_end=filled_end, unit=unit)
         for first, last, unit in _runs(start, end, members)
         if (filled_end := _last_filled(sized, first, last)) is not None
     ]
-    return _without_tiny(sized, _stretched(sized, start, end, filled))
+    return _merge_tiny(sized, _extend_over_blanks(sized, start, end, filled))
 
 
 def _runs(start: int, end: int, members: Sequence[CodeUnit]) -> Iterator[tuple[int, int, CodeUnit | None]]:
-    """Lines of members and those between them."""
+    """Yield the lines of members and those between them."""
     line = start
     for unit in members:
         if line < unit.span.start:
@@ -45,8 +45,8 @@ def _runs(start: int, end: int, members: Sequence[CodeUnit]) -> Iterator[tuple[i
         yield line, end, None
 
 
-def _stretched(sized: SizedLines, start: int, end: int, filled: Sequence[Segment]) -> list[Segment]:
-    """Return the segments from first to last filled line, each with the blank lines below it."""
+def _extend_over_blanks(sized: SizedLines, start: int, end: int, filled: Sequence[Segment]) -> list[Segment]:
+    """Extend each segment over the blank lines below it, and the first over those above it."""
     starts = [start, *(_first_filled(sized, segment) for segment in filled[1:])]
     ends = [*(following - 1 for following in starts[1:]), end]
     return [
@@ -55,9 +55,9 @@ def _stretched(sized: SizedLines, start: int, end: int, filled: Sequence[Segment
     ]
 
 
-def _without_tiny(sized: SizedLines, segments: Sequence[Segment]) -> list[Segment]:
-    """Return the segments, tiny ones between members given to the member below, the last to the one above."""
-    given: list[Segment] = []
+def _merge_tiny(sized: SizedLines, segments: Sequence[Segment]) -> list[Segment]:
+    """Merge tiny segments between members with the segment below, the last one with that above."""
+    merged: list[Segment] = []
     start: int | None = None
     for index, segment in enumerate(segments):
         first = segment.start if start is None else start
@@ -65,11 +65,11 @@ def _without_tiny(sized: SizedLines, segments: Sequence[Segment]) -> list[Segmen
         start = None
         if is_tiny and index + 1 < len(segments):
             start = first
-        elif is_tiny and given:
-            given[-1] = replace(given[-1], end=segment.end, filled_end=segment.filled_end)
+        elif is_tiny and merged:
+            merged[-1] = replace(merged[-1], end=segment.end, filled_end=segment.filled_end)
         else:
-            given.append(replace(segment, start=first))
-    return given
+            merged.append(replace(segment, start=first))
+    return merged
 
 
 def _first_filled(sized: SizedLines, segment: Segment) -> int:

@@ -1,7 +1,7 @@
-"""Cuts code by its syntax tree: a chunk for each function and each member of a class.
+"""Pieces of code by its syntax tree: a chunk for each function and each member of a class.
 
 Neighbours of SMALL_TOKENS or less share a chunk; a unit too long for one is cut between its members, and
-where it has none between its statements, the outermost first.
+where it has none, between its statements, the outermost first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ from ingest.chunking.types import MAX_TOKENS
 from ingest.chunking.windows import Windows
 from ingest.parsers.types import CodeUnit, Syntax
 
-#: tokens up to which a function, a member or the code between two shares its chunk with such neighbours
+#: tokens up to which a function, a member or the code between two shares a chunk with such neighbours
 SMALL_TOKENS: Final = 64
-#: characters of the names that a chunk of several units is called by
+#: characters of the label of a chunk of several units
 NAMES_CHARS: Final = 80
-#: costs of a cut before a line that begins no statement, and before a blank one, above any depth
+#: cost of a cut before a line that begins no statement, and before a blank one; higher than any depth
 _INSIDE_STATEMENT: Final = 1_000_000
 _BEFORE_BLANK: Final = 2_000_000
 
@@ -28,24 +28,24 @@ Headings = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Lines of a chunk and what they are called."""
+    """Lines of a chunk with their headings and label."""
 
     start: int
     end: int
-    #: the units around it and itself, outermost first: "class A", "method run"
+    #: the enclosing units and the unit itself, outermost first: "class A", "method run"
     headings: Headings = ()
     label: str
-    #: whether it belongs to the unit around it, and to no member of that
+    #: whether it belongs directly to the enclosing unit and to none of its members
     is_own: bool = False
 
 
 def lines_label(start: int, end: int) -> str:
-    """Return what code is called that is in no unit."""
+    """Return the label of code outside units."""
     return f"lines {start}-{end}" if end > start else f"line {start}"
 
 
 class SyntaxCut:
-    """Cuts one file."""
+    """Splitter of one file."""
 
     def __init__(self, syntax: Syntax, path: str, sized: SizedLines, max_tokens: int = MAX_TOKENS) -> None:
         self._syntax = syntax
@@ -55,50 +55,51 @@ class SyntaxCut:
         self._rooms: dict[Headings, int] = {}
 
     def pieces(self) -> list[Piece]:
-        """Pieces that tile the file; none when all lines are blank."""
+        """Return pieces that tile the file; none when all lines are blank."""
         if not any(line.strip() for line in self._sized.lines):
             return []
         return [
             replace(piece, label=lines_label(piece.start, piece.end)) if piece.is_own else piece
-            for piece in self._within((), 1, len(self._sized.lines), self._syntax.units)
+            for piece in self._split_unit((), 1, len(self._sized.lines), self._syntax.units)
         ]
 
-    def _within(
+    def _split_unit(
         self, headings: Headings, start: int, end: int, members: Sequence[CodeUnit]
     ) -> Iterator[Piece]:
-        """Pieces of a unit that is too long for a chunk, or of the file."""
+        """Yield the pieces of a unit that is too long for a chunk, or of the file."""
         run: list[Segment] = []
         for segment in segments_of(self._sized, start, end, members):
             is_small = self._sized.fits(segment.start, segment.filled_end, SMALL_TOKENS)
             if run and not (is_small and self._fit_together([*run, segment], headings)):
-                yield self._joined(run, headings)
+                yield self._merge_segments(run, headings)
                 run = []
             if is_small and self._fit_together([segment], headings):
                 run.append(segment)
             else:
-                yield from self._of_large(segment, headings)
+                yield from self._split_segment(segment, headings)
         if run:
-            yield self._joined(run, headings)
+            yield self._merge_segments(run, headings)
 
-    def _of_large(self, segment: Segment, headings: Headings) -> Iterator[Piece]:
+    def _split_segment(self, segment: Segment, headings: Headings) -> Iterator[Piece]:
         unit = segment.unit
         if unit is None:
             windows = Windows(self._sized, max_tokens=self._room(headings))
             for start, end in windows.tile(segment.start, segment.end, self._cut_cost):
                 yield Piece(start=start, end=end, headings=headings, label="", is_own=True)
         elif self._fit_together([segment], headings):
-            yield self._joined([segment], headings)
+            yield self._merge_segments([segment], headings)
         else:
             below = (*headings, _heading([unit]))
-            yield from _numbered(
-                list(self._within(below, segment.start, segment.end, unit.members)), unit.name or unit.kind
+            yield from _label_parts(
+                list(self._split_unit(below, segment.start, segment.end, unit.members)),
+                unit.name or unit.kind,
             )
 
     def _fit_together(self, run: Sequence[Segment], headings: Headings) -> bool:
         room = self._room(_headings_of(run, headings))
         return self._sized.fits(run[0].start, run[-1].filled_end, room)
 
-    def _joined(self, run: Sequence[Segment], headings: Headings) -> Piece:
+    def _merge_segments(self, run: Sequence[Segment], headings: Headings) -> Piece:
         units = [segment.unit for segment in run if segment.unit is not None]
         return Piece(
             start=run[0].start,
@@ -109,23 +110,21 @@ class SyntaxCut:
         )
 
     def _room(self, headings: Headings) -> int:
-        """Tokens of text that a chunk below `headings` may have."""
+        """Return the tokens of text that a chunk below `headings` may have."""
         if headings not in self._rooms:
             crumb = breadcrumb_of(self._path, headings, self._sized.counts)
             self._rooms[headings] = self._max_tokens - crumb.tokens
         return self._rooms[headings]
 
     def _cut_cost(self, end: int) -> int:
-        """Return the depth of the statement that begins on the next line."""
+        """Return the cost of a cut after line `end`: the depth of the statement on the next line."""
         if not self._sized.lines[end].strip():
             return _BEFORE_BLANK
         return self._syntax.statements.get(end + 1, _INSIDE_STATEMENT)
 
 
-def _numbered(pieces: Sequence[Piece], name: str) -> Iterator[Piece]:
-    """Return the pieces, those of the unit itself called by its name, and numbered where there are
-    several.
-    """
+def _label_parts(pieces: Sequence[Piece], name: str) -> Iterator[Piece]:
+    """Label the pieces that belong to the unit itself with its name, numbered if there are several."""
     count = sum(piece.is_own for piece in pieces)
     number = 0
     for piece in pieces:
@@ -140,7 +139,7 @@ def _headings_of(run: Sequence[Segment], headings: Headings) -> Headings:
 
 
 def _heading(units: Sequence[CodeUnit]) -> str:
-    """Names of units after what they are, where that is the same for all."""
+    """Return the names of units, after their kind if it is the same for all."""
     kinds = {unit.kind for unit in units}
     kind = f"{kinds.pop()} " if len(kinds) == 1 else ""
     return f"{kind}{_names(units)}".strip()

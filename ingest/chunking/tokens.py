@@ -1,4 +1,4 @@
-"""Counting the embedder's tokens without encoding the same word twice."""
+"""Token counts of the embedder with a cache of words, so that no word is encoded twice."""
 
 import re
 from bisect import bisect_left
@@ -7,28 +7,28 @@ from itertools import accumulate
 from operator import sub
 from typing import Final, Protocol
 
-#: words and parts of words remembered, give or take those of LEARNED_TEXTS; about 12 MB
+#: words and parts of words in the cache, give or take those of LEARNED_TEXTS; about 12 MB
 CACHE_WORDS: Final = 60_000
-#: the tokenizer takes what is longer for one unknown word
+#: the tokenizer treats a longer word as one unknown token
 CACHED_WORD_CHARS: Final = 100
 #: texts whose new words are counted together
 LEARNED_TEXTS: Final = 200
-#: what the tokenizer cuts a word into before it looks anything up: its own marks, punctuation, ideographs
+#: parts into which the tokenizer splits a word before any lookup: its own marks, punctuation, ideographs
 PART: Final = re.compile(
     r"\[[A-Z]{3,4}\]|[!-/:-@\[-`{-~、。「」！，：；？\u3400-\u4dbf\u4e00-\u9fff]"
     r"|[^!-/:-@\[-`{-~、。「」！，：；？\u3400-\u4dbf\u4e00-\u9fff]+"
 )
-#: what `str.split` takes for white space but the tokenizer removes without a trace
+#: characters that are white space to `str.split` but that the tokenizer removes
 CONTROL_SPACE: Final = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 
 
 class ExactCounter(Protocol):
-    """Counts the embedder's tokens in any text, without its begin and end marks, without truncation."""
+    """Counter of the embedder's tokens in any text, without its begin and end marks, without truncation."""
 
     def count(self, text: str) -> int: ...
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Return where each token lies in `text`, in code points, in order."""
+        """Return start and end of each token in `text`, in code points, in order."""
         ...
 
 
@@ -36,8 +36,8 @@ class TokenCounts:
     """Exact token counts, several times faster than encoding each text.
 
     WordPiece splits at white space, punctuation and ideographs first, so the count of a text is the sum
-    over its words, that of a word the sum over its parts; and of the words of documentation six in seven
-    were seen before.
+    over its words, that of a word the sum over its parts; and six in seven words of documentation are in
+    the cache.
     """
 
     def __init__(self, exact: ExactCounter) -> None:
@@ -45,7 +45,7 @@ class TokenCounts:
         self._seen: dict[str, int] = {}
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, 0 for a blank one."""
+        """Return the tokens of `text`, 0 for a blank one."""
         words = _words(text)
         try:
             return sum(map(self._seen.__getitem__, words))
@@ -54,7 +54,7 @@ class TokenCounts:
             return sum(map(self._count_word, words))
 
     def count_each(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, in order."""
+        """Return the tokens of each text, in order."""
         counted: list[int] = []
         for start in range(0, len(texts), LEARNED_TEXTS):
             batch = texts[start : start + LEARNED_TEXTS]
@@ -71,17 +71,17 @@ class TokenCounts:
         return self._exact.count(part) if known is None else known
 
     def _learn(self, words: Iterable[str]) -> None:
-        """Counts the new parts of `words` in one call: a call costs as much as thirty words."""
+        """Count the new parts of `words` in one call, as a call costs as much as thirty words."""
         if len(self._seen) > CACHE_WORDS:
             self._seen.clear()
         parts = {word: PART.findall(word) for word in set(words) if word not in self._seen}
         new = {part for listed in parts.values() for part in listed if part not in self._seen}
-        self._seen.update(self._encoded([part for part in new if len(part) <= CACHED_WORD_CHARS]))
+        self._seen.update(self._encode_parts([part for part in new if len(part) <= CACHED_WORD_CHARS]))
         for word, listed in parts.items():
             if len(listed) > 1 and len(word) <= CACHED_WORD_CHARS:
                 self._seen[word] = sum(map(self._seen.__getitem__, listed))
 
-    def _encoded(self, parts: Sequence[str]) -> Iterable[tuple[str, int]]:
+    def _encode_parts(self, parts: Sequence[str]) -> Iterable[tuple[str, int]]:
         ends = list(accumulate(len(part) + 1 for part in parts))
         starts = [start for start, _ in self._exact.offsets(" ".join(parts))] if parts else []
         edges = [0, *(bisect_left(starts, end) for end in ends)]

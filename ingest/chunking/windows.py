@@ -1,26 +1,26 @@
-"""Runs of lines cut where the code is least torn."""
+"""Windows of code lines, cut at the lines of lowest cost."""
 
 from collections.abc import Callable
 from math import ceil
 
 from ingest.chunking.lines import SizedLines
 
-#: what a cut after a line costs, by that line's number; the lowest is taken
+#: cost of a cut after a line, by that line's number; the lowest is taken
 CutCost = Callable[[int], int]
 
 
 class Windows:
-    """Cuts lines into windows of at most `max_tokens`."""
+    """Splitter of lines into windows of at most `max_tokens`."""
 
     def __init__(self, sized: SizedLines, *, max_tokens: int) -> None:
         self.sized = sized
         self.max_tokens = max_tokens
 
     def tile(self, start: int, last: int, cost: CutCost | None = None) -> list[tuple[int, int]]:
-        """Windows (first and last line) that follow on one another from `start` to `last`; none when all
-        of those lines are blank.
+        """Return adjacent windows (first and last line) from `start` to `last`.
 
-        With `cost` the windows are about one size, else each is as long as the indentation lets it be.
+        There are none when all of those lines are blank. With `cost` the windows have about equal size, else
+        each is as long as the indentation permits.
         """
         lines = self.sized.lines
         windows: list[tuple[int, int]] = []
@@ -36,9 +36,9 @@ class Windows:
         return windows
 
     def texts(self, start: int, end: int) -> list[tuple[str, int]]:
-        """Text and tokens of a window: one, unless its one filled line is too long for a chunk.
+        """Return texts and tokens of a window: one, unless its only non-blank line is too long for a chunk.
 
-        Blank lines at its ends are in no text where they would make it too long.
+        Blank lines at its ends are left out where they would make the text too long.
         """
         filled = self.first_filled(start, end)
         if self.sized.fits(filled, filled, self.max_tokens):
@@ -49,7 +49,7 @@ class Windows:
         return [(piece, self.sized.counts.count(piece)) for piece in pieces]
 
     def first_filled(self, start: int, last: int) -> int:
-        """Number of the first line from `start` on that is not blank, else `last`."""
+        """Return the number of the first non-blank line from `start` on, else `last`."""
         lines = self.sized.lines
         while start < last and not lines[start - 1].strip():
             start += 1
@@ -62,7 +62,7 @@ class Windows:
         return end
 
     def _window_end(self, filled: int, last: int, cost: CutCost | None) -> int:
-        """Last line of the window whose first filled line is `filled`."""
+        """Return the last line of the window whose first non-blank line is `filled`."""
         end = filled
         while end < last and self.sized.fits(filled, end + 1, self.max_tokens):
             end += 1
@@ -76,7 +76,7 @@ class Windows:
         return min(ends, key=lambda each: (cost(each), abs(each - wanted)), default=end)
 
     def _even_end(self, filled: int, last: int) -> int:
-        """Return the line after which to cut for windows of one size."""
+        """Return the line after which to cut for windows of equal size."""
         left = self.sized.tokens(filled, last)
         wanted = left / max(1, ceil(left / self.max_tokens))
         end = filled
@@ -85,7 +85,7 @@ class Windows:
         return end
 
     def _indentation_cost(self, end: int) -> int:
-        """Low where the next line stands at the margin after a blank one."""
+        """Return the cost of a cut after `end`, lowest before an unindented line after a blank one."""
         following = self.sized.lines[end]
         if not following.strip():
             return 1_000

@@ -1,1 +1,1 @@
-"""What the verbs of ingestion need: following jobs, reports, the demonstration, measurements."""
+"""Parts of the ingestion commands: job progress, reports, the demonstration, benchmarks, evaluation."""

@@ -1,4 +1,4 @@
-"""What is known of a job, for `kebab inspect job`."""
+"""Facts about a job, for `kebab inspect job`."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 
 _FIELDS = (
     "kind",
@@ -33,7 +33,7 @@ _MOST_FAILURES = 100
 
 def find_job(workspace: Workspace, job_id: str) -> Job:
     """Return the job with this id. Raises CliError."""
-    wanted = as_uuid(job_id)
+    wanted = parse_uuid(job_id)
     jobs = Job.objects.in_workspace(workspace).select_related("source")
     job = None if wanted is None else jobs.filter(pk=wanted).first()
     if job is None:
@@ -46,7 +46,7 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 
 def job_facts(job: Job) -> dict[str, Any]:
-    """Return a job with its report, if it reads documents, and the first hundred items that failed."""
+    """Return a job with its report, if it reads documents, and its first hundred failed items."""
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
         "schema_version": "job_inspection.v1",

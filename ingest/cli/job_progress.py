@@ -1,4 +1,4 @@
-"""Following jobs from a verb: their progress as bars, their end, and the embedding that comes behind."""
+"""Progress bars of jobs on the command line, and of the embedding jobs that follow them."""
 
 import time
 import uuid
@@ -15,29 +15,29 @@ from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.services.jobs import cancel_job
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.cli.progress_bars import Bar, bar
 
 _POLL_S = 0.2
 _SHOWN_REASON_CHARS = 48
 _LISTED = frozenset({JobKind.SYNC_SOURCE, JobKind.INGEST_ARCHIVE})
-# A running job notices within seconds that it is to end.
+# A running job notices its cancellation within seconds.
 _CANCEL_LIMIT_S = 20.0
 
 
 def follow(job: Job, console: Console, title: str) -> Job:
-    """Show a job's progress until its end, and give it as it ended. Raises CliError when it vanishes.
+    """Show a job's progress until its end, and return the ended job. Raises CliError when it is deleted.
 
-    Ctrl-C cancels the job and goes on as KeyboardInterrupt once it has ended.
+    Ctrl-C cancels the job and continues as KeyboardInterrupt once the job has ended.
     """
-    with bar(console, title) as shown:
+    with bar(console, title) as progress:
         try:
-            job = await_end(job, lambda job: _show(shown, job))
+            job = await_end(job, lambda job: _show(progress, job))
             if job.state == "succeeded":
-                shown.finish()
+                progress.finish()
             return job
         except KeyboardInterrupt:
-            # Whatever the interrupted query left behind goes with its connection.
+            # Closing the connection discards the state of the interrupted query.
             connection.close()
             _cancel(job)
             raise
@@ -50,20 +50,20 @@ def await_end(
     poll_s: float = _POLL_S,
     is_over: Callable[[Job], bool] = lambda job: False,
 ) -> Job:
-    """Look at a job until it has ended, or `is_over` says so, and give it then.
+    """Poll a job until it has ended or `is_over` is true, and return it.
 
-    Raises CliError when it vanishes.
+    Raises CliError when it is deleted.
     """
     while True:
-        job = fresh(job)
+        job = reload_job(job)
         on_look(job)
         if job.is_finished or is_over(job):
             return job
         time.sleep(poll_s)
 
 
-def fresh(job: Job) -> Job:
-    """Return the job as it is now. Raises CliError when it is gone with its workspace."""
+def reload_job(job: Job) -> Job:
+    """Read the job from the database again. Raises CliError when it was deleted with its workspace."""
     found = Job.objects.in_workspace(job.workspace_id).select_related("source").filter(pk=job.pk).first()
     if found is None:
         raise CliError(
@@ -74,16 +74,16 @@ def fresh(job: Job) -> Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingWatch:
-    """The embedding jobs of a workspace from a moment on."""
+    """The embedding jobs of a workspace from the request of a job on."""
 
     workspace: Workspace
-    #: Calls that jobs which were open at that moment had already made.
+    #: Calls made before by the jobs that were open at that time.
     earlier_calls: Mapping[uuid.UUID, int]
     since: Job
 
     @classmethod
-    def begun_with(cls, job: Job, workspace: Workspace) -> Self:
-        """Watch from the request of `job` on."""
+    def start(cls, job: Job, workspace: Workspace) -> Self:
+        """Start watching from the request of `job` on."""
         return cls(
             workspace=workspace,
             earlier_calls={each.pk: each.calls for each in _open_jobs(workspace)},
@@ -91,28 +91,28 @@ class EmbeddingWatch:
         )
 
     def follow(self, console: Console) -> None:
-        """Show the embedding's progress until no job is open. Ctrl-C stops looking; the embedding goes on."""
-        if open_job(self.workspace) is None:
+        """Show the embedding's progress until no job is open. Ctrl-C ends the display, not the embedding."""
+        if find_open_job(self.workspace) is None:
             return
-        with bar(console, "Embedding") as shown:
+        with bar(console, "Embedding") as progress:
             try:
-                while (job := open_job(self.workspace)) is not None and not _waits(job):
-                    await_end(job, lambda job: _show(shown, job), is_over=_waits)
+                while (job := find_open_job(self.workspace)) is not None and not _is_postponed(job):
+                    await_end(job, lambda job: _show(progress, job), is_over=_is_postponed)
             except KeyboardInterrupt:
                 connection.close()
                 raise
-            shown.finish()
+            progress.finish()
 
     @property
     def calls(self) -> int:
-        """Return how many texts went through the embedder since."""
+        """Return the number of texts embedded since the start of the watch."""
         return sum(job.calls for job in self._jobs()) - sum(self.earlier_calls.values())
 
     @property
     def error(self) -> str | None:
-        """Return why the latest embedding job failed, None when it didn't."""
+        """Return the error of the latest embedding job, None when it didn't fail."""
         latest = self._jobs().order_by("-created_at").first()
-        if latest is None or not (latest.state == "failed" or _waits(latest)):
+        if latest is None or not (latest.state == "failed" or _is_postponed(latest)):
             return None
         return latest.error or None
 
@@ -123,8 +123,8 @@ class EmbeddingWatch:
         )
 
 
-def open_job(workspace: Workspace) -> Job | None:
-    """Return the workspace's embedding job that is waiting or running."""
+def find_open_job(workspace: Workspace) -> Job | None:
+    """Return the workspace's waiting or running embedding job, None without one."""
     return _open_jobs(workspace).first()
 
 
@@ -132,25 +132,25 @@ def _open_jobs(workspace: Workspace) -> "models.QuerySet[Job]":
     return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES)
 
 
-def _waits(job: Job) -> bool:
-    """Return whether an embedding job was put off because its embedder does not answer."""
+def _is_postponed(job: Job) -> bool:
+    """Return whether an embedding job is postponed because its embedder does not answer."""
     return not job.is_finished and bool(job.error)
 
 
-def _show(shown: Bar, job: Job) -> None:
-    # Until a source or an archive has been listed, the total stands for nothing.
+def _show(progress: Bar, job: Job) -> None:
+    # Until a source or an archive has been listed, the total is meaningless.
     is_listed = job.kind not in _LISTED or job.discovered_at is not None
     total = job.items_total if is_listed else 0
-    # A job that was put off tells why, and where it is once it goes on.
+    # A postponed job shows the reason, a running one its current path.
     waits_for = shorten(job.error, _SHOWN_REASON_CHARS, placeholder="…")
-    shown.show(job.items_done, total, at=waits_for or job.current_path)
+    progress.show(job.items_done, total, at=waits_for or job.current_path)
 
 
 def _cancel(job: Job) -> None:
     try:
-        cancel_job(the_operator(job.workspace), job)
+        cancel_job(command_line_access(job.workspace), job)
     except JobNotOpen:
         return
     deadline = time.monotonic() + _CANCEL_LIMIT_S
-    while not fresh(job).is_finished and time.monotonic() < deadline:
+    while not reload_job(job).is_finished and time.monotonic() < deadline:
         time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""The report of a job as people read it."""
+"""Printed report of a job."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _COUNTS = (
 
 
 def print_report(console: Console, report: Mapping[str, Any]) -> None:
-    """Print the counts of an `ingest_report.v1` on one row, and why files were skipped or failed."""
+    """Print the counts of an `ingest_report.v1` on one row, and the reasons for skipped and failed files."""
     row = {**report, "embedded": report["embedding_calls"]}
     console.print(table(_COUNTS, [row]))
     for what in ("skipped", "failed"):

@@ -1,4 +1,4 @@
-"""A judged set's documents into a workspace: parsed, cut, written and embedded as any other text is."""
+"""Loader of a judged set's documents into a workspace, through the ordinary parsing and embedding."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from django.db import transaction
 
 from ingest.connectors.types import ItemContent
 from ingest.jobs.items.drafts import document_draft, parser_overrides
-from ingest.jobs.kinds.embed import batches
+from ingest.jobs.kinds.embed import embed_batches
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.sandbox.pool import DigesterPool
 from ingest.sandbox.types import Digest, Submission
 from kebab.people.models import Workspace
-from search.corpus import Place, ensure_source, ensure_version, replace_document
+from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder
 from search.evaluation.beir import JudgedDocument
@@ -22,36 +22,36 @@ from search.models import Source, SourceKind, SourceVersion
 from search.vectors.backfill import store_vectors
 from search.vectors.index import ensure_index
 from search.vectors.quantised_index import prepare_codes
-from search.vectors.spaces import ensure_live_space, note_languages
+from search.vectors.spaces import ensure_live_space, update_known_share
 
 _SOURCE = "judged"
 _SEARCHABLE_LIMIT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """What became of a set's documents."""
+class LoadResult:
+    """Result of loading a set's documents."""
 
-    #: The set's id of each document, by the workspace's, 32 hex digits.
+    #: The set's id of each document, by the workspace's id, 32 hex digits.
     names: dict[str, str]
-    #: Why a document was not taken, by the set's id.
+    #: The reason for each refused document, by the set's id.
     refused: dict[str, str]
 
 
 class Loader:
-    """Loads a set into one workspace as documents of one source, each in a text file of its own."""
+    """Loader of a set into one workspace as documents of one source, each as a text file of its own."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._source: Source = ensure_source(workspace, _SOURCE, kind=SourceKind.UPLOAD)
         self._version: SourceVersion = ensure_version(self._source)
 
-    def load(self, documents: Iterable[JudgedDocument], advance: Callable[[], None]) -> Loaded:
-        """Write `documents`, and return when this node finds them by their words. Raises NotSearchableYet.
+    def load(self, documents: Iterable[JudgedDocument], advance: Callable[[], None]) -> LoadResult:
+        """Write `documents`, and wait until lexical search finds them on this node. Raises NotSearchableYet.
 
-        `advance` is called after each. A title of '' stays one: it is not read from the text.
+        `advance` is called after each. An empty title stays empty: it is not taken from the text.
         """
-        loaded = Loaded(names={}, refused={})
+        loaded = LoadResult(names={}, refused={})
         with DigesterPool(settings.KEBAB_PARSERS) as pool:
             for group in pool.digest_groups(self._submissions(documents)):
                 with transaction.atomic():
@@ -75,14 +75,16 @@ class Loader:
                 overrides=parser_overrides(found.stated),
             )
 
-    def _place(self, path: str) -> Place:
-        return Place(workspace=self._workspace, source=self._source, version=self._version, path=path)
+    def _place(self, path: str) -> DocumentLocation:
+        return DocumentLocation(
+            workspace=self._workspace, source=self._source, version=self._version, path=path
+        )
 
     def _write(
         self,
-        submitted: tuple[str, Place, ItemContent],
+        submitted: tuple[str, DocumentLocation, ItemContent],
         outcome: Digest | IngestParseError,
-        loaded: Loaded,
+        loaded: LoadResult,
     ) -> None:
         name, place, found = submitted
         if isinstance(outcome, ParseRefused | Quarantined):
@@ -96,17 +98,16 @@ class Loader:
 
 
 def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
-    """Return the workspace's chunks their vectors, and the index that so many have. Raises
-    EmbedderUnavailable.
+    """Embed the workspace's chunks, and build the vector index that so many need. Raises EmbedderUnavailable.
 
-    `advance` is told how many more there are. Without an embedder there is nothing to do.
+    `advance` is called with the size of each batch. Without an embedder nothing is done.
     """
     embedder = configured_embedder()
     if embedder is None:
         return
     space = ensure_live_space(workspace, embedder.space)
-    note_languages(space, embedder.space)
-    for batch in batches(space, embedder):
+    update_known_share(space, embedder.space)
+    for batch in embed_batches(space, embedder):
         with transaction.atomic():
             store_vectors(space, batch.chunks, batch.vectors())
         advance(len(batch.chunks))

@@ -1,4 +1,4 @@
-"""A workspace and a folder for the length of a measurement."""
+"""Scratch workspace and folder for the duration of a measurement."""
 
 import secrets
 import tempfile
@@ -10,25 +10,25 @@ from django.conf import settings
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import operating_caller, the_operator
+from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspaces import create_workspace
 from kebab.stack.paths import DataDirectory
 
 
 @contextmanager
-def scratch_workspace(verb: str) -> Iterator[Workspace]:
-    """Return a workspace that is named after `verb` and deleted however the block ends."""
-    slug = f"{verb}-{secrets.token_hex(4)}"
-    workspace = create_workspace(operating_caller(), slug, name=verb.capitalize())
+def scratch_workspace(command: str) -> Iterator[Workspace]:
+    """Create a workspace named after `command` that is deleted at the end of the block, also on errors."""
+    slug = f"{command}-{secrets.token_hex(4)}"
+    workspace = create_workspace(command_line_caller(), slug, name=command.capitalize())
     try:
         yield workspace
     finally:
-        delete_workspace(the_operator(workspace))
+        delete_workspace(command_line_access(workspace))
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Make a folder that the workers can read, and remove it however the block ends."""
+    """Create a folder that the workers can read, and delete it at the end of the block, also on errors."""
     parent = DataDirectory(settings.KEBAB_DATA_DIR).bench
     parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent) as folder:

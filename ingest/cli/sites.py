@@ -1,4 +1,4 @@
-"""Sites as what `kebab ingest URL` names."""
+"""Web sites as targets of `kebab ingest URL`."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
@@ -12,26 +12,26 @@ from ingest.errors import AddressNotAllowed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteTarget:
-    """A site that is to be read."""
+    """A site to be ingested."""
 
-    #: As a web source has it.
+    #: Configuration of a web source.
     config: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """Host and path as one name: `docs.example.org/guide/` gives `docs-example-org-guide`."""
-        home = WebConfig.read(self.config).home
+        """Return host and path as one name: `docs-example-org-guide` for `docs.example.org/guide/`."""
+        home = WebConfig.parse(self.config).home
         path = home.key.partition("?")[0]
         return "-".join([*home.host.split("."), *(part for part in path.split("/") if part)])
 
 
 def is_site_address(text: str) -> bool:
-    """Return whether `text` is an address of the web, and none that can only be a repository's."""
+    """Return whether `text` is an HTTP address and not that of a repository."""
     return text.lower().startswith(("http://", "https://")) and not is_git_address(text)
 
 
 def site_target(text: str) -> SiteTarget:
-    """Return the site that `text` names: a sitemap by its `.xml`, else a page whose links are followed.
+    """Return the site at the address `text`: a sitemap if it ends in `.xml`, else a page to crawl from.
 
     Raises ArgumentTypeError.
     """

@@ -1,4 +1,4 @@
-"""Groups as the command line names them, and whom a source is restricted to."""
+"""Look-up of groups and sources by name for the command line, and the readers of a source."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ from uuid import UUID
 
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Group, Workspace
-from search.access.restrictions import readers_of, with_readers
+from search.access.restrictions import annotate_readers, readers_of
 from search.models import Source
 
 
 def group_names(text: str) -> tuple[str, ...]:
-    """Return the names that `a, b` holds, none of '': a `type` for arguments. Raises ArgumentTypeError."""
+    """Return the names in `a, b`, none for '': a `type` for arguments. Raises ArgumentTypeError."""
     if not text.strip():
         return ()
     names = tuple(name.strip() for name in text.split(","))
@@ -21,7 +21,7 @@ def group_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def groups_named(workspace: Workspace, names: Sequence[str]) -> list[UUID]:
+def find_groups(workspace: Workspace, names: Sequence[str]) -> list[UUID]:
     """Return the ids of the groups with these names or ids. Raises CliError."""
     groups = {str(group.pk): group.pk for group in workspace.groups.all()}
     groups |= {group.name: group.pk for group in workspace.groups.all()}
@@ -35,7 +35,7 @@ def groups_named(workspace: Workspace, names: Sequence[str]) -> list[UUID]:
     return [groups[name] for name in names]
 
 
-def source_named(workspace: Workspace, key: str) -> Source:
+def find_source(workspace: Workspace, key: str) -> Source:
     """Return the source with this key. Raises CliError."""
     source = Source.objects.in_workspace(workspace).filter(key=key).first()
     if source is None:
@@ -48,8 +48,8 @@ def source_named(workspace: Workspace, key: str) -> Source:
 
 
 def reader_facts(source: Source) -> dict[str, Any]:
-    """Return `source_readers.v1`: a source and the groups that read it by name, null: every member."""
-    found = with_readers(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)).get()
+    """Return `source_readers.v1`: a source and the groups that may read it, null for every member."""
+    found = annotate_readers(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)).get()
     groups = readers_of(found)
     rows = [] if groups is None else Group.objects.filter(workspace=source.workspace_id, pk__in=groups)
     named = [{"id": str(group.pk), "name": group.name} for group in rows]
@@ -60,8 +60,8 @@ def reader_facts(source: Source) -> dict[str, Any]:
     }
 
 
-def said(facts: Mapping[str, Any]) -> str:
-    """Return what `source_readers.v1` holds."""
+def describe_readers(facts: Mapping[str, Any]) -> str:
+    """Return a `source_readers.v1` as a sentence."""
     if facts["readers"] is None:
         return f"Every member reads {facts['source']}."
     names = ", ".join(group["name"] for group in facts["readers"])

@@ -1,4 +1,4 @@
-"""From a source to what lists and reads it."""
+"""Connectors of sources, by kind."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -16,32 +16,32 @@ from search.models import Source, SourceKind, SourceVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """What a job wants opened."""
+class OpenOptions:
+    """The source to open, and options of one job."""
 
     source: Source
     version: SourceVersion
-    #: what the job began at; "" when it begins now
+    #: the revision at which the job started; "" for a new job
     revision: str = ""
-    #: is called a few times a second during a wait, and ends it by raising
+    #: called a few times a second during a wait; ends the wait by raising
     while_waiting: Callable[[], None] = lambda: None
-    #: is called with each path that is asked for next by a listing that can go on there later, and ends
-    #: it by raising
-    when_at: Callable[[str], None] = lambda path: None
-    #: of the job, so that one that goes on knows what it has read before
+    #: called with each path before it is requested, by a listing that can be resumed there; ends the listing
+    #: by raising
+    on_position: Callable[[str], None] = lambda path: None
+    #: id of the job, by which a resumed job finds what it has read before
     job_id: uuid.UUID = field(default_factory=uuid.uuid4)
 
 
 @contextmanager
-def connect(opening: Opening) -> Iterator[Connector]:
-    """Open the source for one job. Raises ListingFailed, and what `while_waiting` raises."""
-    with _CONNECTORS[opening.source.kind](opening) as connector:
+def connect(options: OpenOptions) -> Iterator[Connector]:
+    """Open the source for one job. Raises ListingFailed, and the errors of `while_waiting`."""
+    with _CONNECTORS[options.source.kind](options) as connector:
         yield connector
 
 
-def _folder(opening: Opening) -> AbstractContextManager[Connector]:
-    folder = Path(opening.source.config["path"])
-    # It was resolved when the source was made; followed anew it could lead out of what may be read here.
+def _open_folder(options: OpenOptions) -> AbstractContextManager[Connector]:
+    folder = Path(options.source.config["path"])
+    # The path was resolved when the source was created. A later link could lead out of the allowed folders.
     if folder.resolve() != folder:
         raise ListingFailed(
             f"{folder}, or a folder above it, is a link to elsewhere now; make a source for where it leads."
@@ -50,26 +50,26 @@ def _folder(opening: Opening) -> AbstractContextManager[Connector]:
     return nullcontext(FolderSource(folder, max(rules.max_code_bytes, rules.max_document_bytes)))
 
 
-def _git(opening: Opening) -> AbstractContextManager[Connector]:
+def _open_git(options: OpenOptions) -> AbstractContextManager[Connector]:
     return open_repository(
-        opening.source,
-        opening.version,
-        revision=opening.revision,
-        while_waiting=opening.while_waiting,
+        options.source,
+        options.version,
+        revision=options.revision,
+        while_waiting=options.while_waiting,
     )
 
 
-def _web(opening: Opening) -> AbstractContextManager[Connector]:
+def _open_web(options: OpenOptions) -> AbstractContextManager[Connector]:
     return open_site(
-        opening.source,
-        opening.job_id,
-        while_waiting=opening.while_waiting,
-        when_at=opening.when_at,
+        options.source,
+        options.job_id,
+        while_waiting=options.while_waiting,
+        on_position=options.on_position,
     )
 
 
-_CONNECTORS: Mapping[str, Callable[[Opening], AbstractContextManager[Connector]]] = {
-    SourceKind.FOLDER: _folder,
-    SourceKind.GIT: _git,
-    SourceKind.WEB: _web,
+_CONNECTORS: Mapping[str, Callable[[OpenOptions], AbstractContextManager[Connector]]] = {
+    SourceKind.FOLDER: _open_folder,
+    SourceKind.GIT: _open_git,
+    SourceKind.WEB: _open_web,
 }

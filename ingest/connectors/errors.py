@@ -1,9 +1,9 @@
-"""Why a source could not be listed.
+"""Errors of connectors.
 
 ConnectorError
-├── ListingFailed            part of the source could not be listed, so nothing may be deleted by this listing
-│   └── RepositoryTooLarge   its copy takes more bytes than it may
-└── RepositoryBusy           another worker of this node has the repository; the job is tried again later
+├── ListingFailed            part of the source could not be listed, so nothing may be deleted
+│   └── RepositoryTooLarge   its copy exceeds the size limit
+└── RepositoryBusy           another worker of this node uses the repository; the job is retried later
 """
 
 
@@ -12,11 +12,11 @@ class ConnectorError(Exception):
 
 
 class ListingFailed(ConnectorError):
-    """A directory or an ignore file could not be read; what is missing from this listing may still exist."""
+    """A part of the source could not be read; files missing from the listing may still exist."""
 
 
 class RepositoryTooLarge(ListingFailed):
-    """The copy of the repository takes more bytes than it may."""
+    """The copy of the repository exceeds the size limit."""
 
 
 class RepositoryBusy(ConnectorError):

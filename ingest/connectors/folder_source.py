@@ -1,4 +1,4 @@
-"""A folder on the server as a source."""
+"""The connector of folders on the server."""
 
 import os
 import stat
@@ -12,49 +12,49 @@ from ingest.connectors.folder import walk_folder
 from ingest.connectors.project_file import ProjectFile, read_project_file
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, WalkRules
-from kebab.stack.storage.private_places import PrivatePlaces
+from kebab.stack.storage.private_places import PrivateFolders
 
-#: A pipe is opened without waiting for somebody who writes into it.
+#: O_NONBLOCK: opening a pipe must not wait for a writer.
 _OPEN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderSource:
-    """Lists and reads what lies below a folder, never anything outside it or of Kebab's own."""
+    """A connector that lists and reads files below a folder, but none outside it and none of Kebab's own."""
 
     revision = ""
 
     def __init__(self, root: Path, max_bytes: int = MAX_FILE_BYTES) -> None:
         self._root = root.resolve()
         self._max_bytes = max_bytes
-        self._private = PrivatePlaces.find()
+        self._private = PrivateFolders.find()
 
     def project_file(self) -> ProjectFile | None:
-        """Return what the folder's project file says. Raises ListingFailed."""
+        """Return the folder's project file, None without one. Raises ListingFailed."""
         return read_project_file(self._root)
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Return the files below the folder by name. Raises ListingFailed."""
+        """Yield the files below the folder by name. Raises ListingFailed."""
         return walk_folder(self._root, rules)
 
     def read(self, path: str) -> ItemContent:
-        """Return a file's bytes with the time it had before they were read. Raises OSError.
+        """Return a file's bytes with its modification time from before the read. Raises OSError.
 
-        What has become something else since it was listed (a pipe, a disk's worth of bytes) is not read.
+        A file that was replaced since the listing, by a pipe or by more bytes than allowed, is not read.
         """
         file = self._locate(path).resolve(strict=True)
         if not file.is_relative_to(self._root):
             raise PermissionError(EPERM, "It has become a link to outside the folder")
-        if self._private.hold(file.parent):
+        if self._private.contains(file.parent):
             raise PermissionError(EPERM, "It lies where Kebab keeps its own files now")
         with _open_file(file) as opened:
-            stands = os.fstat(opened.fileno())
-            # A buffer is made as large as asked for: with the limit alone, 100 MB for each small file.
-            content = opened.read(min(stands.st_size, self._max_bytes) + 1)
-            if len(content) > stands.st_size:  # it has grown since
+            status = os.fstat(opened.fileno())
+            # read() allocates the size it is given: with the limit that would be 100 MB for each small file.
+            content = opened.read(min(status.st_size, self._max_bytes) + 1)
+            if len(content) > status.st_size:  # it has grown since
                 content += opened.read(self._max_bytes + 1 - len(content))
         if len(content) > self._max_bytes:
             raise PermissionError(EPERM, f"It has grown to more than {self._max_bytes:,} bytes")
-        return ItemContent(content=content, mtime_ns=stands.st_mtime_ns)
+        return ItemContent(content=content, mtime_ns=status.st_mtime_ns)
 
     def _locate(self, path: str) -> Path:
         """Find the file whose name is `path` in NFC; the file system may have it in another form."""

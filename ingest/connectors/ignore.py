@@ -1,7 +1,7 @@
-"""Ignore rules as gitignore(5) of the Git manual defines them.
+"""Ignore rules as defined by gitignore(5) of the Git manual.
 
-Patterns become regular expressions without exponential backtracking: what follows a `*` or `**` is
-matched atomically at its earliest place, which loses no match, since the next star takes up the rest.
+Patterns become regular expressions without exponential backtracking: the text after a `*` or `**` is matched
+atomically at its first position. That loses no match, since the next star matches the rest.
 """
 
 import re
@@ -38,7 +38,7 @@ POSIX_CLASSES = {
 class Rule:
     """One line of an ignore file."""
 
-    #: a regular expression that matches up to the end
+    #: a regular expression that matches to the end
     source: str
     is_negated: bool
     is_directory_only: bool
@@ -47,25 +47,25 @@ class Rule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Return the regular expression, compiled when a path matches any rule of the file: most never do."""
+        """Return the regular expression; compiled lazily, since most rules of a file never match a path."""
         return re.compile(self.source, re.DOTALL)
 
 
 class IgnoreRules:
-    """The rules of one ignore file; of those that match, the last decides."""
+    """The rules of one ignore file; the last matching rule decides."""
 
     def __init__(self, text: str) -> None:
         self.size_chars = len(text)
         lines = text.removeprefix("\ufeff").split("\n")
         self._rules = tuple(rule for line in lines[:MAX_RULES] if (rule := parse_rule(line)) is not None)
-        self._any_name = _any_of([rule for rule in self._rules if rule.is_by_name])
-        self._any_path = _any_of([rule for rule in self._rules if not rule.is_by_name])
+        self._any_name = _combine_rules([rule for rule in self._rules if rule.is_by_name])
+        self._any_path = _combine_rules([rule for rule in self._rules if not rule.is_by_name])
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def verdict(self, path: str, *, is_directory: bool) -> bool | None:
-        """True: ignored; False: brought back by a `!` rule; None: no rule matches.
+        """Return True if ignored, False if included again by a `!` rule, None if no rule matches.
 
         Args:
             path: POSIX path relative to the directory of the ignore file.
@@ -84,7 +84,7 @@ class IgnoreRules:
 
 def parse_rule(line: str) -> Rule | None:
     """Return the rule of one line, None for a blank line, a comment, or a pattern over the limits."""
-    line = _without_trailing_spaces(line.removesuffix("\r"))
+    line = _strip_trailing_spaces(line.removesuffix("\r"))
     if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
         return None
     is_negated = line.startswith("!")
@@ -94,7 +94,7 @@ def parse_rule(line: str) -> Rule | None:
     if not glob:
         return None
     is_by_name = "/" not in glob
-    source = _segment(glob) if is_by_name else _path_pattern(glob.removeprefix("/"))
+    source = _segment_pattern(glob) if is_by_name else _path_pattern(glob.removeprefix("/"))
     return Rule(
         source=source + r"\Z",
         is_negated=is_negated,
@@ -103,19 +103,19 @@ def parse_rule(line: str) -> Rule | None:
     )
 
 
-def _any_of(rules: Sequence[Rule]) -> re.Pattern[str]:
+def _combine_rules(rules: Sequence[Rule]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{rule.source})" for rule in rules) or NEVER, re.DOTALL)
 
 
-def _without_trailing_spaces(line: str) -> str:
+def _strip_trailing_spaces(line: str) -> str:
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
 def _path_pattern(glob: str) -> str:
-    """Return a pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
-    first, *others = _between_double_stars(list(_segments(glob)))
+    """Return the expression of a pattern with a slash; it is anchored at the ignore file's directory."""
+    first, *others = _split_at_double_stars(list(_segments(glob)))
     if not others:
         return "/".join(first)
     start = "".join(segment + "/" for segment in first)
@@ -125,7 +125,7 @@ def _path_pattern(glob: str) -> str:
 
 
 def _segments(glob: str) -> Iterator[str]:
-    """Return the pattern between slashes; one in a bracket expression parts nothing."""
+    """Yield the parts of the pattern between slashes; a slash in a bracket expression does not separate."""
     start = 0
     for match in GLOB_TOKEN.finditer(glob):
         if "/" in (match["char"], match["escaped"]):
@@ -134,19 +134,19 @@ def _segments(glob: str) -> Iterator[str]:
     yield glob[start:]
 
 
-def _between_double_stars(segments: Sequence[str]) -> list[list[str]]:
-    """Patterns of the segments before, between and after `**`; only the first and last may be empty."""
+def _split_at_double_stars(segments: Sequence[str]) -> list[list[str]]:
+    """Return the segments' patterns, grouped before, between and after `**`; only the outer may be empty."""
     groups: list[list[str]] = [[]]
     for segment in segments:
         if segment != "**":
-            groups[-1].append(_segment(segment))
+            groups[-1].append(_segment_pattern(segment))
         elif groups[-1] or len(groups) == 1:
             groups.append([])
     return groups
 
 
-def _segment(glob: str) -> str:
-    """Return a name's pattern: text between stars, each but the last star matched atomically."""
+def _segment_pattern(glob: str) -> str:
+    """Return the expression of a name; the text after each star but the last is matched atomically."""
     between = [""]
     for kind, token in _tokens(glob):
         if kind == "star":
@@ -184,16 +184,16 @@ def _ends_in_escape(glob: str) -> bool:
 
 
 def _character_class(inner: str) -> str:
-    """Return a bracket expression's inside as a regular expression that never matches a slash."""
+    """Return the content of a bracket expression as a regular expression that never matches a slash."""
     negation = "^" if inner[:1] in ("!", "^") else ""
     try:
-        return f"(?!/)[{negation}{''.join(_class_items(inner[len(negation) :]))}]"
-    except KeyError:  # git: a pattern with a class that nobody knows never matches
+        return f"(?!/)[{negation}{''.join(_class_elements(inner[len(negation) :]))}]"
+    except KeyError:  # git: a pattern with an unknown class never matches
         return NEVER
 
 
-def _class_items(inner: str) -> Iterator[str]:
-    """Characters, ranges and named classes, read as git reads them. Raises KeyError for an unknown name."""
+def _class_elements(inner: str) -> Iterator[str]:
+    """Yield characters, ranges and named classes as git parses them. Raises KeyError for an unknown class."""
     previous, at = "", 0
     while at < len(inner):
         if inner[at] == "-" and previous and at + 1 < len(inner):

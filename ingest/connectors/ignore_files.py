@@ -1,4 +1,4 @@
-"""The ignore files that one walk meets, and how much of them it takes."""
+"""Ignore files of one walk, compiled once each and limited in size."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,15 +6,15 @@ from typing import Final
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore import IgnoreRules
 
-#: Most have some hundred bytes. One of this size takes up to 1.5 s to compile.
+#: Typical files have some hundred bytes. One of this size takes up to 1.5 s to compile.
 MAX_IGNORE_FILE_BYTES: Final = 256 * 1024
-#: All of a walk, each content once; and those that hold in one folder, its own and those above it. They
-#: take up to 12 s and 90 MB.
+#: Limit for all ignore files of a walk, counting equal contents once, and for those that apply to one folder,
+#: its own and those above it. They take up to 12 s and 90 MB.
 MAX_WALK_BYTES: Final = 2 * 1024**2
 
 
 class IgnoreFiles:
-    """Compiles what has the same content once, in however many folders it lies."""
+    """A cache of compiled ignore files, by content."""
 
     def __init__(self) -> None:
         self._by_content: dict[bytes, IgnoreRules] = {}
@@ -24,11 +24,11 @@ class IgnoreFiles:
         """Return the rules of an ignore file.
 
         Args:
-            path: the file's, as it may be shown.
+            path: the file's path, printable.
             content: at least the first MAX_IGNORE_FILE_BYTES + 1 bytes.
 
         Raises:
-            ListingFailed: it is too large, or all of the walk together are.
+            ListingFailed: the file is too large, or all files of the walk together are.
         """
         known = self._by_content.get(content)
         if known is not None:
@@ -45,9 +45,9 @@ class IgnoreFiles:
         self._by_content[content] = rules
         return rules
 
-    def check(self, holding: Sequence[IgnoreRules], folder: str) -> None:
-        """Raises ListingFailed when the ignore files that hold in a folder are too large together."""
-        if sum(rules.size_chars for rules in holding) > MAX_WALK_BYTES:
+    def check(self, active: Sequence[IgnoreRules], folder: str) -> None:
+        """Raise ListingFailed when the ignore files that apply to a folder are too large together."""
+        if sum(rules.size_chars for rules in active) > MAX_WALK_BYTES:
             raise ListingFailed(
                 f"The ignore files that hold in {folder or 'the root'} have more than {MAX_WALK_BYTES:,}"
                 " characters together; shorten them."

@@ -1,4 +1,4 @@
-"""Walks a tree of files, wherever it is: which of them are to be read, which are left out and why."""
+"""Walk over a tree of files of any kind: yields those to read, and those skipped with the reason."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from ingest.connectors.walk_rules import (
     SkipReason,
     WalkRules,
 )
-from search.corpus.paths import has_unseen_character
+from search.corpus.paths import has_invisible_character
 
-#: An archive or a git tree may have them all the same; a path with one leads elsewhere.
+#: Names that an archive or a git tree may contain, and that would make a path lead elsewhere.
 _NO_NAMES = frozenset({"", ".", ".."})
 
 Node = TypeVar("Node")
@@ -27,7 +27,7 @@ Node = TypeVar("Node")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts:
-    """What a tree knows of a file without reading it."""
+    """The facts about a file that a tree knows without reading it."""
 
     size_bytes: int
     mtime_ns: int | None = None
@@ -35,31 +35,32 @@ class FileFacts:
 
 
 class Tree(Protocol[Node]):
-    """Directories and what is in them; a node stands for one file or directory."""
+    """A tree of directories and files; a node is one file or directory."""
 
     def children(self, directory: Node | None) -> Mapping[str, Node]:
-        """Return what is in a directory (None: the root) by its name as written. Raises ListingFailed."""
+        """Return the entries of a directory (None: the root) by their raw names. Raises ListingFailed."""
         ...
 
     def is_directory(self, node: Node) -> bool:
-        """Return whether it is a directory that may be entered, and no link to one."""
+        """Return whether the node is a directory that may be entered, and no link to one."""
         ...
 
     def facts(self, node: Node) -> FileFacts | SkipReason:
-        """Return what is known of a file, or why it is none that may be read. Raises ListingFailed."""
+        """Return the facts about a file, or the reason why it may not be read. Raises ListingFailed."""
         ...
 
     def ignore_file(self, node: Node, at_most: int) -> bytes:
-        """Return the beginning of an ignore file; b"" when it is no regular file. Raises ListingFailed."""
+        """Return up to `at_most` bytes of an ignore file, b"" for no regular file. Raises ListingFailed."""
         ...
 
 
 def walk_tree(tree: Tree[Node], rules: WalkRules) -> Iterator[Entry]:
-    """Everything in the tree, sorted by name within each directory, depth first.
+    """Yield everything in the tree, sorted by name within each directory, depth first.
 
     Raises:
         ListingFailed: a directory or an ignore file cannot be read, or the ignore files are too large;
-            raised where it is met, so that whoever has not seen the end of the listing deletes nothing.
+            raised when it is reached, so that a caller who has not seen the end of the listing deletes
+            nothing.
     """
     return _Walk(tree, rules).entries()
 
@@ -83,7 +84,7 @@ class _Walk(Generic[Node]):
         self._ignore_files = IgnoreFiles()
 
     def entries(self) -> Iterator[Entry]:
-        # a stack of our own: paths may be nested deeper than Python calls
+        # an explicit stack: paths may be nested deeper than Python's recursion limit
         open_directories = [self._list(_Directory("", None, ()))]
         while open_directories:
             step = next(open_directories[-1], None)
@@ -96,22 +97,22 @@ class _Walk(Generic[Node]):
 
     def _list(self, directory: _Directory[Node]) -> Iterator[Entry | _Directory[Node]]:
         nodes = self._tree.children(directory.node)
-        ignores = self._ignores(directory, nodes)
+        ignores = self._active_ignores(directory, nodes)
         seen: set[str] = set()
         for name, raw_name in sorted((nfc(raw_name), raw_name) for raw_name in nodes):
             node = nodes[raw_name]
             path = directory.prefix + name
-            refusal = refused_name(name) or (SkipReason.DUPLICATE_PATH if name in seen else None)
+            refusal = name_refusal(name) or (SkipReason.DUPLICATE_PATH if name in seen else None)
             seen.add(name)
             is_directory = self._tree.is_directory(node)
             if refusal is not None:
-                yield SkippedFile(path=printable(path, is_directory=is_directory), reason=refusal)
+                yield SkippedFile(path=printable_path(path, is_directory=is_directory), reason=refusal)
             elif is_directory:
                 yield self._enter(path, node, ignores)
             else:
-                yield self._file(path, node, ignores)
+                yield self._classify_file(path, node, ignores)
 
-    def _ignores(
+    def _active_ignores(
         self, directory: _Directory[Node], nodes: Mapping[str, Node]
     ) -> tuple[tuple[int, IgnoreRules], ...]:
         own = [
@@ -129,7 +130,7 @@ class _Walk(Generic[Node]):
         if self._tree.is_directory(node):
             return None
         content = self._tree.ignore_file(node, MAX_IGNORE_FILE_BYTES + 1)
-        return self._ignore_files.rules(printable(path, is_directory=False), content)
+        return self._ignore_files.rules(printable_path(path, is_directory=False), content)
 
     def _enter(
         self, path: str, node: Node, ignores: Sequence[tuple[int, IgnoreRules]]
@@ -142,17 +143,17 @@ class _Walk(Generic[Node]):
             return SkippedFile(path=path + "/", reason=SkipReason.EXCLUDED_FOLDER)
         if not self._chosen.holds(path) and not self._chosen.leads_to(path):
             return SkippedFile(path=path + "/", reason=SkipReason.OUTSIDE_FOLDERS)
-        is_skipped = name in self._rules.skipped_directories and not self._is_wanted(path, verdict)
+        is_skipped = name in self._rules.skipped_directories and not self._is_named(path, verdict)
         if name in VERSION_CONTROL or (is_skipped and not self._is_documentation(name, node)):
             return SkippedFile(path=path + "/", reason=SkipReason.SKIPPED_DIRECTORY)
         return _Directory(path + "/", node, tuple(ignores))
 
-    def _is_wanted(self, path: str, verdict: bool | None) -> bool:
+    def _is_named(self, path: str, verdict: bool | None) -> bool:
         """Return whether an ignore file or the project file names a folder that is skipped by default."""
-        return verdict is False or self._chosen.names(path)
+        return verdict is False or self._chosen.is_named(path)
 
     def _is_documentation(self, name: str, node: Node) -> bool:
-        """Return whether a folder named like a build's output holds only prose, as docs/build/ may."""
+        """Return whether a folder with the name of build output contains only prose, as docs/build/ may."""
         if name not in OUTPUT_DIRECTORIES:
             return False
         nodes = self._tree.children(node)
@@ -161,7 +162,7 @@ class _Walk(Generic[Node]):
             file.rpartition(".")[2].lower() in PROSE_EXTENSIONS for file in files
         )
 
-    def _file(self, path: str, node: Node, ignores: Sequence[tuple[int, IgnoreRules]]) -> Entry:
+    def _classify_file(self, path: str, node: Node, ignores: Sequence[tuple[int, IgnoreRules]]) -> Entry:
         verdict = _verdict(path, ignores, is_directory=False)
         if verdict:
             return SkippedFile(path=path, reason=SkipReason.IGNORED)
@@ -169,7 +170,7 @@ class _Walk(Generic[Node]):
             return SkippedFile(path=path, reason=SkipReason.EXCLUDED_FILE)
         if not self._chosen.holds(path):
             return SkippedFile(path=path, reason=SkipReason.OUTSIDE_FOLDERS)
-        by_name = self._rules.skip_by_name(path) if verdict is None else None
+        by_name = self._rules.skip_reason_for_name(path) if verdict is None else None
         if by_name is not None:
             return SkippedFile(path=path, reason=by_name)
         facts = self._tree.facts(node)
@@ -185,12 +186,12 @@ class _Walk(Generic[Node]):
 
 
 def nfc(name: str) -> str:
-    """Return a name in the form that paths have."""
+    """Return a name in NFC, the form of all paths."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def refused_name(name: str) -> SkipReason | None:
-    """Return why nothing may be called so, or None."""
+def name_refusal(name: str) -> SkipReason | None:
+    """Return the reason why a name is not allowed, or None."""
     if "#" in name:
         return SkipReason.HASH_IN_PATH
     if name in _NO_NAMES:
@@ -199,11 +200,11 @@ def refused_name(name: str) -> SkipReason | None:
         return None
     if any("\ud800" <= character <= "\udfff" for character in name):
         return SkipReason.UNDECODABLE_NAME
-    return SkipReason.CONTROL_CHARACTER_IN_NAME if has_unseen_character(name) else None
+    return SkipReason.CONTROL_CHARACTER_IN_NAME if has_invisible_character(name) else None
 
 
-def printable(path: str, *, is_directory: bool) -> str:
-    """Return a path as a report may show it, whatever its characters are."""
+def printable_path(path: str, *, is_directory: bool) -> str:
+    """Return a path with unprintable characters escaped, for reports."""
     readable = path.encode("utf-8", errors="backslashreplace").decode("utf-8")
     escaped = "".join(
         c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in readable
@@ -212,7 +213,7 @@ def printable(path: str, *, is_directory: bool) -> str:
 
 
 def _verdict(path: str, ignores: Sequence[tuple[int, IgnoreRules]], *, is_directory: bool) -> bool | None:
-    """Return what the innermost ignore file that has a matching rule says."""
+    """Return the verdict of the innermost ignore file that has a matching rule."""
     for prefix_length, rules in reversed(ignores):
         verdict = rules.verdict(path[prefix_length:], is_directory=is_directory)
         if verdict is not None:

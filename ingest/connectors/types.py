@@ -1,4 +1,4 @@
-"""What a source holds: entries of its listing, and the bytes behind them."""
+"""Entries of a source's listing, contents of items, and the interface of connectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from ingest.connectors.walk_rules import SkipReason, WalkRules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file to read. What tells that it has changed: its revision, or without one its size and time."""
+    """A file to read. It has changed if its revision has, or without one its size or time."""
 
     #: POSIX, NFC, relative to the root
     path: str
     size_bytes: int
     mtime_ns: int | None = None
-    #: what the source itself calls this content (a git blob, an ETag), up to 200 characters; "" for none
+    #: the source's own id of this content (a git blob, an ETag), up to 200 characters; "" for none
     revision: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedFile:
-    """A file, or with a `/` at its end a whole directory, that is left out."""
+    """A skipped file, or with a `/` at the end of its path a whole directory."""
 
     #: printable; undecodable bytes are written as escapes
     path: str
@@ -35,12 +35,12 @@ Entry = FoundFile | SkippedFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemContent:
-    """The bytes of an item, and what is said about them from outside."""
+    """The bytes of an item, and the fields stated about it by its source or a person."""
 
     content: bytes
     mtime_ns: int | None = None
     revision: str = ""
-    #: For an upload, when it was asked for.
+    #: For an upload, the time of its request.
     requested_at: datetime | None = None
     stated: dict[str, Any] = field(default_factory=dict)
 
@@ -50,19 +50,17 @@ class Connector(Protocol):
 
     @property
     def revision(self) -> str:
-        """Return what it was opened at (a commit), so that a job that goes on reads the same; ""
-        for nothing.
-        """
+        """Return the revision it was opened at (a commit), which a resumed job reads again; "" for none."""
         ...
 
     def project_file(self) -> ProjectFile | None:
-        """Return what the source says of itself. Raises ListingFailed."""
+        """Return the source's project file, None without one. Raises ListingFailed."""
         ...
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Return all that is there. Raises ListingFailed: who has not seen the end deletes nothing."""
+        """Yield all entries. Raises ListingFailed: a caller who has not seen the end deletes nothing."""
         ...
 
     def read(self, path: str) -> ItemContent:
-        """Return the content of one of them. Raises FileNotFoundError, OSError."""
+        """Return the content of a file. Raises FileNotFoundError, OSError."""
         ...

@@ -1,4 +1,4 @@
-"""Which files of a folder are left out, and why."""
+"""Rules for skipping files of a folder, and the reasons."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ingest.parsers.file_types import MARKDOWN, code_language_of
 
 
 class SkipReason(StrEnum):
-    """Stable codes of a job's report."""
+    """Reasons for skipping a file: stable codes of a job's report."""
 
     IGNORED = "ignored"
     SKIPPED_DIRECTORY = "skipped_directory"
@@ -36,7 +36,7 @@ class SkipReason(StrEnum):
     PRIVATE_PLACE = "private_place"
     SPECIAL_FILE = "special_file"
     VANISHED = "vanished"
-    # of web sites
+    # web sites
     DISALLOWED_BY_ROBOTS = "disallowed_by_robots"
     NOINDEX = "noindex"
     NOT_FOUND = "not_found"
@@ -46,7 +46,7 @@ class SkipReason(StrEnum):
     REDIRECT_LOOP = "redirect_loop"
     MAX_PAGES = "max_pages"
     MAX_DEPTH = "max_depth"
-    # of archives
+    # archives
     ABSOLUTE_PATH = "absolute_path"
     PATH_OUTSIDE = "path_outside"
     BACKSLASH_IN_PATH = "backslash_in_path"
@@ -58,15 +58,15 @@ class SkipReason(StrEnum):
 
 #: The largest document that is read by default.
 MAX_FILE_BYTES: Final = 100 * 1024**2
-#: of version control: not even an ignore file can bring these back
+#: directories of version control: not even an ignore file can include these
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
 SKIPPED_DIRECTORIES: Final = frozenset(
     {"node_modules", "dist", "build", "vendor", "target", "__pycache__", ".venv", "coverage"}
 )
-#: of these, names that hand-written documentation uses too, as in docs/build/
+#: those whose names hand-written documentation uses too, as in docs/build/
 OUTPUT_DIRECTORIES: Final = frozenset({"dist", "build", "target", "coverage"})
 PROSE_EXTENSIONS: Final = MARKDOWN | {"rst"}
-#: fewer files of prose than this are what a build leaves behind (a README, a licence)
+#: fewer prose files than this come from a build (a README, a licence)
 LEAST_PROSE_FILES: Final = 5
 LOCK_FILES: Final = frozenset(
     {
@@ -104,32 +104,32 @@ GENERATED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WalkRules:
-    """What a walk leaves out; the defaults are those of the documentation."""
+    """The rules of a walk; the defaults are those of the documentation."""
 
-    #: names of directories, at any depth, unless an ignore file brings one back with `!`
+    #: names of directories to skip at any depth, unless an ignore file includes one with `!`
     skipped_directories: frozenset[str] = SKIPPED_DIRECTORIES
-    #: names of files with ignore rules; at one level a later name overrules an earlier one
+    #: names of ignore files; at one level a later name overrules an earlier one
     ignore_files: tuple[str, ...] = (".gitignore", ".kebabignore")
-    #: folders to read, by path from the root; empty: all (see ingest.connectors.chosen_folders)
+    #: folders to read, by path from the root; empty for all (see ingest.connectors.chosen_folders)
     folders: tuple[str, ...] = ()
-    #: folders to leave out, which win over `folders`
+    #: folders to skip; they take precedence over `folders`
     excluded_folders: tuple[str, ...] = ()
-    #: names of files to leave out, at any depth
+    #: names of files to skip, at any depth
     excluded_files: frozenset[str] = frozenset()
     max_code_bytes: int = 512 * 1024
     max_document_bytes: int = MAX_FILE_BYTES
 
     @classmethod
-    def from_settings(cls, **wishes: Any) -> Self:
-        """Return rules with the operator's caps."""
+    def from_settings(cls, **overrides: Any) -> Self:
+        """Return rules with the size limits of the settings."""
         return cls(
             max_code_bytes=settings.KEBAB_CODE_LIMIT_BYTES,
             max_document_bytes=settings.KEBAB_DOCUMENT_LIMIT_BYTES,
-            **wishes,
+            **overrides,
         )
 
-    def skip_by_name(self, path: str) -> SkipReason | None:
-        """Return why a file of this name is left out by default, or None."""
+    def skip_reason_for_name(self, path: str) -> SkipReason | None:
+        """Return the reason why a file of this name is skipped by default, or None."""
         name = path.rpartition("/")[2].lower()
         if name in LOCK_FILES:
             return SkipReason.LOCK_FILE
@@ -138,7 +138,7 @@ class WalkRules:
         return SkipReason.GENERATED if GENERATED.search(name) else None
 
     def is_too_large(self, path: str, size_bytes: int) -> bool:
-        """Return whether a file is over the cap of its kind, code or document."""
+        """Return whether a file exceeds the limit of its kind, code or document."""
         if size_bytes <= min(self.max_code_bytes, self.max_document_bytes):
             return False
         is_code = code_language_of(path) is not None

@@ -1,1 +1,1 @@
-"""Jobs: asked for, claimed under a lease, worked on behind a fence, swept up when a worker is lost."""
+"""Jobs: requested, claimed under a lease, run behind a fence, recovered by a sweep if a worker is lost."""

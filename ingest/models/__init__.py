@@ -1,4 +1,4 @@
-"""Units of work that a person could wait for."""
+"""Jobs, their items, unreadable files and pages of web sites."""
 
 from ingest.models.item import ItemState, JobItem
 from ingest.models.job import (

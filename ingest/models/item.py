@@ -1,4 +1,4 @@
-"""One document's part of a job."""
+"""Items of jobs: one document each."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from search.models.tenant import TenantQuerySet
 
 
 class ItemState(models.TextChoices):
-    """An item is pending until its outcome is committed together with its document."""
+    """The state of an item: pending until its outcome is committed together with its document."""
 
     PENDING = "pending"
     DONE = "done"
@@ -15,7 +15,7 @@ class ItemState(models.TextChoices):
 
 
 class JobItem(models.Model):
-    """A path to ingest or to delete. Attempts are counted before the work, so that a killer is found out."""
+    """A path to ingest or delete. Attempts are counted before the work, to find items that kill workers."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = workspace_key()
@@ -24,11 +24,11 @@ class JobItem(models.Model):
     action = models.CharField(max_length=6, choices=(("ingest", "ingest"), ("delete", "delete")))
     state = models.CharField(max_length=7, choices=ItemState.choices, default=ItemState.PENDING)
     attempts = models.IntegerField(default=0)
-    # new, updated, unchanged, deleted, skipped, failed; none where what went was never a document
+    # new, updated, unchanged, deleted, skipped, failed; '' for a deletion without a document
     outcome = models.CharField(max_length=10, blank=True, default="")
     reason = models.CharField(max_length=64, blank=True, default="")
     detail = models.TextField(blank=True, default="")
-    # Where the bytes of an archive's member are; empty for what is read from its source.
+    # Hash of the blob of an archive's member; empty for items that are read from their source.
     blob = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     objects = TenantQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""A job: the queue of record. Redis only wakes workers; this row says what there is to do and who does it."""
+"""Jobs: the queue of record. Redis only wakes workers; these rows hold the work and its leases."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from search.models.tenant import TenantQuerySet
 
 
 class JobKind(models.TextChoices):
-    """What a job does."""
+    """The kind of a job."""
 
     SYNC_SOURCE = "sync_source"
     INGEST_DOCUMENT = "ingest_document"
@@ -23,7 +23,7 @@ class JobKind(models.TextChoices):
 
 
 class JobState(models.TextChoices):
-    """`queued → running → succeeded | failed | cancelled`, exactly one end."""
+    """The state of a job: `queued → running → succeeded | failed | cancelled`, exactly one end."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -32,25 +32,25 @@ class JobState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-#: The states a job leaves again.
+#: The states of a job that has not ended.
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
-#: The kinds that hold bytes of their own.
+#: The kinds that have blobs of their own.
 UPLOAD_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
-#: The kinds that make documents and chunks of what they read, and report on it.
+#: The kinds that create documents and chunks, and have a report.
 READS_DOCUMENTS = (JobKind.SYNC_SOURCE, *UPLOAD_KINDS, JobKind.RECHUNK)
-#: Those of them that a person's deletion of a document reaches item by item: what it deleted stays deleted.
+#: Those whose items are cancelled when a person deletes a document, so that it stays deleted.
 HEEDS_DELETIONS = (*UPLOAD_KINDS, JobKind.RECHUNK)
-# What the payload of a sync has that is to bring a part of its source up to date.
+# Fields in the payload of a sync of a part of its source.
 _PARTS = ("version", "only_paths")
 
 
 class JobQuerySet(TenantQuerySet):
-    """Jobs, of one workspace or over all of them for those who hand out work."""
+    """Queries for jobs, of one workspace or, for the scheduler, of all."""
 
     def due(self) -> "JobQuerySet":
-        """Jobs that a worker may claim now: due, and queued or running under a lease that ran out.
+        """Return jobs that a worker may claim now: due, and queued or running under a lease that ran out.
 
-        Jobs of a kind that this version doesn't know are left to the version that asked for them.
+        Jobs of a kind that this version doesn't know are left to the version that created them.
         """
         now = models.functions.Now()
         return self.filter(due_at__lte=now, kind__in=JobKind.values).filter(
@@ -58,12 +58,12 @@ class JobQuerySet(TenantQuerySet):
         )
 
     def embedding(self, is_embedding: bool) -> "JobQuerySet":
-        """Jobs that embed, or all others: each of the two have a queue, and workers, of their own."""
+        """Return embedding jobs, or all others: each of the two groups has its own queue and workers."""
         embeds = models.Q(kind=JobKind.EMBED)
         return self.filter(embeds if is_embedding else ~embeds)
 
     def whole_syncs(self) -> "JobQuerySet":
-        """Syncs of all of a source's default version."""
+        """Return syncs of the whole default version of a source."""
         return self.filter(kind=JobKind.SYNC_SOURCE).exclude(payload__has_any_keys=_PARTS)
 
 
@@ -76,23 +76,23 @@ class Job(models.Model):
     source = tenant_key("search.Source", "jobs", null=True, blank=True)
     payload = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
-    # Raised by each claim, and the fence: a worker that writes under an older attempt is refused.
+    # Incremented by each claim. It is the fence: a worker that writes under an older attempt is refused.
     attempt = models.IntegerField(default=0)
-    # Claims since an item was last finished; too many without progress fail the job.
+    # Claims since an item was last finished; too many fail the job.
     stalled_attempts = models.IntegerField(default=0)
-    # By Postgres' clock, as all that is compared with it: nodes' clocks differ, and jump.
+    # By Postgres' clock, like all times compared with it: the clocks of nodes differ, and jump.
     due_at = models.DateTimeField(db_default=models.functions.Now())
     lease_until = models.DateTimeField(null=True, blank=True)
     hinted_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
-    # Chunks were written after this embedding job had looked; it looks again at its end.
+    # Chunks were written after this embedding job's last check; it checks again at its end.
     rerun_requested = models.BooleanField(default=False)
     discovered_at = models.DateTimeField(null=True, blank=True)
     items_total = models.IntegerField(default=0)
     items_done = models.IntegerField(default=0)
     bytes_done = models.BigIntegerField(default=0)
     chunks_done = models.IntegerField(default=0)
-    # How often the parser, or for an embedding job the embedder, was called.
+    # Number of calls of the parser, or for an embedding job of the embedder.
     calls = models.IntegerField(default=0)
     # {"new": 3, "updated": 0, …, "skipped": {"ignored": 2}, "failed": {"not_text": 1}, …}
     counts = models.JSONField(default=dict, blank=True)
@@ -101,7 +101,7 @@ class Job(models.Model):
     # The change number that made the latest of its writes visible.
     seq = models.BigIntegerField(null=True, blank=True)
     requested_by = models.CharField(max_length=320, blank=True, default="")
-    # The request that asked for it, and its span as W3C's Trace Context writes it; '' for none.
+    # The request that created it, and its span in the format of W3C Trace Context; '' for none.
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     traceparent = models.CharField(max_length=64, blank=True, default="", db_default="")
     # Of two uploads of one document the later one counts.
@@ -120,7 +120,7 @@ class Job(models.Model):
                 condition=models.Q(state__in=OPEN_STATES) | models.Q(finished_at__isnull=False),
                 name="job_end_has_time",
             ),
-            # One sync of a source runs; others wait behind it.
+            # One sync of a source runs at a time; others wait behind it.
             models.UniqueConstraint(
                 fields=("workspace", "source"),
                 condition=models.Q(state=JobState.RUNNING, kind=JobKind.SYNC_SOURCE),
@@ -145,10 +145,10 @@ class Job(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Return whether it has come to its one end."""
+        """Return whether the job has ended."""
         return self.state not in OPEN_STATES
 
     @property
     def is_whole_sync(self) -> bool:
-        """Return whether it is one of `whole_syncs`."""
+        """Return whether the job is one of `whole_syncs`."""
         return self.kind == JobKind.SYNC_SOURCE and self.payload.keys().isdisjoint(_PARTS)

@@ -1,4 +1,4 @@
-"""Files that no parser could read, so that they are not tried again until they or the parser change."""
+"""Files that no parser could read; they are retried when they or a parser change."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from search.models.tenant import TenantQuerySet
 
 
 class Unreadable(models.Model):
-    """A file set aside: refused (no parser reads such a thing) or quarantined (every parser died of it)."""
+    """An unreadable file: refused (no parser reads its kind) or quarantined (every parser died of it)."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = workspace_key()

@@ -1,1 +1,1 @@
-"""The pages of sources, uploads, jobs and the quarantine."""
+"""Pages of sources, uploads, jobs and the quarantine."""

@@ -1,20 +1,20 @@
-"""A job's report as its page shows it."""
+"""View model of a job's report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Of an example's path.
+# Characters shown of an example's path.
 _SHOWN_CHARS = 200
 _FIGURES = ("new", "updated", "unchanged", "deleted", "skipped", "failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why some files were left out."""
+    """A reason why files were skipped or failed."""
 
     name: str
-    #: In a sentence; '' for a reason that has none.
+    #: A sentence that explains the reason; '' if there is none.
     words: str
     count: int
     #: Some of their paths.
@@ -23,15 +23,15 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of what a job read."""
+    """The outcomes of the files that a job read."""
 
     figures: list[tuple[str, int]]
     failed: list[Reason]
     skipped: list[Reason]
 
 
-def report_of(report: Mapping[str, Any]) -> Report:
-    """Return what is shown of an `ingest_report.v1`; reasons with the most files first."""
+def build_report(report: Mapping[str, Any]) -> Report:
+    """Build the view model of an `ingest_report.v1`; the reasons with the most files come first."""
     return Report(
         figures=[(name, report[name]) for name in _FIGURES],
         failed=_reasons(report, report["failed_by_reason"]),

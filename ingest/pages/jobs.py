@@ -1,4 +1,4 @@
-"""The pages of jobs, and the acts on one."""
+"""Pages of jobs, and the actions on a job."""
 
 import uuid
 
@@ -7,32 +7,32 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from ingest.api.jobs.views import JobsView
-from ingest.api.querysets import one_job, readable_jobs
+from ingest.api.querysets import get_job, readable_jobs
 from ingest.jobs.items.quarantine import KILLED, REASON
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import can_retry
 from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
-from ingest.pages.job_report import Report, report_of
-from ingest.pages.rights import CHANGE, READ, may
+from ingest.pages.job_report import Report, build_report
+from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s, items_per_s
 from ingest.services.jobs import cancel_job, retry_job
-from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 
 _TAB = "jobs"
-# Why a file failed that is in quarantine.
+# Failure reasons of quarantined files.
 _QUARANTINED = (REASON, KILLED)
 
 
 class JobsPage(WorkspacePage):
-    """The jobs of the workspace; while one is open the list keeps itself up to date."""
+    """The jobs of the workspace; while one is open the list refreshes itself."""
 
     need = JobsView.required["GET"]
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the list, newest first, narrowed to a `state` that there is; to htmx the list alone."""
+        """Return the list, newest first, filtered by a valid `state`; for htmx only the list."""
         state = request.GET.get("state", "")
         jobs = readable_jobs(self.access)
         if state in JobState.values:
@@ -40,19 +40,19 @@ class JobsPage(WorkspacePage):
         rows = list_page(self, request, jobs, ordering=("-created_at", "id"))
         is_open = any(job.state in OPEN_STATES for job in rows.rows)
         context = {"list": rows, "is_open": is_open, "state": state, "states": JobState.values}
-        is_part = request.htmx  # type: ignore[attr-defined]  # the middleware adds it
+        is_part = request.htmx  # type: ignore[attr-defined]  # set by a middleware
         return self.render(request, "ingest/job_list.html" if is_part else "ingest/jobs.html", **context)
 
 
 class JobPage(WorkspacePage):
-    """One job: how far it is, and what became of what it read."""
+    """One job: its progress, and the outcomes of the files that it read."""
 
     need = READ
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
         """Return the page. Raises NotFound."""
-        job = one_job(self.access, job_id)
+        job = get_job(self.access, job_id)
         report = _report(job)
         context = {
             "job": job,
@@ -61,41 +61,41 @@ class JobPage(WorkspacePage):
             "eta_s": eta_s(job),
             "report": report,
             "is_open": not job.is_finished,
-            "may_cancel": not job.is_finished and may(self.access, CHANGE),
-            "may_retry": may(self.access, CHANGE) and can_retry(job),
+            "may_cancel": not job.is_finished and is_allowed(self.access, CHANGE),
+            "may_retry": is_allowed(self.access, CHANGE) and can_retry(job),
             "has_quarantined": report is not None
             and any(each.name in _QUARANTINED for each in report.failed),
         }
         return self.render(request, "ingest/job.html", **context)
 
 
-class JobCancel(Act):
-    """Stopping a job."""
+class JobCancel(PostAction):
+    """Cancellation of a job."""
 
     need = CHANGE
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Cancel it. Raises NotFound, JobNotOpen."""
-        job = one_job(self.access, job_id)
+        """Cancel the job. Raises NotFound, JobNotOpen."""
+        job = get_job(self.access, job_id)
         cancel_job(self.access, job)
         messages.success(request, "The job is being cancelled; what it has written stays.")
         return redirect("job", workspace.slug, job.pk)
 
 
-class JobRetry(Act):
-    """Doing again what failed in a job."""
+class JobRetry(PostAction):
+    """Retry of the failed items of a job."""
 
     need = CHANGE
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Ask for the new job, and go there. Raises NotFound and what `retry_job` raises."""
-        again = retry_job(self.access, one_job(self.access, job_id))
+        """Request the new job, and redirect to it. Raises NotFound and what `retry_job` raises."""
+        new_job = retry_job(self.access, get_job(self.access, job_id))
         messages.success(request, "What failed is tried again in this job.")
-        return redirect("job", workspace.slug, again.pk)
+        return redirect("job", workspace.slug, new_job.pk)
 
 
 def _report(job: Job) -> Report | None:
-    is_told = job.is_finished and job.kind in READS_DOCUMENTS
-    return report_of(ingest_report(job)) if is_told else None
+    has_report = job.is_finished and job.kind in READS_DOCUMENTS
+    return build_report(ingest_report(job)) if has_report else None

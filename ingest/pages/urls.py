@@ -1,4 +1,4 @@
-"""The addresses of the pages of sources, uploads, jobs and the quarantine."""
+"""URLs of the pages of sources, uploads, jobs and the quarantine."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Blocks so that every line that is not blank lies in one, and none reaches over blank lines at its end."""
+"""Tiling of lines with blocks: every non-blank line lies in one, and none ends with blank lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -8,12 +8,12 @@ from ingest.parsers.types import Block, LineSpan
 
 
 def cover_lines(lines: Sequence[str], offset: int, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Return the blocks, each without trailing blank lines, and paragraphs for lines that lie in none.
+    """Yield the blocks, each without trailing blank lines, and paragraphs for lines that lie in none.
 
     Args:
         lines: all lines of the outline.
-        offset: how many of them come before the first block's part of the file.
-        blocks: in order of their lines; one that begins inside its predecessor is cut to what is left.
+        offset: number of lines before the part of the file that the blocks cover.
+        blocks: in order of their lines; one that begins inside its predecessor is cut to the rest.
     """
     covered = offset
     for block in blocks:
@@ -24,18 +24,18 @@ def cover_lines(lines: Sequence[str], offset: int, blocks: Iterable[Block]) -> I
             continue
         for span in paragraphs(lines, covered + 1, start - 1):
             yield Block(kind="paragraph", span=span)
-        yield block if block.span == LineSpan(start, end) else _cut_to(block, LineSpan(start, end))
+        yield block if block.span == LineSpan(start, end) else _trim_block(block, LineSpan(start, end))
         covered = end
     for span in paragraphs(lines, covered + 1, len(lines)):
         yield Block(kind="paragraph", span=span)
 
 
-def moved(block: Block, by: int) -> Block:
+def shift_block(block: Block, by: int) -> Block:
     """Return the same block `by` lines further down."""
     span = LineSpan(block.span.start + by, block.span.end + by)
     return replace(block, span=span, breaks=tuple(line + by for line in block.breaks))
 
 
-def _cut_to(block: Block, span: LineSpan) -> Block:
+def _trim_block(block: Block, span: LineSpan) -> Block:
     breaks = tuple(line for line in block.breaks if span.start < line <= span.end)
     return replace(block, span=span, breaks=breaks)

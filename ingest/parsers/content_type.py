@@ -1,4 +1,4 @@
-"""What a file is: by its content first, by its name where the content leaves it open."""
+"""Detection of a file's type, by content first and by name where the content leaves it open."""
 
 import codecs
 import re
@@ -21,7 +21,7 @@ from ingest.parsers.types import FileType
 from search.documents.charset import MARKS, wide_charset
 
 HEAD_BYTES = 4096
-#: what is said of bytes that nothing is known of
+#: mime type of bytes of unknown type
 OCTETS = "application/octet-stream"
 #: bytes that text files do not hold (tab, line ends, form feed and escape aside)
 CONTROL = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B} | {0x7F})
@@ -36,14 +36,14 @@ SIGNATURES = {
     "image/webp": re.compile(rb"RIFF(?s:.{4})WEBP"),
     "image/tiff": re.compile(rb"II\*\0|MM\0\*"),
 }
-#: what nothing here reads, in words: puremagic takes any zip for a Word document, and knows no name of ELF
+#: unreadable formats by description; puremagic takes any zip for a Word document, and does not know ELF
 UNREAD = {
     "an archive: unpack it, or upload it by itself": re.compile(
         rb"PK\x03\x04(?!(?s:.{26})mimetype)|PK\x05\x06|\x1f\x8b|BZh[1-9]|\xfd7zXZ\0|7z\xbc\xaf|Rar!\x1a|(?s:.{257})ustar"
     ),
     "a program": re.compile(rb"\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe"),
 }
-#: types that the magic numbers give for things people read
+#: mime types of readable text among those of the magic numbers
 READABLE = ("text/", "application/json", "application/xml", "message/")
 #: lines that a header of C++ has and one of C cannot have
 CPP_LINE = re.compile(
@@ -66,7 +66,7 @@ def identify(content: bytes, path: str) -> FileType:
         return office
     head = content[:HEAD_BYTES]
     if named is not None and (named.mime in BINARY or named.media == "office"):
-        named = None  # its name says that it is no text: only its content can tell
+        named = None  # the name says that it is no text, so only the content decides
     if _looks_binary(head) and (mime := _binary_mime(head, is_named=named is not None)):
         read_here = binary_type(path, mime)
         if read_here is None:
@@ -78,8 +78,8 @@ def identify(content: bytes, path: str) -> FileType:
 
 
 def _office_type(content: bytes, path: str, named: FileType | None) -> FileType | None:
-    """Return the type of an office file, also of a damaged one that only its name tells; None for
-    any other.
+    """Return the type of an office file, also of a damaged one known by its name alone; None for any
+    other.
     """
     if content.startswith(OLE_START):
         raise ole_refusal(content)
@@ -102,7 +102,7 @@ def _no_parser(mime: str, head: bytes) -> ParseRefused:
 
 
 def _looks_binary(head: bytes) -> bool:
-    if head.startswith(TEXTUAL_SIGNATURES) or (_signed_mime(head) or "").startswith("image/"):
+    if head.startswith(TEXTUAL_SIGNATURES) or (_signature_mime(head) or "").startswith("image/"):
         return True
     if head.startswith((*MARKS, codecs.BOM_UTF8)) or wide_charset(head):
         return False
@@ -110,8 +110,8 @@ def _looks_binary(head: bytes) -> bool:
 
 
 def _binary_mime(head: bytes, *, is_named: bool) -> str | None:
-    """Mime of binary content, or None when it may still be text with some stray control bytes."""
-    mime = _signed_mime(head) or _magic_mime(head)
+    """Return the mime type of binary content, None when it may be text with some stray control bytes."""
+    mime = _signature_mime(head) or _magic_mime(head)
     if mime is not None:
         return mime
     control_share = 1 - len(head.translate(None, CONTROL)) / len(head)
@@ -120,8 +120,8 @@ def _binary_mime(head: bytes, *, is_named: bool) -> str | None:
     return OCTETS if control_share > 0.1 and len(head) > 64 else None
 
 
-def _signed_mime(head: bytes) -> str | None:
-    """Mime of a format that is read here, where puremagic is unsure (JPEG) or too strict (PDF)."""
+def _signature_mime(head: bytes) -> str | None:
+    """Return the mime type of a readable format; puremagic is unsure of JPEG and too strict with PDF."""
     for mime, signature in SIGNATURES.items():
         if signature.match(head):
             return mime

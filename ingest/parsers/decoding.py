@@ -1,4 +1,4 @@
-"""Bytes of a file as text, and text as the lines that an editor numbers."""
+"""Decoding of a file's bytes to text, and the split of text into lines as an editor numbers them."""
 
 import re
 
@@ -8,7 +8,7 @@ UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
 def decode(content: bytes) -> str:
-    """Return the text of `content`: UTF-8, UTF-16 and UTF-32 by their BOM, else what `charset_of` finds.
+    """Return `content` as text: UTF-8, UTF-16 and UTF-32 by their BOM, else the charset of `charset_of`.
 
     NUL and lone surrogates become U+FFFD, one for one. Undecodable bytes never raise.
     """
@@ -16,7 +16,10 @@ def decode(content: bytes) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines without their ends; CRLF, LF and a lone CR each end a line. No line after the last end."""
+    """Return the lines without their ends; CRLF, LF and a lone CR each end a line.
+
+    No empty line follows the last line end.
+    """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")

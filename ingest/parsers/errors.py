@@ -1,10 +1,10 @@
-"""Why a document could not be read.
+"""Errors of parsing a document.
 
 IngestParseError
 ├── ParseRefused        the content is not something any parser reads (a skip, with its reason)
-├── ParserDied          the limited process ended, hung or ran out of memory on this content
+├── ParserDied          the sandboxed process ended, hung or ran out of memory on this content
 ├── Quarantined         every parser of the ladder died on this content
-└── SandboxUnavailable  no limited process can be started: the machine's fault, not the document's
+└── SandboxUnavailable  no sandboxed process can be started: the machine's fault, not the document's
 """
 
 
@@ -13,7 +13,7 @@ class IngestParseError(Exception):
 
 
 class ParseRefused(IngestParseError):
-    """No parser reads this content; `code` is a stable reason, `detail` a sentence for people."""
+    """No parser reads this content; `code` is a stable reason, `detail` a message for people."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -22,7 +22,7 @@ class ParseRefused(IngestParseError):
 
 
 class ParserDied(IngestParseError):
-    """The parsing process did not answer; `reason` is a sentence for people."""
+    """The parsing process did not answer; `reason` is a message for people."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class ParserDied(IngestParseError):
 
 
 class Quarantined(IngestParseError):
-    """Every parser died; `reason` tells how each ended. Retry when the content or a parser changes."""
+    """Every parser died; `reason` lists the end of each. Retry when the content or a parser changes."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -38,4 +38,4 @@ class Quarantined(IngestParseError):
 
 
 class SandboxUnavailable(IngestParseError):
-    """No limited process can be started, or its pool was closed; try the same document again later."""
+    """No sandboxed process can be started, or its pool was closed; try the same document again later."""

@@ -1,4 +1,4 @@
-"""What a log says of a parser that failed: where, and nothing of what it read."""
+"""Log text of a failed parser: the place of the failure, nothing of the parsed file."""
 
 import traceback
 from pathlib import PurePath
@@ -6,11 +6,10 @@ from pathlib import PurePath
 _FRAMES = 6
 
 
-def where_it_failed(error: BaseException) -> str:
-    """Return the error's type and where it was raised, innermost first: `ValueError at pdf.py:12,
-    table.py:9`.
+def failure_location(error: BaseException) -> str:
+    """Return the error's type and its stack, innermost first: `ValueError at pdf.py:12, table.py:9`.
 
-    Without its message, which may quote the file.
+    The error's message is left out, because it may quote the file.
     """
     frames = traceback.extract_tb(error.__traceback__)[: -_FRAMES - 1 : -1]
     places = ", ".join(f"{PurePath(frame.filename).name}:{frame.lineno}" for frame in frames)

@@ -1,4 +1,4 @@
-"""Which extension means what. Content overrules it where the two disagree (see content_type)."""
+"""File types by extension. Content overrules it where the two disagree (see content_type)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -44,7 +44,7 @@ MARKUP: Final = {
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
-#: formats that are no text, known by their content: mime -> (media, ladder)
+#: binary formats, detected by content: mime -> (media, ladder)
 BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "application/pdf": ("pdf", ("pdf",)),
     "image/png": ("image", ("image",)),
@@ -53,7 +53,7 @@ BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "image/gif": ("image", ("image",)),
     "image/tiff": ("image", ("image",)),
 }
-#: what their names end in
+#: extensions of the binary formats
 BINARY_EXTENSIONS: Final = {
     "pdf": "application/pdf",
     "png": "image/png",
@@ -66,7 +66,7 @@ BINARY_EXTENSIONS: Final = {
 }
 #: subtitles and transcripts: extension -> mime
 TRANSCRIPTS: Final = {"srt": "application/x-subrip", "vtt": "text/vtt"}
-#: Office files by extension: what they hold, and the mime of this variant of it
+#: Office files by extension: kind, and mime type of this variant
 OOXML: Final = "application/vnd.openxmlformats-officedocument"
 MACROS: Final = "macroEnabled.12"
 OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
@@ -153,19 +153,19 @@ NAMED_CODE: Final = {
 
 
 def extension_of(path: str) -> str:
-    """Last extension of the file's name, lower case, without the dot; empty when it has none."""
+    """Return the last extension of the file's name, lower case, without the dot; empty when it has none."""
     stem, _, extension = path.rpartition("/")[2].rpartition(".")
     return extension.lower() if stem else ""
 
 
 def code_language_of(path: str) -> str | None:
-    """Programming language that the name says, or None when the name is not one of code."""
+    """Return the programming language of a file of this name, None when it is not a name of code."""
     name = path.rpartition("/")[2].lower()
     return NAMED_CODE.get(name) or CODE.get(extension_of(path))
 
 
 def type_by_name(path: str) -> FileType | None:
-    """Return the type that the name claims, or None when it says nothing."""
+    """Return the type that the name claims, None for an unknown name."""
     extension = extension_of(path)
     language = code_language_of(path)
     if language is not None:
@@ -194,13 +194,13 @@ def type_by_name(path: str) -> FileType | None:
 
 
 def code_type(path: str, language: str) -> FileType:
-    """Type of a source file in `language`."""
+    """Return the type of a source file in `language`."""
     mime = f"text/x-{language}"
     return FileType(path=path, mime=mime, media="code", parsers=("code", "text"), language=language)
 
 
 def binary_type(path: str, mime: str) -> FileType | None:
-    """Type of a format that is no text, or None when nothing here reads it."""
+    """Return the type of a binary format, None when no parser reads it."""
     if mime not in BINARY:
         return None
     media, parsers = BINARY[mime]
@@ -208,35 +208,35 @@ def binary_type(path: str, mime: str) -> FileType | None:
 
 
 def office_type(path: str, kind: OfficeKind) -> FileType:
-    """Type of an office file that holds `kind`, whatever its name says."""
+    """Return the type of an office file that holds `kind`, whatever its name."""
     named, mime = OFFICE.get(extension_of(path), ("", ""))
     mime = mime if named == kind else OFFICE[kind][1]
     return FileType(path=path, mime=mime, media="office", parsers=(kind, "office_text"))
 
 
 def data_type(path: str, extension: str) -> FileType:
-    """Type of a data file as files with `extension`, one of STRUCTURED, have it."""
+    """Return the type of data files with `extension`, one of STRUCTURED."""
     mime, language = STRUCTURED[extension]
     parsers = STRUCTURED_PARSERS.get(language, ("structured", "text"))
     return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
 
 
 def markup_type(path: str, extension: str) -> FileType:
-    """Type of a file as files with `extension`, one of MARKUP, have it."""
+    """Return the type of files with `extension`, one of MARKUP."""
     mime, parsers = MARKUP[extension]
     return FileType(path=path, mime=mime, media="text", parsers=parsers)
 
 
 def mail_type(path: str) -> FileType:
-    """Type of an e-mail."""
+    """Return the type of an e-mail."""
     return FileType(path=path, mime="message/rfc822", media="email", parsers=("email", "mail_source"))
 
 
 def html_type(path: str) -> FileType:
-    """Type of an HTML page."""
+    """Return the type of an HTML page."""
     return FileType(path=path, mime="text/html", media="text", parsers=("html", "text"))
 
 
 def text_type(path: str, mime: str = "text/plain") -> FileType:
-    """Type of plain text."""
+    """Return the type of plain text."""
     return FileType(path=path, mime=mime, media="text", parsers=("text",))

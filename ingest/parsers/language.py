@@ -1,4 +1,4 @@
-"""The language of a document's prose."""
+"""Detection of the language of a document's prose."""
 
 import re
 
@@ -13,9 +13,9 @@ MIN_LETTERS = 24
 MIN_CJK_LETTERS = 6
 #: share of the sample (per cent) that the first language needs when the detector itself is unsure
 MIN_SHARE = 60
-#: and when no other language has a quarter of it: much of a Russian text is to the detector no language at
-#: all. Of 704 paragraphs of 200 characters in fourteen languages 17 instead of 34 are undetermined so, and as
-#: many (16) wrong
+#: share that suffices when no other language has a quarter of it: the detector assigns much of a Russian text
+#: to no language. Of 704 paragraphs of 200 characters in fourteen languages this leaves 17 instead of 34
+#: undetermined, and as many (16) wrong
 MIN_LONE_SHARE = 30
 PROSE = frozenset({"heading", "paragraph", "list", "quote", "table"})
 NOISE = re.compile(
@@ -32,15 +32,15 @@ CODES = {"zh-Hant": "zh-Hant", "iw": "he", "jw": "jv", "in": "id", "no": "nb"}
 
 
 def language_of(outline: Outline) -> str:
-    """BCP 47 code of the language that most of the prose is in, `und` when unsure.
+    """Return the BCP 47 code of the language of most of the prose, `und` when unsure.
 
-    Looks at SAMPLE_CHARS characters of prose; code, markup, links and identifiers do not count.
+    The sample is SAMPLE_CHARS characters of prose; code, markup, links and identifiers do not count.
     """
     return language_of_text(_sample(outline))
 
 
 def language_of_text(text: str) -> str:
-    """BCP 47 code of the language of `text`, `und` when unsure."""
+    """Return the BCP 47 code of the language of `text`, `und` when unsure."""
     text = NOISE.sub(" ", text[:SAMPLE_CHARS])
     letters = len(LETTERS.findall(text))
     cjk = len(CJK.findall(text))
@@ -54,7 +54,7 @@ def language_of_text(text: str) -> str:
 def _detect(text: str) -> str:
     try:
         is_reliable, _, guesses = pycld2.detect(text, bestEffort=True)
-    except pycld2.error:  # it refuses control characters and unassigned code points
+    except pycld2.error:  # raised for control characters and unassigned code points
         return UNDETERMINED
     named = [(str(code), int(share)) for _, code, share, _ in guesses if code != UNKNOWN]
     if not named or (is_reliable and guesses[0][1] == UNKNOWN):
@@ -65,7 +65,7 @@ def _detect(text: str) -> str:
 
 
 def _cjk_language(text: str) -> str:
-    """Return the script tells these apart more surely than statistics, also in very short text."""
+    """Return the CJK language by its script, which is surer than statistics, also in very short text."""
     if KANA.search(text):
         return "ja"
     if HANGUL.search(text):

@@ -1,4 +1,4 @@
-"""Writes the outline of a document that has no lines of its own, block by block in reading order."""
+"""Writer of the outline of a document without lines of its own, block by block in reading order."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,16 +8,16 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.titles import FIRST_LINE_CHARS
 from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
 
-#: stands between the cells of a row
+#: separator of the cells of a row
 CELL_BORDER: Final = " | "
-#: empty cells in a row that are shown as such; a sheet may leave out thousands
+#: successive empty cells of a row that are written; a sheet may leave out thousands
 MAX_EMPTY_CELLS: Final = 8
-#: characters of one document: a string that many cells share can multiply
+#: characters of one document; a string that many cells share is written once per cell
 MAX_CHARS: Final = 32 * 1024**2
 
 
 class OutlineWriter:
-    """Collects lines and blocks; a blank line parts two blocks. With pages, a wall stands before each."""
+    """Lines and blocks of an outline; a blank line separates blocks, and a wall stands before each page."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -30,35 +30,38 @@ class OutlineWriter:
 
     @property
     def origins(self) -> Sequence[PageSpan] | None:
-        """Page per line; None where no page was ever begun."""
+        """Return the page per line; None without a call of `begin_page`."""
         return self._origins if self._page else None
 
     @property
     def walls(self) -> tuple[int, ...]:
-        """Lines that begin another page, ascending."""
+        """Return the lines that begin another page, ascending."""
         return tuple(self._walls)
 
     @property
     def first_words(self) -> str | None:
-        """Return the beginning of the first line that is no heading, None where there is none."""
+        """Return the beginning of the first line that is no heading, None without one."""
         spans = (block.span for block in self.blocks if block.kind != "heading")
         first = next((self.lines[span.start - 1].strip() for span in spans), "")
         return first[:FIRST_LINE_CHARS].rstrip() or None
 
     def begin_page(self, number: int) -> None:
-        """Return what follows stands on this page, slide or sheet, from 1. Call it before the first block."""
+        """Begin a page, slide or sheet, numbered from 1, that the next blocks stand on.
+
+        Call it before the first block.
+        """
         self._page = PageSpan(number)
         self._is_page_new = True
 
-    def heading(self, text: str, level: int) -> None:
-        """Return a heading on one line; without text there is none."""
+    def write_heading(self, text: str, level: int) -> None:
+        """Write a heading on one line; nothing for an empty text."""
         text = one_line(text)
         if text:
             span = self._write([text])
             self.blocks.append(Block(kind="heading", span=span, text=text, level=min(6, max(1, level))))
 
-    def block(self, kind: BlockKind, texts: Iterable[str]) -> None:
-        """Return a block of items, rows or one paragraph, to be cut between `texts` where it is too long.
+    def write_block(self, kind: BlockKind, texts: Iterable[str]) -> None:
+        """Write a block of items, rows or one paragraph, to be cut between `texts` where it is too long.
 
         Raises:
             ParseRefused: the document has more than MAX_CHARS characters (`too_large`).
@@ -69,45 +72,45 @@ class OutlineWriter:
             self._chars += len(text)
             if self._chars > MAX_CHARS:
                 raise too_much_text()
-            written = [line for line in map(_cleaned, text.splitlines()) if line]
-            if written:
+            text_lines = [line for line in map(_clean_line, text.splitlines()) if line]
+            if text_lines:
                 starts.append(len(lines))
-                lines += written
+                lines += text_lines
         if lines:
             span = self._write(lines)
             breaks = tuple(span.start + start for start in starts[1:])
             self.blocks.append(Block(kind=kind, span=span, breaks=breaks))
 
-    def table(self, rows: Iterable[Sequence[str]]) -> None:
-        """Return a table, one line a row; rows without text are left out."""
-        self.block("table", (row_line(row) for row in rows))
+    def write_table(self, rows: Iterable[Sequence[str]]) -> None:
+        """Write a table, one line per row; rows without text are left out."""
+        self.write_block("table", (row_line(row) for row in rows))
 
     def _write(self, lines: Sequence[str]) -> LineSpan:
         if self.lines:
             self.lines.append("")
-            self._note_page(1)
+            self._add_origins(1)
         start = len(self.lines) + 1
         if self._is_page_new and start > 1:
             self._walls.append(start)
         self._is_page_new = False
         self.lines += lines
-        self._note_page(len(lines))
+        self._add_origins(len(lines))
         return LineSpan(start, len(self.lines))
 
-    def _note_page(self, count: int) -> None:
+    def _add_origins(self, count: int) -> None:
         if self._page is not None:
             self._origins += [self._page] * count
 
 
 def one_line(text: str) -> str:
-    """`text` with white space collapsed, and without what no database keeps."""
+    """Return `text` with white space collapsed, and without characters that a database can't store."""
     return UNSAFE.sub(REPLACEMENT, " ".join(text.split()))
 
 
 def row_line(cells: Iterable[str]) -> str:
     """Return a row of a table as a line.
 
-    Empty cells keep the columns apart, at most MAX_EMPTY_CELLS on end; those at the end are left out.
+    Empty cells keep the columns apart, at most MAX_EMPTY_CELLS in a row; those at the end are left out.
     """
     texts: list[str] = []
     empty = 0
@@ -126,5 +129,5 @@ def too_much_text() -> ParseRefused:
     return ParseRefused("too_large", f"the file holds more text than the limit of {limit} million characters")
 
 
-def _cleaned(line: str) -> str:
+def _clean_line(line: str) -> str:
     return UNSAFE.sub(REPLACEMENT, line.rstrip())

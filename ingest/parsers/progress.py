@@ -1,4 +1,4 @@
-"""How a parser that takes long tells that it goes on, so that it is not taken for one that hangs."""
+"""Progress reports of a slow parser, so that it is not taken for a hung one."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ _listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", defaul
 
 
 @contextmanager
-def progress_told_to(listener: Callable[[], None]) -> Iterator[None]:
-    """Within it, `listener` is called at each step that a parser reports."""
+def report_progress_to(listener: Callable[[], None]) -> Iterator[None]:
+    """Call `listener` at each step that a parser reports inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -18,7 +18,7 @@ def progress_told_to(listener: Callable[[], None]) -> Iterator[None]:
 
 
 def report_progress() -> None:
-    """Tells that a step of a long document is done: a page that was read."""
+    """Report that a step of a long document is done, such as a page."""
     listener = _listener.get()
     if listener is not None:
         listener()

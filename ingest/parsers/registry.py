@@ -1,4 +1,4 @@
-"""The parsers by name, and the ladder that falls back from one to the next."""
+"""The parsers by name, and the ladder that falls back from one parser to the next simpler one."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from ingest.parsers.data.structured import parse_log, parse_structured
 from ingest.parsers.data.table import parse_table
 from ingest.parsers.data.transcript import parse_transcript
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.parsers.failure_log import where_it_failed
+from ingest.parsers.failure_log import failure_location
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images.image import parse_image
 from ingest.parsers.images.ocr import is_ocr_installed
@@ -61,7 +61,7 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "text": parse_text,
     }
 )
-#: raised whenever a parser gives other lines, blocks, titles or languages for the same bytes
+#: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "markdown": 2,
@@ -85,7 +85,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "text": 2,
     }
 )
-#: parsers that read more where OCR is installed; what they read with it has a version that ends in WITH_OCR
+#: parsers that read more where OCR is installed; versions of documents read with it end in WITH_OCR
 READ_BY_OCR: Final = frozenset({"pdf", "image"})
 HAS_OCR: Final = is_ocr_installed()
 WITH_OCR: Final = ".ocr"
@@ -94,11 +94,11 @@ MAX_VERSION_CHARS: Final = 60
 
 
 def parser_version_for(path: str) -> str:
-    """Version of what reads a file of this name; changes when a parser of its ladder does.
+    """Return the version of the parsers of a file of this name; it changes when one of its ladder does.
 
-    A file whose name says nothing may be anything: it is read again when any parser changes. A file whose
-    content overrules its name is read again when the parsers of the name change. What was refused without
-    OCR is read again once it is there.
+    A file with an unknown name may be of any type: it is read again when any parser changes. A file whose
+    content overrules its name is read again when the parsers of the name change. A file refused without
+    OCR is read again once OCR is installed.
     """
     named = type_by_name(path)
     names = tuple(PARSERS) if named is None else named.parsers
@@ -110,10 +110,10 @@ def parser_version_for(path: str) -> str:
 
 
 def is_current(version: str, path: str) -> bool:
-    """Return whether a file of this name that was read, or refused, by parsers of `version` needn't be read
-    again.
+    """Return whether a file of this name, read or refused by parsers of `version`, needn't be read again.
 
-    What OCR has read stands where OCR isn't installed: workers with and without it don't undo each other.
+    Text read with OCR stays valid where OCR isn't installed, so that workers with and without it don't
+    undo each other's results.
     """
     return parser_version_for(path) in (version, version.removesuffix(WITH_OCR))
 
@@ -124,7 +124,7 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
     Args:
         content: the file's bytes.
         path: its POSIX path in the source.
-        first_rung: how many parsers of the ladder to leave out, because they died on this content.
+        first_rung: number of parsers of the ladder to skip, because they died on this content.
 
     Raises:
         ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), or the
@@ -141,8 +141,8 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
             return _document(PARSERS[name](content, file), file, name, warnings)
         except (ParseRefused, SandboxUnavailable, MemoryError):
             raise  # without memory the next parser would fail too; it is tried in a fresh process
-        except Exception as error:  # noqa: BLE001  whatever a parser does, a simpler one may read it
-            logger.warning("parser %s failed: %s", name, where_it_failed(error))
+        except Exception as error:  # noqa: BLE001  a simpler parser may read the file
+            logger.warning("parser %s failed: %s", name, failure_location(error))
             warnings.append(
                 f"the {name} parser failed ({type(error).__name__}); the {simpler} parser read it"
             )
@@ -150,7 +150,7 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
 
 
 def _document(outline: Outline, file: FileType, parser: str, warnings: list[str]) -> ParsedDocument:
-    # a language says how prose is stemmed and embedded; code and data have none
+    # the language decides the stemming and embedding of prose; code and data have none
     is_prose = file.media != "code" and file.language is None
     return ParsedDocument(
         title=title_of(outline, file),

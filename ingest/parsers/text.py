@@ -1,4 +1,4 @@
-"""Plain text: paragraphs between blank lines. Also the last rung of every ladder."""
+"""Plain text as paragraphs between blank lines. Also the last rung of every ladder."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def parse_text(content: bytes, file: FileType) -> Outline:
 
 
 def paragraphs(lines: Sequence[str], first: int, last: int) -> Iterator[LineSpan]:
-    """Runs of non-blank lines among lines `first` to `last`, in order."""
+    """Yield the runs of non-blank lines among lines `first` to `last`, in order."""
     start = 0
     for number in range(first, last + 1):
         if lines[number - 1].strip():

@@ -1,4 +1,4 @@
-"""Which kind of text a file is: its name decides, unless the content plainly says something else."""
+"""Types of text files: the name decides, unless the content plainly contradicts it."""
 
 import re
 
@@ -14,7 +14,7 @@ SVG_START = re.compile(
 XML_START = re.compile(rb"\s*<\?xml\s")
 JSON_START = re.compile(rb"\s*(?:\{\s*(?:\"[^\"\n]{0,200}\"\s*:|\})|\[\s*(?:[\[{\"\d\]-]|true|false|null))")
 NOTEBOOK_START = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)\"\s*:")
-#: a line of a mail's header, and what stands in every mail
+#: a line of a mail's header, and the headers of every mail
 MAIL_START = re.compile(
     rb"(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
     rb"|(?:DKIM|ARC|X)-[\w-]{1,60}|Authentication-Results|Content-Type):[ \t]",
@@ -24,7 +24,7 @@ MAIL_LINES = (
     re.compile(rb"^From:[ \t]", re.I | re.M),
     re.compile(rb"^(?:Date|Message-ID):[ \t]", re.I | re.M),
 )
-#: stations on the way add kilobytes above the sender
+#: mail servers on the way add kilobytes above the sender
 MAIL_HEADER_BYTES = 32 * 1024
 BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 TAG = re.compile(rb"<[a-z!/]", re.IGNORECASE)
@@ -39,34 +39,34 @@ INTERPRETERS = {
     "perl": "perl",
     "php": "php",
 }
-#: languages whose files may begin as a page of HTML does
+#: languages whose files may begin like an HTML page
 MAY_BEGIN_AS_PAGE = frozenset({"php", "vue", "svelte", "astro", "xml", "javascript", "typescript"})
-#: media of text that is only said to be so by the name of the file
+#: media that the file's name alone claims
 TEXT_MEDIA = frozenset({"text", "code", "transcript"})
 
 
 def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) -> FileType:
-    """Return the type of a file of text.
+    """Return the type of a text file.
 
-    A page of HTML is read as one whatever its name; what is named a page or a drawing and holds no tag,
-    or is named nothing known, is what it begins as.
+    An HTML page is read as one whatever its name. A file named as a page or a drawing that holds no tag,
+    and a file without a known name, get the type of their beginning.
 
     Args:
-        named: what the name says, None for nothing.
+        named: type by the file's name, None for an unknown one.
         head: the first bytes of `content`.
     """
     if named is None:
-        return _sniffed(content, head, path)
+        return _sniff(content, head, path)
     if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
         return named if named.mime == "text/html" else html_type(path)
     if named.mime == "text/html" and not TAG.search(content):
-        return _sniffed(content, head, path)
+        return _sniff(content, head, path)
     if named.mime == "image/svg+xml" and b"<svg" not in content:
-        return _sniffed(content, head, path)
+        return _sniff(content, head, path)
     return named
 
 
-def _sniffed(content: bytes, head: bytes, path: str) -> FileType:
+def _sniff(content: bytes, head: bytes, path: str) -> FileType:
     if HTML_START.match(head):
         return html_type(path)
     if SVG_START.match(head):
@@ -86,8 +86,8 @@ def _sniffed(content: bytes, head: bytes, path: str) -> FileType:
 
 
 def _is_mail(start: bytes) -> bool:
-    """Return whether a header stands above the first blank line: a sender, and a date or an id, in
-    any order.
+    """Return whether a mail header precedes the first blank line: a sender, and a date or an id, in any
+    order.
     """
     header = BLANK_LINE.split(start, maxsplit=1)[0]
     return all(line.search(header) for line in MAIL_LINES)

@@ -1,4 +1,4 @@
-"""The title of a document: stated, first H1, first H2, first line, file stem."""
+"""Titles of documents, from the first of these: stated title, first H1, first H2, first line, file stem."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -11,7 +11,7 @@ SKIPPED_STARTS = ("import ", "export ", "<", "---", "```", "~~~", "|")
 
 
 def title_of(outline: Outline, file: FileType) -> str:
-    """Return the title of a document; a file of code is called by its path, one of data by its name."""
+    """Return the title of a document; that of a code file is its path, that of a data file its name."""
     if outline.title:
         return outline.title[:TITLE_CHARS]
     if file.media == "code":

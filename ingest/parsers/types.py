@@ -1,4 +1,4 @@
-"""What a parser gives: lines to read, blocks over them, and where they lie in the file."""
+"""Result types of the parsers: readable lines, blocks over them, and their places in the file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ Media = Literal["text", "code", "pdf", "office", "email", "image", "transcript"]
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """Lines `start` to `end`, 1-based, both included."""
+    """Lines `start` to `end`, 1-based, inclusive."""
 
     start: int
     end: int
 
     @classmethod
     def around(cls, spans: Sequence[Self]) -> Self:
-        """From the first to the last line of all `spans`."""
+        """Return the span from the first to the last line of all `spans`."""
         return cls(min(span.start for span in spans), max(span.end for span in spans))
 
     def to_wire(self) -> dict[str, str | int]:
-        """As it is stored with a chunk."""
+        """Return the span as it is stored with a chunk."""
         return {"kind": "line", "start": self.start, "end": self.end}
 
 
@@ -33,11 +33,11 @@ class PageSpan:
 
     @classmethod
     def around(cls, spans: Sequence[Self]) -> Self:
-        """Return the first page of `spans`; a chunk reaches over none (`Outline.walls`)."""
+        """Return the first page of `spans`; no chunk covers two (`Outline.walls`)."""
         return min(spans, key=lambda span: span.page)
 
     def to_wire(self) -> dict[str, str | int]:
-        """As it is stored with a chunk."""
+        """Return the span as it is stored with a chunk."""
         return {"kind": "page", "page": self.page}
 
 
@@ -58,7 +58,7 @@ class RegionSpan:
         return cls(x, y, right - x, bottom - y)
 
     def to_wire(self) -> dict[str, str | int]:
-        """As it is stored with a chunk."""
+        """Return the span as it is stored with a chunk."""
         return {"kind": "region", "x": self.x, "y": self.y, "w": self.w, "h": self.h}
 
 
@@ -71,21 +71,21 @@ class TimeSpan:
 
     @classmethod
     def around(cls, spans: Sequence[Self]) -> Self:
-        """From the first start to the last end of all `spans`."""
+        """Return the stretch from the first start to the last end of all `spans`."""
         return cls(min(span.start_ms for span in spans), max(span.end_ms for span in spans))
 
     def to_wire(self) -> dict[str, str | float]:
-        """As it is stored with a chunk, in seconds."""
+        """Return the span as it is stored with a chunk, in seconds."""
         return {"kind": "time", "start_s": self.start_ms / 1000, "end_s": self.end_ms / 1000}
 
 
-#: where in the file readable text comes from
+#: place in the file that readable text comes from
 Origin = LineSpan | PageSpan | RegionSpan | TimeSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileType:
-    """What a file is, from its content and name; `parsers` is the ladder, best first."""
+    """The type of a file, from its content and name; `parsers` is the ladder, best first."""
 
     path: str
     mime: str
@@ -99,7 +99,7 @@ class FileType:
 class CodeUnit:
     """A function, a class or another named part of a source file."""
 
-    #: what its language calls it: "function", "class", "method"
+    #: the language's term for it: "function", "class", "method"
     kind: str
     name: str
     #: its lines with the comments, decorators and attributes that belong to it
@@ -110,7 +110,7 @@ class CodeUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syntax:
-    """What a syntax tree says of where code is best cut."""
+    """The places of a syntax tree at which code is best cut."""
 
     #: the outermost units in order; no two share a line
     units: tuple[CodeUnit, ...]
@@ -133,22 +133,22 @@ class Block:
     language: str | None = None
     #: lines at which a block too long for a chunk is best cut (list items, rows), ascending
     breaks: tuple[int, ...] = ()
-    #: of a source file that was read as its language; None: it is cut at windows of lines
+    #: syntax of a source file in a language with a grammar; None: it is cut at windows of lines
     syntax: Syntax | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What one parser read: readable lines, blocks over them, and what the file says of itself."""
+    """The result of one parser: readable lines, blocks over them, and the metadata stated in the file."""
 
     #: lines of readable text without line ends; for Markdown, text and code the file's own lines
     lines: Sequence[str]
     blocks: Sequence[Block]
-    #: per line of `lines`, where in the file it was read from, all of one type; None: the file's lines
+    #: per line of `lines` its place in the file, all of one type; None: the lines are the file's own
     origins: Sequence[Origin] | None = None
-    #: lines of `lines` that begin another page, ascending: no chunk reaches over one
+    #: lines of `lines` that begin another page, ascending; no chunk crosses one
     walls: tuple[int, ...] = ()
-    #: title that the file states itself (front matter, HTML title), or None
+    #: title stated in the file (front matter, HTML title), or None
     title: str | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class ParsedDocument:
     warnings: tuple[str, ...]
 
     def source_span(self, start: int, end: int) -> Origin:
-        """Return where in the file lines `start` to `end` of the outline were read from."""
+        """Return the place in the file of lines `start` to `end` of the outline."""
         origins = self.outline.origins
         if origins is None:
             return LineSpan(start, end)

@@ -1,4 +1,4 @@
-"""The gate for whatever a workspace's settings change: how its queries are answered, and how it is cut."""
+"""The quality gate for changed settings of a workspace: those of search and those of indexing."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,37 +8,37 @@ from ingest.jobs.kinds.rechunk import request_new_chunks
 from ingest.quality_gate.reindex_trial import trial_verdict
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.hooks import SettingsChange, differing, proposed_workspace
+from kebab.people.workspace_settings.hooks import SettingsChange, changed_settings, proposed_workspace
 from search.errors import GateOutOfTime
-from search.evaluation.gate import Advance, Verdict, golden_topics
-from search.evaluation.guard import passed, settings_verdict
+from search.evaluation.gate import Advance, GateVerdict, golden_topics
+from search.evaluation.guard import allow_change, settings_verdict
 from search.mirror.sync.snapshot import STEMMING
 
-#: Settings that say how documents are indexed: tried in a copy before they are had.
+#: Settings of indexing: tried in a copy of the workspace before they apply.
 INDEXING: Final = frozenset({CHUNK_TOKENS, STEMMING})
 
 
-def verdict_of(workspace: Workspace, settings: Mapping[str, Any], *, advance: Advance) -> Verdict:
-    """Return what the golden queries think of `settings`, of whatever kind, without changing anything.
+def judge_settings(workspace: Workspace, settings: Mapping[str, Any], *, advance: Advance) -> GateVerdict:
+    """Judge `settings`, of any kind, by the golden queries; nothing is changed.
 
-    Raises SearchError, and SandboxUnavailable where documents have to be cut for it.
+    Raises SearchError, and SandboxUnavailable when documents must be chunked for it.
     """
     proposed = proposed_workspace(workspace, settings)
-    changed = differing(workspace, proposed)
+    changed = changed_settings(workspace, proposed)
     if changed & INDEXING:
         return trial_verdict(workspace, proposed, advance=advance)
-    return settings_verdict(workspace, proposed, changed, advance=advance) if changed else Verdict()
+    return settings_verdict(workspace, proposed, changed, advance=advance) if changed else GateVerdict()
 
 
 def guard_indexing(change: SettingsChange) -> Mapping[str, Any]:
-    """Try settings of the index in a copy before they are had; give what the audit log is to hold.
+    """Try settings of indexing in a copy before they apply; return the facts for the audit log.
 
-    Raises GoldenQueriesWorse; GateOutOfTime where a request waits for the answer.
+    Raises GoldenQueriesWorse; GateOutOfTime when a request waits for the answer.
     """
     if not change.changed & INDEXING:
         return {}
 
-    def verdict() -> Verdict:
+    def verdict() -> GateVerdict:
         if change.advance is not None:
             return trial_verdict(change.workspace, change.proposed, advance=change.advance)
         if golden_topics(change.workspace):
@@ -46,12 +46,12 @@ def guard_indexing(change: SettingsChange) -> Mapping[str, Any]:
                 f"{', '.join(sorted(change.changed & INDEXING))} is tried in a copy of documents first, which"
                 " takes longer than a request waits. Have a job do it: POST …/eval/gate with switch."
             )
-        return Verdict()
+        return GateVerdict()
 
-    return passed(change.access, verdict, is_forced=change.is_forced)
+    return allow_change(change.access, verdict, is_forced=change.is_forced)
 
 
-def follow_indexing(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
-    """Have the documents cut again where the settings say otherwise now."""
+def rechunk_if_changed(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
+    """Request rechunking of all documents if the chunk size has changed."""
     if CHUNK_TOKENS in changed:
         request_new_chunks(workspace, requested_by=access.actor)

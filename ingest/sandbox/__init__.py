@@ -1,1 +1,1 @@
-"""Parsing and chunking in processes of their own, with limits on time and memory."""
+"""Sandbox of parsing and chunking: separate processes with limits on time and memory."""

@@ -1,7 +1,7 @@
-"""The limited process: reads documents from standard input, writes their chunks to standard output.
+"""Sandboxed process that reads documents from standard input and writes their chunks to standard output.
 
 Run as `python -m ingest.sandbox.child --parent PID --memory-bytes N`. It ends with its parent, at
-the end of its input, and when it has run out of memory.
+the end of its input, and when it runs out of memory.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from typing import BinaryIO
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import chunker_version
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.parsers.failure_log import where_it_failed
-from ingest.parsers.progress import progress_told_to
+from ingest.parsers.failure_log import failure_location
+from ingest.parsers.progress import report_progress_to
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
 from ingest.sandbox.frames import GOING_ON, Header, frame_start, read_frame
@@ -35,26 +35,26 @@ logger = logging.getLogger(__name__)
 #: chunks in one frame, so that a large document is not held twice
 FRAME_CHUNKS = 400
 OPEN_FILES = 64
-#: memory to write to, beyond what the idle process has: with the code of libraries it stays below 700 MB
+#: writable memory above that of the idle process; with the code of libraries it stays below 700 MB
 MAX_DATA_BYTES = 560 * 1024**2
 
 
 def main() -> None:
-    """Serves documents until standard input ends."""
+    """Digest documents until standard input ends."""
     options = _options()
     die_with_parent(signal.SIGKILL, parent_pid=options.parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
     documents, replies = sys.stdin.buffer, _private_stdout()
     chunker = Chunker(TokenCounter())
-    # parsed documents hold no cycles: looking for some after every 700 objects took an eighth of the time
+    # parsed documents have no reference cycles: collection after every 700 objects took an eighth of the time
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     _limit_resources(options.memory_bytes)
     _send(replies, {"ready": os.getpid()})
     while (frame := read_frame(documents)) is not None:
         header, content = frame
-        with progress_told_to(partial(_send, replies, GOING_ON)):
+        with report_progress_to(partial(_send, replies, GOING_ON)):
             for reply in _digest(header, content, chunker):
                 _send(replies, reply)
         del frame, content
@@ -68,16 +68,16 @@ def _options() -> argparse.Namespace:
 
 
 def _private_stdout() -> BinaryIO:
-    """Standard output for frames alone: whatever a library prints goes to standard error."""
+    """Reserve standard output for frames: output of libraries goes to standard error."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return replies
 
 
 def _limit_resources(memory_bytes: int) -> None:
-    """Limits address space to what is in use now plus `memory_bytes`, and what of it can be written to.
+    """Limit address space to that in use now plus `memory_bytes`, and its writable part to MAX_DATA_BYTES.
 
-    No core files, no writing of files.
+    Core files and writes to files are disabled.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -92,7 +92,7 @@ def _limit_resources(memory_bytes: int) -> None:
 
 
 def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header]:
-    """Frames with the chunks, then one with the document; or one that says why there are none."""
+    """Yield frames with the chunks, then one with the document; or one with the reason for none."""
     path = header["path"]
     overrides = Overrides(**header["overrides"])
     began = time.monotonic()
@@ -111,9 +111,9 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
         yield {"unavailable": str(error)}
     except MemoryError:
         yield {"died": "it ran out of memory"}
-        raise SystemExit(1) from None  # what is left of the heap is in pieces
-    except Exception as error:  # noqa: BLE001  it is answered, and the next document read
-        logger.error("digest failed: %s", where_it_failed(error))
+        raise SystemExit(1) from None  # the heap is fragmented
+    except Exception as error:  # noqa: BLE001  the process must survive for the next document
+        logger.error("digest failed: %s", failure_location(error))
         yield {"died": f"it failed with {type(error).__name__}: {str(error)[:200]}"}
 
 

@@ -1,4 +1,4 @@
-"""Parses and chunks a document in a limited process, one parser of the ladder after the other."""
+"""Digester of documents in a sandboxed process, with one parser of the ladder after the other."""
 
 import os
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from ingest.sandbox.process import SandboxProcess
 from ingest.sandbox.types import Digest, DigestLimits, Overrides, chunk_from_wire
 
 NO_OVERRIDES = Overrides()
-#: More than any ladder has rungs: what dies before a parser is even chosen never comes to the ladder's end.
+#: more than the rungs of any ladder, as a process that dies before choosing a parser never ends the ladder
 MAX_ATTEMPTS = 4
 
 
 class Digester:
-    """Keeps one limited process, started when first needed and again whenever it has died.
+    """Owner of one sandboxed process, started when first needed and again whenever it has died.
 
-    For one thread; the process ends with it, with `close` and with the program.
+    It is for one thread; the process ends with the thread, with `close` and with the program.
     """
 
     def __init__(self, limits: DigestLimits | None = None) -> None:
@@ -38,12 +38,12 @@ class Digester:
 
     @property
     def child_pid(self) -> int | None:
-        """Process id of the child, None while there is none."""
+        """Return the process id of the child, None without one."""
         return None if self._process is None else self._process.pid
 
     @property
     def is_aborted(self) -> bool:
-        """Return whether it refuses all that comes."""
+        """Return whether the digester refuses further documents."""
         return self._is_aborted
 
     def digest(
@@ -56,12 +56,12 @@ class Digester:
     ) -> Digest:
         """Return the document's chunks, of at most `chunk_tokens` each.
 
-        A parser that dies is left out and the next simpler one tried.
+        When a parser dies, the next simpler one is tried.
 
         Raises:
             ParseRefused: no parser reads such content.
             Quarantined: every parser of its ladder died on it.
-            SandboxUnavailable: no limited process can be started; the document is not to blame.
+            SandboxUnavailable: no sandboxed process can be started; the document is not the cause.
         """
         deaths: list[str] = []
         while len(deaths) < MAX_ATTEMPTS:
@@ -72,47 +72,47 @@ class Digester:
                     "overrides": asdict(overrides),
                     "chunk_tokens": chunk_tokens,
                 }
-                return self._ask_again(header, content)
+                return self._try_rung(header, content)
             except ParserDied as death:
                 deaths.append(death.reason)
             except ParseRefused as refusal:
                 if refusal.code != "no_rung" or not deaths:
                     raise
                 break
-        raise Quarantined(_account(deaths))
+        raise Quarantined(_quarantine_reason(deaths))
 
     def close(self) -> None:
-        """Ends the child, if there is one."""
+        """Stop the child, if there is one."""
         process, self._process = self._process, None
         if process is not None and self._owner_pid == os.getpid():
             process.close()
 
     def abort(self) -> None:
-        """Ends what another thread is digesting here, and refuses all that comes after."""
+        """Stop the document that another thread is digesting here, and refuse further ones."""
         self._is_aborted = True
-        process = self._process  # the other thread may let go of it meanwhile
+        process = self._process  # read once: the other thread may set it to None meanwhile
         if process is not None:
             process.stop()
 
-    def _ask_again(self, header: Header, content: bytes) -> Digest:
-        """Tries one rung, twice when the first child was killed by somebody else."""
+    def _try_rung(self, header: Header, content: bytes) -> Digest:
+        """Try one rung, a second time when the first child was killed from outside."""
         try:
-            return self._ask(header, content)
+            return self._exchange(header, content)
         except ParserDied:
-            is_innocent = self._process is not None and self._process.was_killed_from_outside
+            is_retryable = self._process is not None and self._process.was_killed_from_outside
             self.close()
-            if not is_innocent:
+            if not is_retryable:
                 raise
-        return self._ask(header, content)
+        return self._exchange(header, content)
 
-    def _ask(self, header: Header, content: bytes) -> Digest:
+    def _exchange(self, header: Header, content: bytes) -> Digest:
         chunks: list[ChunkDraft] = []
         with closing(self._ready_process().exchange(header, content)) as replies:
             for reply in replies:
                 if "chunks" in reply:
                     chunks.extend(_drafts(reply["chunks"], len(chunks)))
                 elif "document" in reply:
-                    _count_times(reply.get("took_s"))
+                    _record_times(reply.get("took_s"))
                     return _digest(reply["document"], chunks)
                 elif "refused" in reply:
                     raise ParseRefused(reply["refused"], reply["detail"])
@@ -126,13 +126,13 @@ class Digester:
         if self._is_aborted:
             raise SandboxUnavailable("this digester was aborted")
         if self._owner_pid != os.getpid():
-            # after a fork the child is the parent's: talking to it would mix two conversations
+            # after a fork the child belongs to the parent process, whose messages would mix with ours
             self._process, self._owner_pid = None, os.getpid()
         if self._process is not None and not self._process.is_alive:
             self.close()
         if self._process is None:
             self._process = SandboxProcess(self._limits)
-        if self._is_aborted:  # while it was being started
+        if self._is_aborted:  # while the process was starting
             self._process.stop()
         return self._process
 
@@ -157,14 +157,14 @@ def _digest(document: Header, chunks: list[ChunkDraft]) -> Digest:
     )
 
 
-def _count_times(took_s: object) -> None:
-    """Count what the child says of itself, which need not be so."""
+def _record_times(took_s: object) -> None:
+    """Record the times that the child reports, without trusting their types."""
     if isinstance(took_s, dict):
         for stage in ("parse", "chunk"):
             if isinstance(seconds := took_s.get(stage), float):
                 STAGE_SECONDS.observe(seconds, stage)
 
 
-def _account(deaths: list[str]) -> str:
-    told = "; ".join(f"attempt {number}: {reason}" for number, reason in enumerate(deaths, start=1))
-    return f"every parser failed on it: {told}"
+def _quarantine_reason(deaths: list[str]) -> str:
+    attempts = "; ".join(f"attempt {number}: {reason}" for number, reason in enumerate(deaths, start=1))
+    return f"every parser failed on it: {attempts}"

@@ -14,16 +14,16 @@ MAX_BODY_BYTES: Final = 1024**3
 
 Header = dict[str, Any]
 
-#: what the child sends between the steps of a document that takes long
+#: message that the child sends between the steps of a slow document
 GOING_ON: Final[Header] = {"going_on": True}
 
 
 class FrameError(Exception):
-    """The bytes on the pipe are not frames of ours."""
+    """The bytes on the pipe are not valid frames."""
 
 
 def frame_start(header: Header, body_bytes: int = 0) -> bytes:
-    """Prefix and header of a frame; the body follows."""
+    """Return prefix and header of a frame; the body follows."""
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     return PREFIX.pack(len(encoded), body_bytes) + encoded
 
@@ -37,7 +37,7 @@ def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
     prefix = pipe.read(PREFIX.size)
     if not prefix:
         return None
-    header_bytes, body_bytes = _checked_lengths(prefix)
+    header_bytes, body_bytes = _parse_lengths(prefix)
     encoded = pipe.read(header_bytes)
     body = pipe.read(body_bytes)
     if len(encoded) != header_bytes or len(body) != body_bytes:
@@ -46,20 +46,20 @@ def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
 
 
 class HeaderReader:
-    """Puts frames without a body together from whatever pieces a non-blocking pipe gives."""
+    """Reader that assembles frames without a body from the pieces of a non-blocking pipe."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, received: bytes) -> Iterator[Header]:
-        """Headers that are complete with these bytes.
+        """Yield the headers that are complete with these bytes.
 
         Raises:
             FrameError: a length is over its limit, or a header is not JSON.
         """
         self._buffer += received
         while len(self._buffer) >= PREFIX.size:
-            header_bytes, _ = _checked_lengths(self._buffer[: PREFIX.size])
+            header_bytes, _ = _parse_lengths(self._buffer[: PREFIX.size])
             end = PREFIX.size + header_bytes
             if len(self._buffer) < end:
                 return
@@ -71,7 +71,7 @@ class HeaderReader:
                 raise FrameError(f"a frame's header is not JSON: {error}") from error
 
 
-def _checked_lengths(prefix: bytes | bytearray) -> tuple[int, int]:
+def _parse_lengths(prefix: bytes | bytearray) -> tuple[int, int]:
     if len(prefix) != PREFIX.size:
         raise FrameError("the pipe ended within a frame")
     header_bytes, body_bytes = PREFIX.unpack(prefix)

@@ -1,4 +1,4 @@
-"""One limited process, seen from its parent."""
+"""Parent's side of one sandboxed process."""
 
 import logging
 import os
@@ -23,18 +23,18 @@ START_SECONDS = 30.0
 PIPE_PIECE_BYTES = 1024**2
 #: standard error of one document that goes to the log; the rest is dropped
 LOGGED_STDERR_BYTES = 4_096
-#: ends that the document need not be guilty of: somebody else sent the signal
+#: exit statuses that the document may not have caused: signals sent by others
 OUTSIDE_SIGNALS = (-signal.SIGKILL, -signal.SIGTERM)
 
 
 class SandboxProcess:
-    """A child that digests one document at a time.
+    """A child process that digests one document at a time.
 
     It dies with the thread that constructed it (Linux ties it to the thread, not to the process),
-    so construct it where it is used.
+    so construct it in the thread that uses it.
 
     Raises:
-        SandboxUnavailable: it does not start.
+        SandboxUnavailable: the child does not start.
     """
 
     def __init__(self, limits: DigestLimits) -> None:
@@ -51,7 +51,7 @@ class SandboxProcess:
         )
         self._stdin, self._stdout, self._stderr = _pipes(self._process)
         self._selector = selectors.DefaultSelector()
-        self._told = bytearray()
+        self._stderr_tail = bytearray()
         self._was_stopped = False
         for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe.fileno(), False)
@@ -61,42 +61,42 @@ class SandboxProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the child."""
+        """Return the process id of the child."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """False once the child has ended for any reason."""
+        """Return False once the child has ended for any reason."""
         return self._process.poll() is None
 
     @property
     def was_killed_from_outside(self) -> bool:
-        """True when a signal ended it that neither a parser nor this parent sends."""
+        """Return True when a signal ended the child that neither a parser nor this parent sends."""
         return not self._was_stopped and self._process.poll() in OUTSIDE_SIGNALS
 
     def exchange(self, header: Header, content: bytes) -> Generator[Header, None, None]:
-        """Sends one document and gives the frames of the answer; the caller stops at the last one.
+        """Send one document and yield the frames of the answer; the caller stops at the last one.
 
         Raises:
-            ParserDied: the child ended, answered nonsense or took too long; it is dead afterwards.
+            ParserDied: the child ended, sent an invalid answer or took too long; it is dead afterwards.
         """
         seconds = self._limits.seconds_for(len(content))
         outgoing = [memoryview(frame_start(header, len(content))), memoryview(content)]
         self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
         try:
-            yield from self._talk(outgoing, seconds)
+            yield from self._transfer(outgoing, seconds)
         finally:
             if outgoing:
                 self._selector.unregister(self._stdin)
             self._log_stderr(content)
 
     def stop(self) -> None:
-        """Ends the child at once; any thread may call it, the one that talks to it sees it die."""
+        """Kill the child; any thread may call it, `exchange` then raises in its own thread."""
         self._was_stopped = True
         self._process.kill()
 
     def close(self) -> None:
-        """Ends the child and frees its pipes; for the thread that talks to it."""
+        """Kill the child and close its pipes; only the thread that uses the child may call it."""
         self.stop()
         self._process.wait()
         self._selector.close()
@@ -105,31 +105,31 @@ class SandboxProcess:
 
     def _await_start(self) -> None:
         try:
-            next(self._talk([], START_SECONDS))
+            next(self._transfer([], START_SECONDS))
         except ParserDied as death:
-            reported = self._told.decode(errors="replace").strip()
+            reported = self._stderr_tail.decode(errors="replace").strip()
             self.close()
             raise SandboxUnavailable(
                 f"the parsing process did not start: {death.reason}; {reported}"
             ) from None
 
-    def _talk(self, outgoing: list[memoryview], seconds: float) -> Iterator[Header]:
-        """Writes and reads as the pipes allow, so that neither side waits on a full one."""
+    def _transfer(self, outgoing: list[memoryview], seconds: float) -> Iterator[Header]:
+        """Write and read as the pipes allow, so that neither side blocks on a full one."""
         reader = HeaderReader()
         deadline = _Deadline(seconds, self._limits)
         while True:
-            ready = self._selector.select(deadline.left)
-            if deadline.left <= 0:
+            ready = self._selector.select(deadline.seconds_left)
+            if deadline.seconds_left <= 0:
                 self.stop()
                 raise ParserDied(f"it took over {round(deadline.seconds, 2):g} s")
-            # standard output last, so that what it frees the caller to do finds the rest done
+            # standard output last, so that the rest is done when the caller gets a frame
             for key, _ in sorted(ready, key=lambda event: event[0].data):
                 if key.data == "stdin":
                     self._write(outgoing)
                 elif key.data == "stderr":
                     self._read_stderr()
                 else:
-                    yield from deadline.put_off(self._received(reader))
+                    yield from deadline.extend(self._read_stdout(reader))
 
     def _write(self, outgoing: list[memoryview]) -> None:
         try:
@@ -137,7 +137,7 @@ class SandboxProcess:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            outgoing[:] = [memoryview(b"")]  # the end of standard output tells what happened
+            outgoing[:] = [memoryview(b"")]  # the end of standard output will report the exit
             written = 0
         outgoing[0] = outgoing[0][written:]
         while outgoing and not outgoing[0]:
@@ -145,10 +145,10 @@ class SandboxProcess:
         if not outgoing:
             self._selector.unregister(self._stdin)
 
-    def _received(self, reader: HeaderReader) -> Iterator[Header]:
+    def _read_stdout(self, reader: HeaderReader) -> Iterator[Header]:
         received = os.read(self._stdout.fileno(), PIPE_PIECE_BYTES)
         if not received:
-            raise ParserDied(self._how_it_ended())
+            raise ParserDied(self._exit_reason())
         try:
             yield from reader.feed(received)
         except FrameError as error:
@@ -159,15 +159,15 @@ class SandboxProcess:
         received = os.read(self._stderr.fileno(), PIPE_PIECE_BYTES)
         if not received:
             self._selector.unregister(self._stderr)
-        self._told = (self._told + received)[-LOGGED_STDERR_BYTES:]
+        self._stderr_tail = (self._stderr_tail + received)[-LOGGED_STDERR_BYTES:]
 
     def _log_stderr(self, content: bytes) -> None:
-        if self._told:
-            text = self._told.decode(errors="replace").strip()
+        if self._stderr_tail:
+            text = self._stderr_tail.decode(errors="replace").strip()
             logger.warning("parsing process on content %s: %s", content_hash(content), text)
-            self._told.clear()
+            self._stderr_tail.clear()
 
-    def _how_it_ended(self) -> str:
+    def _exit_reason(self) -> str:
         code = self._process.wait()
         if code >= 0:
             return f"it ended with status {code}"
@@ -175,26 +175,26 @@ class SandboxProcess:
 
 
 class _Deadline:
-    """When a child has had its time; each step that it reports puts that off."""
+    """Deadline of a child; each step that it reports extends it."""
 
     def __init__(self, seconds: float, limits: DigestLimits) -> None:
-        #: what the child may take in all, as things stand
+        #: current limit on the child's total time
         self.seconds = seconds
-        self._begun = time.monotonic()
+        self._started_at = time.monotonic()
         self._limits = limits
 
     @property
-    def left(self) -> float:
-        """Seconds until then."""
-        return self._begun + self.seconds - time.monotonic()
+    def seconds_left(self) -> float:
+        """Return the seconds until the deadline."""
+        return self._started_at + self.seconds - time.monotonic()
 
-    def put_off(self, headers: Iterator[Header]) -> Iterator[Header]:
-        """Return the headers without those that only report a step."""
+    def extend(self, headers: Iterator[Header]) -> Iterator[Header]:
+        """Yield the headers, except reports of a step, which extend the deadline."""
         for header in headers:
             if header != GOING_ON:
                 yield header
                 continue
-            wanted = time.monotonic() - self._begun + self._limits.seconds_per_step
+            wanted = time.monotonic() - self._started_at + self._limits.seconds_per_step
             self.seconds = max(self.seconds, min(wanted, self._limits.most_seconds))
 
 
@@ -210,7 +210,7 @@ def _command(limits: DigestLimits) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours but where the code is: a parser that is taken over finds no secret."""
+    """Return an environment without secrets, in case a parser is exploited."""
     package_root = str(Path(ingest.__file__).resolve().parent.parent)
     return {
         "PATH": os.defpath,

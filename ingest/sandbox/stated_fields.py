@@ -1,4 +1,4 @@
-"""What a person or source says of a document goes before what the parser found."""
+"""Fields of a document stated by a person or source, which override those of the parser."""
 
 from dataclasses import replace
 
@@ -7,12 +7,12 @@ from ingest.sandbox.types import Overrides
 
 
 def with_title(parsed: ParsedDocument, title: str | None) -> ParsedDocument:
-    """Return the document under another title, so that its breadcrumbs begin with it; None keeps its own."""
+    """Return the document with `title`, which also begins its breadcrumbs; None retains its own title."""
     return parsed if title is None else replace(parsed, title=title)
 
 
 def with_overrides(parsed: ParsedDocument, overrides: Overrides) -> ParsedDocument:
-    """Return the document with the language, tags and media stated for it; what is None stays as parsed."""
+    """Return the document with the stated language, tags and media; None retains the parsed value."""
     return replace(
         parsed,
         lang=parsed.lang if overrides.lang is None else overrides.lang,

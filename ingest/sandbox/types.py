@@ -1,4 +1,4 @@
-"""What goes into a digest and what comes out."""
+"""Inputs, limits and results of digesting a document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from ingest.parsers.types import Media
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What the person or source says of a document; None leaves it to the parser."""
+    """Fields that a person or source states for a document; None leaves them to the parser."""
 
     title: str | None = None
     lang: str | None = None
@@ -28,7 +28,7 @@ class Digest:
     tags: tuple[str, ...]
     mime: str
     media: Media
-    #: what the file says of itself (front matter), plain JSON
+    #: metadata stated in the file (front matter), plain JSON
     metadata: Mapping[str, Any]
     #: the parser that read it
     parser: str
@@ -42,20 +42,20 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLimits:
-    """What one document may cost before its parser is stopped."""
+    """Limits on one document, at which its parser is stopped."""
 
-    #: address space beyond what the idle process has
+    #: address space above that of the idle process
     memory_bytes: int = 1024**3
     #: wall-clock time of any document
     seconds: float = 30.0
-    #: and for each MB of content on top
+    #: additional time per MB of content
     seconds_per_mb: float = 5.0
-    #: from each step on that a parser reports (a band of a page takes OCR some five), and in all
+    #: time from each progress report of a parser (OCR of a band of a page takes some 5 s), and in total
     seconds_per_step: float = 60.0
     most_seconds: float = 1_800.0
 
     def seconds_for(self, size_bytes: int) -> float:
-        """Seconds that a document of this size may take."""
+        """Return the seconds that a document of this size may take."""
         return self.seconds + self.seconds_per_mb * size_bytes / 1_000_000
 
 
@@ -84,14 +84,15 @@ CHUNK_FIELDS = (
 
 
 def chunk_to_wire(chunk: ChunkDraft) -> list[Any]:
-    """Return the chunk as a JSON list in the order of CHUNK_FIELDS; its ordinal is its place in the
-    stream.
+    """Return the chunk as a JSON list in the order of CHUNK_FIELDS.
+
+    Its ordinal is its position in the stream.
     """
     return [getattr(chunk, name) for name in CHUNK_FIELDS]
 
 
 def chunk_from_wire(ordinal: int, values: Sequence[Any]) -> ChunkDraft:
-    """Inverse of `chunk_to_wire`."""
+    """Return the chunk of a JSON list, the inverse of `chunk_to_wire`."""
     named = dict(zip(CHUNK_FIELDS, values, strict=True))
     named["heading_path"] = tuple(named["heading_path"])
     named["spans"] = tuple(named["spans"])

@@ -1,1 +1,1 @@
-"""Use cases that every door calls; each change is recorded in the audit log."""
+"""Use cases shared by API, pages and commands; each change is recorded in the audit log."""

@@ -1,4 +1,4 @@
-"""Uploaded archives, taken in as they are; a job unpacks them."""
+"""Uploads of archives: stored as they are; a job unpacks them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from django.db import transaction
 
 from ingest.archives.errors import ArchiveRefused
 from ingest.archives.limits import ArchiveLimits
-from ingest.archives.names import is_unpacked, without_suffix
+from ingest.archives.names import is_supported_archive, strip_archive_suffix
 from ingest.archives.open_archive import open_archive
 from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
 from ingest.services.quotas import Addition, check_content, check_jobs
-from ingest.services.source_definition import upload_source
+from ingest.services.source_definition import ensure_upload_source
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.corpus import ensure_version
-from search.corpus.blobs import keep_blob_file, secure_blob_file
+from search.corpus.blobs import lock_and_store_blob_file, store_blob_file
 from search.corpus.paths import normalise_path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveUpload:
-    """An archive as it was handed in."""
+    """An archive to upload."""
 
     #: Key or id of an upload source.
     source: str
@@ -35,40 +35,40 @@ class ArchiveUpload:
     version: str
     #: Seekable.
     file: BinaryIO
-    #: What is stated about each of its documents; see `ingest.jobs.kinds.upload.STATED`.
+    #: Fields stated about each of its documents; see `ingest.jobs.kinds.upload.STATED`.
     stated: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether its documents' chunks get vectors soon; else with what is embedded next.
+    #: Whether its documents' chunks get vectors soon; otherwise the next embedding job includes them.
     embed: bool = True
 
 
 def archive_folder(path: str) -> str:
     """Return the folder for the documents of an archive at `path`: `a/docs.tar.gz` gives `a/docs`."""
-    return without_suffix(path)
+    return strip_archive_suffix(path)
 
 
 def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:
-    """Keep the archive and give the job that ingests what is in it; documents at the same paths are replaced.
+    """Store the archive and return the job that ingests it; documents at the same paths are replaced.
 
-    Raises ArchiveRefused, InvalidPath, what `upload_source` raises, and RateLimited and TooLarge for a quota
-    that is reached.
+    Raises ArchiveRefused, InvalidPath, the errors of `ensure_upload_source`, and RateLimited and TooLarge for
+    an exhausted quota.
     """
     check_archive(upload.name, upload.file)
     prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
-    source = upload_source(workspace, reader, upload.source)
+    source = ensure_upload_source(workspace, reader, upload.source)
     check_jobs(workspace)
     check_content(workspace, Addition(is_new=True, size_bytes=1))
     ensure_version(source, upload.version)
     stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
-    blob = keep_blob_file(workspace.pk, upload.file)
+    blob = store_blob_file(workspace.pk, upload.file)
     payload = {"archive": upload.name, "prefix": prefix, "version": upload.version, "blob": blob, **stated}
     with transaction.atomic():
-        secure_blob_file(workspace.pk, upload.file, blob)
+        lock_and_store_blob_file(workspace.pk, upload.file, blob)
         return request_archive(source, payload, requested_by=requested_by)
 
 
 def check_archive(name: str, file: BinaryIO) -> None:
-    """Raises ArchiveRefused for what an archive shows before it is unpacked: its kind, limits, encryption."""
-    if not is_unpacked(name):
+    """Raise ArchiveRefused if the format is unsupported, a limit is exceeded, or a password is needed."""
+    if not is_supported_archive(name):
         raise ArchiveRefused(
             f"Archives like {name[-80:]!r} are not unpacked here; pack it as .zip or .tar.gz."
         )

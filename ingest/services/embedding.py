@@ -1,42 +1,48 @@
-"""A workspace's model changed by a caller, each act with its row in the audit log."""
+"""Changes of a workspace's embedding model by a caller, each recorded in the audit log."""
 
 from typing import Any
 
 from django.db import transaction
 
-from ingest.services.model_change import begin_reembedding, end_space, go_back, hold_back, switch_spaces
+from ingest.services.model_change import (
+    begin_reembedding,
+    hold_for_gate,
+    request_space_deletion,
+    roll_back_spaces,
+    switch_spaces,
+)
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from search.errors import GoldenQueriesWorse, SpaceConflict
-from search.evaluation.gate import Advance, Verdict
-from search.evaluation.guard import passed, space_verdict
+from search.evaluation.gate import Advance, GateVerdict
+from search.evaluation.guard import allow_change, space_verdict
 from search.models import EmbeddingSpace
-from search.vectors.lifecycle import complete_build
+from search.vectors.lifecycle import require_complete_build
 
 
 def build_space(access: Access, *, embedder: str | None = None, hold: bool = False) -> EmbeddingSpace:
-    """Return the space that is built from now on. Raises what `begin_reembedding` raises."""
+    """Start building a space and return it. Raises the errors of `begin_reembedding`."""
     with transaction.atomic():
         space = begin_reembedding(access.workspace, embedder=embedder, hold=hold, requested_by=access.actor)
         _record(access, "building", space)
     return space
 
 
-def switch_to_built(access: Access, *, force: bool = False, advance: Advance | None = None) -> EmbeddingSpace:
-    """Return the space that was built, live now; `force` lets it though golden queries get worse.
+def switch_space(access: Access, *, force: bool = False, advance: Advance | None = None) -> EmbeddingSpace:
+    """Make the built space live and return it; with `force` even if the golden queries get worse.
 
-    Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and what
-    `switch_spaces` raises.
+    Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and the errors
+    of `switch_spaces`.
     """
-    building = complete_build(access.workspace)
+    building = require_complete_build(access.workspace)
 
-    def verdict() -> Verdict:
+    def verdict() -> GateVerdict:
         return space_verdict(access.workspace, building, advance=advance)
 
     try:
-        facts = passed(access, verdict, is_forced=force)
+        facts = allow_change(access, verdict, is_forced=force)
     except GoldenQueriesWorse as error:
-        hold_back(building, error.sentence)
+        hold_for_gate(building, error.sentence)
         raise
     with transaction.atomic():
         space = switch_spaces(access.workspace)
@@ -46,18 +52,18 @@ def switch_to_built(access: Access, *, force: bool = False, advance: Advance | N
     return space
 
 
-def return_to_former(access: Access) -> EmbeddingSpace:
-    """Return the space that was live before, live again. Raises what `go_back` raises."""
+def roll_back_space(access: Access) -> EmbeddingSpace:
+    """Make the previously live space live again and return it. Raises the errors of `roll_back_spaces`."""
     with transaction.atomic():
-        space = go_back(access.workspace, requested_by=access.actor)
+        space = roll_back_spaces(access.workspace, requested_by=access.actor)
         _record(access, "rolled_back", space)
     return space
 
 
 def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
-    """Return the space that is deleted from now on, in a job. Raises what `end_space` raises."""
+    """Request deletion of a space and return it. Raises the errors of `request_space_deletion`."""
     with transaction.atomic():
-        space = end_space(access.workspace, space_id, requested_by=access.actor)
+        space = request_space_deletion(access.workspace, space_id, requested_by=access.actor)
         _record(access, "retired", space)
     return space
 

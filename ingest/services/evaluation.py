@@ -1,4 +1,4 @@
-"""Runs asked for and deleted by a caller, each act with its row in the audit log."""
+"""Evaluation runs: requested and deleted by a caller, each act recorded in the audit log."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,7 +18,7 @@ from search.evaluation.topic_sets import judged_topics
 from search.models import Run
 
 
-def ask_for_run(
+def request_run(
     access: Access,
     *,
     topic_set: str,
@@ -26,7 +26,7 @@ def ask_for_run(
     measures: Iterable[str] = DEFAULT_MEASURES,
     name: str = "",
 ) -> Run:
-    """Return a queued run over the set's topics as they are now, which a job will carry out.
+    """Return a queued run over the set's present topics, which a job will carry out.
 
     Raises Unprocessable for a set without a topic that the caller may see, InvalidMeasure.
     """
@@ -38,26 +38,24 @@ def ask_for_run(
         )
     with transaction.atomic():
         run = open_run(access, topics, settings, topic_set=topic_set, measures=measures, name=name)
-        return _queued(access, run)
+        return _queue_run(access, run)
 
 
-def ask_for_repetition(access: Access, run: Run, *, name: str = "") -> Run:
-    """Return a queued run of the same topics, judgements, settings and measures, which a job will
-    carry out.
-    """
+def request_repetition(access: Access, run: Run, *, name: str = "") -> Run:
+    """Return a queued run of the same topics, judgements, settings and measures; a job will carry it out."""
     with transaction.atomic():
-        return _queued(access, repeat_run(access, run, name=name))
+        return _queue_run(access, repeat_run(access, run, name=name))
 
 
-def _queued(access: Access, run: Run) -> Run:
+def _queue_run(access: Access, run: Run) -> Run:
     job = request_evaluation(run, requested_by=access.actor)
     audit.record(access, "run.asked", str(run.pk), set=run.topic_set, job=str(job.pk))
     run.refresh_from_db()
     return run
 
 
-def remove_run(access: Access, run: Run) -> None:
-    """Delete a run with all that came of it; a job that carries it out is cancelled."""
+def cancel_and_delete_run(access: Access, run: Run) -> None:
+    """Delete a run with its results; a job that carries it out is cancelled."""
     job = Job.objects.in_workspace(access.workspace).filter(pk=run.job_id).first()
     if job is not None:
         # In a transaction of its own: a worker locks the run's topics before the job.

@@ -1,39 +1,39 @@
-"""Waiting for a job that somebody asked for just now, until what it wrote is searchable on this node."""
+"""Wait of a request for its job, until the job's writes are searchable on this node."""
 
 import time
 from itertools import chain, repeat
 
 from django.conf import settings
 
-from ingest.jobs.queue.report import not_ingested, refused_item
+from ingest.jobs.queue.report import refusal_message, refused_item
 from ingest.models import Job, JobState
 from kebab.http.api.errors import NotFound, Unprocessable
 from search.mirror import local_mirrors
 from search.retrieval.errors import NotSearchableYet
 
-# A short job is noticed at once, a long one asked after twenty times a second.
+# Poll intervals: a short job is noticed at once, a long one is polled twenty times a second.
 _FIRST_STEPS_S = (0.005, 0.005, 0.01, 0.01, 0.02, 0.03, 0.04)
 _STEP_S = 0.05
 
 
 def wait_until_searchable(job: Job) -> Job | None:
-    """Return the job of an upload as it ended, once searches here find what it wrote.
+    """Wait until an upload's job has ended and its writes are searchable here; return the ended job.
 
     None when that takes longer than KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason when the
-    document was not ingested, NotFound when the workspace went.
+    document was not ingested, NotFound when the workspace was deleted.
     """
     deadline = time.monotonic() + settings.KEBAB_WAIT_LIMIT_S
-    ended = _wait_for_end(job, deadline)
-    if ended is None:
+    ended_job = _wait_for_end(job, deadline)
+    if ended_job is None:
         return None
-    _refuse_failure(ended)
+    _raise_for_failure(ended_job)
     try:
         local_mirrors.wait_for_seq(
-            ended.workspace_id, ended.seq or 0, limit_s=max(0.0, deadline - time.monotonic())
+            ended_job.workspace_id, ended_job.seq or 0, limit_s=max(0.0, deadline - time.monotonic())
         )
     except NotSearchableYet:
         return None
-    return ended
+    return ended_job
 
 
 def _wait_for_end(job: Job, deadline: float) -> Job | None:
@@ -50,13 +50,13 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
     return None
 
 
-def _refuse_failure(job: Job) -> None:
+def _raise_for_failure(job: Job) -> None:
     if job.state != JobState.SUCCEEDED:
-        raise _not_ingested(job, f"its job {job.state}", job.error)
+        raise _refusal(job, f"its job {job.state}", job.error)
     refused = refused_item(job)
     if refused is not None:
-        raise _not_ingested(job, refused.reason, refused.detail)
+        raise _refusal(job, refused.reason, refused.detail)
 
 
-def _not_ingested(job: Job, reason: str, detail: str) -> Unprocessable:
-    return Unprocessable(not_ingested(job, reason, detail), code="not_ingested")
+def _refusal(job: Job, reason: str, detail: str) -> Unprocessable:
+    return Unprocessable(refusal_message(job, reason, detail), code="not_ingested")

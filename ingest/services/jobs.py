@@ -1,4 +1,4 @@
-"""Jobs stopped and done again by a caller, each act with its row in the audit log."""
+"""Jobs: cancelled and retried by a caller, each act recorded in the audit log."""
 
 from django.db import transaction
 
@@ -10,21 +10,21 @@ from kebab.people.access.caller import Access
 
 
 def cancel_job(access: Access, job: Job) -> Job:
-    """Ask for the job's end, and give it as it is then. Raises what `cancel` raises."""
+    """Cancel the job and return it in its new state. Raises the errors of `cancel`."""
     with transaction.atomic():
-        asked = cancel(job)
+        cancelled = cancel(job)
         audit.record(access, "job.cancelled", str(job.pk), kind=job.kind)
-    return asked
+    return cancelled
 
 
 def retry_job(access: Access, job: Job) -> Job:
-    """Return the new job that does again what failed in `job`.
+    """Return the new job that retries what failed in `job`.
 
-    Raises RateLimited for too many jobs, of which embedding is none, and what `retry` raises.
+    Raises RateLimited for too many jobs, embedding jobs excepted, and the errors of `retry`.
     """
     if job.kind != JobKind.EMBED:
         check_jobs(access.workspace)
     with transaction.atomic():
-        again = retry(job, requested_by=access.actor)
-        audit.record(access, "job.retried", str(job.pk), job=str(again.pk))
-    return again
+        new_job = retry(job, requested_by=access.actor)
+        audit.record(access, "job.retried", str(job.pk), job=str(new_job.pk))
+    return new_job

@@ -1,4 +1,4 @@
-"""Changing a workspace's model, for every door: begin, switch, go back, retire, and how far it has come."""
+"""Changes of a workspace's embedding model: build, switch, roll back, delete, and their status."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from kebab.http.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspaces import store_settings
-from search.access.querysets import documents_of, sources_of
-from search.access.restrictions import hidden_from
+from search.access.querysets import visible_documents, visible_sources
+from search.access.restrictions import hidden_sources
 from search.embedders.base import Embedder
-from search.embedders.configured import allowed_embedders, embedder_named, maker_of, wanted_name
+from search.embedders.configured import allowed_embedders, find_maker, get_embedder, workspace_embedder_name
 from search.errors import SpaceConflict, UnknownEmbedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
-from search.retrieval.errors import shown
-from search.vectors.lifecycle import begin_build, hold, retire, roll_back, switch, why_held
+from search.retrieval.errors import preview
+from search.vectors.lifecycle import held_reason, hold, retire, roll_back, start_build, switch
 
 _WORSE = "The golden queries get worse."
 _FORCE = "To switch all the same: kebab reembed switch --force"
@@ -29,55 +29,55 @@ _FORCE = "To switch all the same: kebab reembed switch --force"
 def begin_reembedding(
     workspace: Workspace, *, embedder: str | None = None, hold: bool = False, requested_by: str = ""
 ) -> EmbeddingSpace:
-    """Return the space that is built from now on, and have a job fill it; searches go on as they were.
+    """Start building a space and return it; a job fills it while searches use the live one.
 
-    `embedder` becomes the workspace's choice, None: what it has chosen. With `hold` the space waits,
-    complete, for `switch_spaces`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
+    `embedder` becomes the workspace's choice; None means the present choice. With `hold` the complete space
+    waits for `switch_spaces`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
     """
-    chosen = _allowed(wanted_name(workspace) if embedder is None else embedder)
+    chosen = _allowed_embedder(workspace_embedder_name(workspace) if embedder is None else embedder)
     if chosen is None:
         raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
     with transaction.atomic():
         # The job before the spaces, as the job itself locks them: else the two could wait for each other.
         request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
-        space = begin_build(workspace, chosen.space, switches_by_itself=not hold)
+        space = start_build(workspace, chosen.space, switches_by_itself=not hold)
         if embedder is not None:
             store_settings(workspace, {"embedder": embedder})
     return space
 
 
 def switch_spaces(workspace: Workspace) -> EmbeddingSpace:
-    """Make the space that was built the live one, now. Raises SpaceConflict until it is complete."""
+    """Make the built space the live one now. Raises SpaceConflict until it is complete."""
     with transaction.atomic():
         space = switch(workspace)
-        _choose_maker(workspace, space)
+        _store_embedder_choice(workspace, space)
     return space
 
 
-def hold_back(building: EmbeddingSpace, sentence: str) -> None:
-    """Keep a complete space from going live because of what the golden queries said of it."""
+def hold_for_gate(building: EmbeddingSpace, sentence: str) -> None:
+    """Hold a complete space, with the quality gate's `sentence` as the reason."""
     hold(building, f"{sentence} {_FORCE}")
 
 
-def go_back(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
-    """Make the space that was live before the live one again. Raises SpaceConflict when there is none.
+def roll_back_spaces(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
+    """Make the previously live space live again. Raises SpaceConflict when there is none.
 
-    What was written since has its vectors there, or gets them now.
+    Chunks that were written since have vectors there, or get them now.
     """
     with transaction.atomic():
         request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
         space = roll_back(workspace)
-        if maker_of(space) is None:
+        if find_maker(space) is None:
             raise SpaceConflict(
                 f"No embedder of the settings makes vectors of {space}, so nobody could search it;"
                 " name it in KEBAB_EMBEDDERS."
             )
-        _choose_maker(workspace, space)
+        _store_embedder_choice(workspace, space)
     return space
 
 
-def end_space(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
-    """Have a space that isn't live deleted with its vectors, in a job. Raises NotFound, SpaceConflict."""
+def request_space_deletion(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
+    """Request the job that deletes a space that isn't live. Raises NotFound, SpaceConflict."""
     space = EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id).first()
     if space is None:
         raise NotFound
@@ -87,28 +87,28 @@ def end_space(workspace: Workspace, space_id: int, *, requested_by: str = "") ->
 
 
 def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
-    """Return `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be.
+    """Return `embedding.v1`: the workspace's embedder and its spaces with their coverage and remaining time.
 
-    Counted is what `reader` may read. While something is hidden from them there is no job either: its rate
-    and its error would tell of work on that.
+    Counts cover what `reader` may read. A reader from whom sources are hidden gets no job either: its rate
+    and its error would reveal work on those.
     """
-    reads_everything = not hidden_from(workspace, reader).exists()
-    chunks_read, vectors_read = _counted(workspace, None if reads_everything else reader)
-    # Vectors before chunks: what is written in between is not yet covered, rather than more than all.
+    reads_everything = not hidden_sources(workspace, reader).exists()
+    chunks_read, vectors_read = _readable_rows(workspace, None if reads_everything else reader)
+    # Vectors are counted before chunks, so that concurrent writes can't push coverage above 1.
     vectors = _vectors_by_space(vectors_read)
     chunks = chunks_read.count()
     job = _open_job(workspace) if reads_everything else None
     rate = None if job is None else items_per_s(job)
     spaces = [
         _space_status(space, min(vectors.get(space.pk, 0), chunks), chunks, rate)
-        | {"held": _held(space, reads_everything)}
+        | {"held": _hold_reason(space, reads_everything)}
         for space in EmbeddingSpace.objects.in_workspace(workspace).order_by("-pk")
     ]
     by_state = {state: [each for each in spaces if each["state"] == state] for state in SpaceState.values}
     return {
         "schema_version": "embedding.v1",
         "workspace": workspace.slug,
-        "embedder": wanted_name(workspace),
+        "embedder": workspace_embedder_name(workspace),
         "allowed": list(allowed_embedders()),
         "chunks": chunks,
         "live": next(iter(by_state[SpaceState.LIVE]), None),
@@ -120,23 +120,25 @@ def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
     }
 
 
-def _allowed(name: str) -> Embedder | None:
+def _allowed_embedder(name: str) -> Embedder | None:
     allowed = allowed_embedders()
     if name not in allowed:
         raise UnknownEmbedder(
-            f"{shown(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
+            f"{preview(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
         )
-    return embedder_named(name)
+    return get_embedder(name)
 
 
-def _counted(workspace: Workspace, reader: Reader | None) -> "tuple[QuerySet[Chunk], QuerySet[ChunkVector]]":
-    """Return the chunks and the vectors to count: what the reader may read; None: all."""
+def _readable_rows(
+    workspace: Workspace, reader: Reader | None
+) -> "tuple[QuerySet[Chunk], QuerySet[ChunkVector]]":
+    """Return the chunks and the vectors that the reader may read; all for None."""
     chunks, vectors = Chunk.objects.in_workspace(workspace), ChunkVector.objects.in_workspace(workspace)
     if reader is None:
         return chunks, vectors
-    readable = sources_of(workspace, reader).order_by().values("pk")
+    readable = visible_sources(workspace, reader).order_by().values("pk")
     versions = SourceVersion.objects.in_workspace(workspace).filter(source__in=readable).values("pk")
-    return chunks.filter(document__in=documents_of(workspace, reader)), vectors.filter(
+    return chunks.filter(document__in=visible_documents(workspace, reader)), vectors.filter(
         version_id__in=versions
     )
 
@@ -152,7 +154,7 @@ def _open_job(workspace: Workspace) -> Job | None:
 
 def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float | None) -> dict[str, Any]:
     is_ending = space.state == SpaceState.RETIRED and space.retire_at <= timezone.now()
-    maker = maker_of(space)
+    maker = find_maker(space)
     is_filled = maker is not None and not is_ending
     return {
         "id": space.pk,
@@ -174,11 +176,11 @@ def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float 
     }
 
 
-def _held(space: EmbeddingSpace, reads_everything: bool) -> str | None:
-    """Return why it doesn't go live by itself; figures of all sources are for who reads them all."""
+def _hold_reason(space: EmbeddingSpace, reads_everything: bool) -> str | None:
+    """Return why a building space is held; figures over all sources only for readers of all sources."""
     if space.state != SpaceState.BUILDING:
         return None
-    return why_held(space) if reads_everything or not space.held_because else f"{_WORSE} {_FORCE}"
+    return held_reason(space) if reads_everything or not space.held_because else f"{_WORSE} {_FORCE}"
 
 
 def _eta_s(missing: int, rate: float | None) -> float | None:
@@ -187,8 +189,8 @@ def _eta_s(missing: int, rate: float | None) -> float | None:
     return max(0.1, round(missing / rate, 1)) if rate else None
 
 
-def _choose_maker(workspace: Workspace, space: EmbeddingSpace) -> None:
-    """Let the workspace's choice be what makes its live vectors, where it has made a choice at all."""
-    maker = maker_of(space)
+def _store_embedder_choice(workspace: Workspace, space: EmbeddingSpace) -> None:
+    """Set the workspace's embedder to that of its live space, if the workspace has chosen one at all."""
+    maker = find_maker(space)
     if "embedder" in workspace.settings and maker is not None:
         store_settings(workspace, {"embedder": maker[0]})

@@ -1,8 +1,8 @@
-"""Quarantined files tried again and forgotten by a caller, each act with its row in the audit log."""
+"""Quarantined files: retried and deleted by a caller, each act recorded in the audit log."""
 
 from django.db import transaction
 
-from ingest.jobs.items.quarantine import delete_quarantined, try_again
+from ingest.jobs.items.quarantine import delete_entry, request_retry
 from ingest.models import Job, Unreadable
 from ingest.services.quotas import check_jobs
 from kebab.people import audit
@@ -10,18 +10,18 @@ from kebab.people.access.caller import Access
 
 
 def retry_quarantined(access: Access, entry: Unreadable) -> Job:
-    """Return the job that reads the file once more. Raises RateLimited, and what `try_again` raises."""
+    """Return the job that reads the file once more. Raises RateLimited and the errors of `request_retry`."""
     check_jobs(access.workspace)
     with transaction.atomic():
-        job = try_again(entry, requested_by=access.actor)
+        job = request_retry(entry, requested_by=access.actor)
         _record(access, "quarantine.retried", entry, job=str(job.pk))
     return job
 
 
-def forget_quarantined(access: Access, entry: Unreadable) -> None:
-    """Forget an upload in quarantine with its bytes. Raises what `delete_quarantined` raises."""
+def delete_quarantined(access: Access, entry: Unreadable) -> None:
+    """Delete a quarantined upload with its bytes. Raises the errors of `delete_entry`."""
     with transaction.atomic():
-        delete_quarantined(entry)
+        delete_entry(entry)
         _record(access, "quarantine.deleted", entry)
 
 

@@ -1,4 +1,4 @@
-"""Settings that the golden queries judge in a job, asked for by a caller and written into the audit log."""
+"""Verdicts of the golden queries on settings: requested by a caller, recorded in the audit log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ from kebab.people import audit
 from kebab.people.access.caller import Access
 
 
-def ask_for_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
-    """Return the job that asks the golden queries under `settings`, and with `switch` changes to them.
+def request_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
+    """Return the job that judges `settings` by the golden queries, and with `switch` changes to them.
 
-    It acts as the caller, with the rights that they have then.
+    It acts as the caller, with the rights that they have when it runs.
     """
     payload = {"settings": dict(settings), "switch": switch, "force": force, "creator": access.identity}
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Making and finding sources on behalf of people and tools, who may not name any folder they like."""
+"""Creation and lookup of sources for people and tools, who may name allowed folders only."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,59 +8,60 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from ingest.connectors.git.address import GitAddress, check_address, file_url, read_address
-from ingest.connectors.git.credentials import read_credentials, seal_credentials
+from ingest.connectors.git.address import GitAddress, check_address, file_url, parse_address
+from ingest.connectors.git.credentials import encrypt_credentials, parse_credentials
 from ingest.connectors.web.config import site_config
 from ingest.errors import FolderNotAllowed
 from ingest.services.path_visibility import overlaps_hidden
-from ingest.services.sync_policy import upkeep_fields
+from ingest.services.sync_policy import sync_policy_fields
 from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.stack.storage.private_places import PrivatePlaces
-from kebab.uuids import as_uuid
-from search.access.querysets import sources_of
-from search.access.restrictions import hidden_from
+from kebab.stack.storage.private_places import PrivateFolders
+from kebab.uuids import parse_uuid
+from search.access.querysets import visible_sources
+from search.access.restrictions import hidden_sources
 from search.corpus import ensure_source
 from search.errors import UnknownSource
-from search.libraries.source_stats import refresh_standing
+from search.libraries.source_stats import refresh_source_stats
 from search.models import Source, SourceKind
 
-#: Where uploads go that name no source.
+#: Key of the source for uploads that name none.
 UPLOADS = "uploads"
-# Whether the caller may not have a folder read, wherever it lies.
+# Returns whether the caller may not have a folder read, wherever it lies.
 _IsBarred = Callable[[Path], bool]
 
 
 def create_source(
-    workspace: Workspace, reader: Reader, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
+    workspace: Workspace, reader: Reader, *, key: str, kind: str, config: Mapping[str, Any], **fields: Any
 ) -> Source:
-    """Return a new source. Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed,
-    CredentialsRefused.
+    """Create a source and return it.
+
+    Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
     is_barred = partial(overlaps_hidden, workspace=workspace, reader=reader)
     check = _CHECKS.get(kind)
     checked = check(config, is_barred) if check else {"config": dict(config)}
-    described |= upkeep_fields(kind, described, is_new=True)
+    fields |= sync_policy_fields(kind, fields, is_new=True)
     try:
         with transaction.atomic():
-            source = Source.objects.create(workspace=workspace, key=key, kind=kind, **checked, **described)
-            source.refresh_from_db()  # with the time that Postgres' clock gave its first sync
+            source = Source.objects.create(workspace=workspace, key=key, kind=kind, **checked, **fields)
+            source.refresh_from_db()  # loads the time of its first sync, which Postgres' clock set
             return source
     except IntegrityError as error:
-        raise _key_taken(key) from error
+        raise _key_conflict(key) from error
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
-    """Return the source with `changes` made to what is said of it; `credentials` replace what it has.
+    """Apply `changes` to the source and return it; `credentials` replace the stored ones.
 
-    Raises NotFound when it is gone, Conflict for credentials of what takes none, CredentialsRefused.
+    Raises NotFound when it is gone, Conflict for credentials of a kind that takes none, CredentialsRefused.
     """
-    changes = {**changes, **upkeep_fields(source.kind, changes)}
+    changes = {**changes, **sync_policy_fields(source.kind, changes)}
     if "credentials" in changes:
-        changes["sealed_credentials"] = _resealed(source, changes.pop("credentials"))
+        changes["sealed_credentials"] = _encrypt_new_credentials(source, changes.pop("credentials"))
     if changes:
-        refresh_standing(source.workspace_id, source.pk, **changes)
+        refresh_source_stats(source.workspace_id, source.pk, **changes)
     changed = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).first()
     if changed is None:
         raise NotFound
@@ -68,7 +69,7 @@ def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
 
 
 def refuse_upload_source(source: Source) -> None:
-    """Raises Conflict for a source that there is nothing to sync of."""
+    """Raise Conflict for an upload source, which has nothing to sync."""
     if source.kind == SourceKind.UPLOAD:
         raise Conflict(
             f"The source {source.key!r} holds uploads; there is nothing to sync, upload documents instead.",
@@ -76,43 +77,43 @@ def refuse_upload_source(source: Source) -> None:
         )
 
 
-def upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> Source:
-    """Return the upload source with this key or id; one with a new key is made.
+def ensure_upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> Source:
+    """Return the upload source with this key or id; a new key creates one.
 
-    Raises SourceMismatch when it reads something else, UnknownSource for an id that no source has. For a key
-    that a source has which `reader` may not know of it raises Conflict, as `create_source` does.
+    Raises SourceMismatch for a source of another kind, UnknownSource for an id that no source has, and
+    Conflict, as `create_source` does, for the key of a source that is hidden from `reader`.
     """
-    source_id = as_uuid(name)
+    source_id = parse_uuid(name)
     if source_id is not None:
-        named = sources_of(workspace, reader).filter(pk=source_id).values_list("key", flat=True).first()
+        named = visible_sources(workspace, reader).filter(pk=source_id).values_list("key", flat=True).first()
         if named is None:
             raise UnknownSource(f"No source has the id {name}; give a source's key, or none for {UPLOADS!r}.")
         name = named
-    if hidden_from(workspace, reader).filter(key=name).exists():
-        raise _key_taken(name)
+    if hidden_sources(workspace, reader).filter(key=name).exists():
+        raise _key_conflict(name)
     return ensure_source(workspace, name, kind=SourceKind.UPLOAD)
 
 
-def takes_uploads(workspace: Workspace, reader: Reader, key: str) -> bool:
-    """Return whether `upload_source` gives a source for this key, be it one that it makes."""
+def accepts_uploads(workspace: Workspace, reader: Reader, key: str) -> bool:
+    """Return whether `ensure_upload_source` would return a source for this key, an existing or a new one."""
     is_other = Source.objects.in_workspace(workspace).filter(key=key).exclude(kind=SourceKind.UPLOAD).exists()
-    return not is_other and not hidden_from(workspace, reader).filter(key=key).exists()
+    return not is_other and not hidden_sources(workspace, reader).filter(key=key).exists()
 
 
-def _key_taken(key: str) -> Conflict:
-    # One wording, whether or not the caller may know of the source that has it.
+def _key_conflict(key: str) -> Conflict:
+    # The same message whether or not the source with this key is hidden from the caller.
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
 
 
-def allowed_folder(path: str, is_barred: _IsBarred) -> Path:
+def resolve_allowed_folder(path: str, is_barred: _IsBarred) -> Path:
     """Return the folder with all links followed. Raises FolderNotAllowed.
 
-    A folder outside the allowed roots is refused in the same words whether it exists or not, and so is one
-    that is barred, or where Kebab keeps its own files.
+    The message is the same for a folder outside the allowed roots, whether it exists or not, for one that is
+    barred, and for one with Kebab's own files.
     """
-    folder = _resolved(path)
+    folder = _resolve_path(path)
     is_within = any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS)
-    if not is_within or is_barred(folder) or PrivatePlaces.find().hold(folder):
+    if not is_within or is_barred(folder) or PrivateFolders.find().contains(folder):
         raise FolderNotAllowed(
             f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
             " more with KEBAB_FOLDER_ROOTS."
@@ -127,18 +128,18 @@ def allowed_folder(path: str, is_barred: _IsBarred) -> Path:
 
 
 def _folder_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
-    return {"config": {"path": str(allowed_folder(config["path"], is_barred))}}
+    return {"config": {"path": str(resolve_allowed_folder(config["path"], is_barred))}}
 
 
 def _git_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
-    address = read_address(config["url"])
+    address = parse_address(config["url"])
     check_address(address)
     url = address.url
     if address.folder is not None:
-        url = file_url(allowed_folder(str(address.folder), is_barred))
+        url = file_url(resolve_allowed_folder(str(address.folder), is_barred))
     return {
         "config": git_config(url, config.get("branch", ""), config.get("tags", ())),
-        "sealed_credentials": _sealed(config.get("credentials"), address),
+        "sealed_credentials": _encrypt_credentials(config.get("credentials"), address),
     }
 
 
@@ -152,20 +153,20 @@ def _web_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, An
     return {"config": site_config(config)}
 
 
-def _resealed(source: Source, given: Mapping[str, str] | None) -> str:
+def _encrypt_new_credentials(source: Source, given: Mapping[str, str] | None) -> str:
     if source.kind != SourceKind.GIT:
         raise Conflict(
             f"The source {source.key!r} is of kind {source.kind}, which takes no credentials.",
             code="takes_no_credentials",
         )
-    return _sealed(given, read_address(source.config["url"]))
+    return _encrypt_credentials(given, parse_address(source.config["url"]))
 
 
-def _sealed(given: Mapping[str, str] | None, address: GitAddress) -> str:
-    return seal_credentials(read_credentials(given, address)) if given else ""
+def _encrypt_credentials(given: Mapping[str, str] | None, address: GitAddress) -> str:
+    return encrypt_credentials(parse_credentials(given, address)) if given else ""
 
 
-#: From what was given for a kind to fields of the source.
+#: By kind, the function that checks a given config and returns fields of the source.
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any], _IsBarred], dict[str, Any]]] = {
     SourceKind.FOLDER: _folder_config,
     SourceKind.GIT: _git_config,
@@ -173,7 +174,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any], _IsBarred], dict[str, Any]]] 
 }
 
 
-def _resolved(path: str) -> Path:
+def _resolve_path(path: str) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Sources and versions made, restated, synced, deleted by a caller; each act has its row in the audit log."""
+"""Sources and versions: created, changed, synced, deleted by a caller; each act is in the audit log."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -22,41 +22,41 @@ from search.models import Source, SourceKind
 _READERS = "readers"
 
 
-def make_source(access: Access, fields: Mapping[str, Any]) -> Source:
-    """Return a new source; one with `readers` was never open to others.
+def add_source(access: Access, fields: Mapping[str, Any]) -> Source:
+    """Create a source and return it; with `readers` it is restricted from the start.
 
     Raises Forbidden when others than owners and admins name readers, Unprocessable for an unknown group, and
-    what `create_source` raises.
+    the errors of `create_source`.
     """
     _check_readers(access, fields)
     with transaction.atomic():
-        source = create_source(access.workspace, access.reader, **_described(fields))
+        source = create_source(access.workspace, access.reader, **_without_readers(fields))
         audit.record(access, "source.created", source.key, kind=source.kind)
         if _READERS in fields:
             _restrict(access, source, fields[_READERS])
     return source
 
 
-def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) -> None:
-    """Change what is said of a source and, with `readers`, who reads it.
+def update_source(access: Access, source: Source, fields: Mapping[str, Any]) -> None:
+    """Change the fields of a source and, with `readers`, its restriction.
 
-    Raises as `make_source` does, and what `change_source` raises.
+    Raises as `add_source` does, and the errors of `change_source`.
     """
     _check_readers(access, fields)
-    described = _described(fields)
+    own_fields = _without_readers(fields)
     with transaction.atomic():
-        if described or _READERS not in fields:
-            change_source(source, described)
-            audit.record(access, "source.changed", source.key, fields=sorted(described))
+        if own_fields or _READERS not in fields:
+            change_source(source, own_fields)
+            audit.record(access, "source.changed", source.key, fields=sorted(own_fields))
         if _READERS in fields:
             _restrict(access, source, fields[_READERS])
 
 
 def sync_source(access: Access, source: Source, *, version: str = "", embed: bool = True) -> Job:
-    """Return the job that brings a version of the source up to date.
+    """Return the job that syncs a version of the source.
 
-    Raises Conflict for a source that holds uploads, RateLimited for too many jobs, and what `request_sync`
-    raises.
+    Raises Conflict for a source that holds uploads, RateLimited for too many jobs, and the errors of
+    `request_sync`.
     """
     refuse_upload_source(source)
     check_jobs(access.workspace)
@@ -67,17 +67,18 @@ def sync_source(access: Access, source: Source, *, version: str = "", embed: boo
 
 
 def delete_source(access: Access, source: Source) -> Job:
-    """Return the job that deletes it with its documents. Raises what `request_source_deletion` raises."""
+    """Return the job that deletes it with its documents. Raises the errors of `request_source_deletion`."""
     with transaction.atomic():
         job = request_source_deletion(source, requested_by=access.actor)
         audit.record(access, "source.deleted", source.key, job=str(job.pk))
     return job
 
 
-def make_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
-    """Return the new version `tag` and the job that reads it.
+def add_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
+    """Create the version `tag`; return it with the job that reads it.
 
-    Raises RateLimited for too many jobs, unless uploads fill it without one, and what `add_version` raises.
+    Raises RateLimited for too many jobs, except for upload sources, which need none, and the errors of
+    `versions.add_version`.
     """
     if source.kind != SourceKind.UPLOAD:
         check_jobs(access.workspace)
@@ -88,7 +89,7 @@ def make_version(access: Access, source: Source, *, tag: str, title: str) -> Add
 
 
 def delete_version(access: Access, source: Source, tag: str) -> Job:
-    """Return the job that deletes it with its documents. Raises what `versions.delete_version` raises."""
+    """Return the job that deletes it with its documents. Raises the errors of `versions.delete_version`."""
     with transaction.atomic():
         job = versions.delete_version(source, tag, requested_by=access.actor)
         audit.record(access, "version.deleted", f"{source.key}@{tag}", job=str(job.pk))
@@ -109,5 +110,5 @@ def _restrict(access: Access, source: Source, groups: Collection[UUID] | None) -
         audit.record(access, "source.readers_changed", source.key, **restriction.facts)
 
 
-def _described(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _without_readers(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != _READERS}

@@ -1,4 +1,4 @@
-"""Uploaded documents: taken in, described anew, deleted. Each change of one is a job of its own."""
+"""Uploaded documents: accepted, updated, deleted. Each change of one is a job of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from ingest.jobs.kinds.upload import STATED
 from ingest.jobs.queue.request import request_document
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
 from ingest.services.quotas import Addition, check_content, check_jobs
-from ingest.services.source_definition import upload_source
-from kebab.database.on_commit import once_committed
+from ingest.services.source_definition import ensure_upload_source
+from kebab.database.on_commit import run_on_commit
 from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.corpus import Place, delete_documents, ensure_version
-from search.corpus.blobs import has_blob, hold_blobs, keep_blobs, secure_blobs
+from search.corpus import DocumentLocation, delete_documents, ensure_version
+from search.corpus.blobs import has_blob, lock_and_store_blobs, lock_blobs, store_blobs
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import normalise_path
-from search.libraries.source_stats import refresh_standing
+from search.libraries.source_stats import refresh_source_stats
 from search.models import Document, SourceKind, SourceVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """A document as it was handed in."""
+    """A document to upload."""
 
     #: Key or id of an upload source.
     source: str
@@ -34,83 +34,86 @@ class Upload:
     #: '' is the default version.
     version: str
     content: bytes
-    #: What is stated about it; see `ingest.jobs.kinds.upload.STATED`.
+    #: Fields stated about it; see `ingest.jobs.kinds.upload.STATED`.
     stated: Mapping[str, Any] = field(default_factory=dict)
-    #: Whether its chunks get vectors soon; else with what is embedded next.
+    #: Whether its chunks get vectors soon; otherwise the next embedding job includes them.
     embed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """Where the document will be, and the job that will put it there."""
+class AcceptedUpload:
+    """The place of the future document, and the job that will ingest it."""
 
     #: None: an archive's documents go to many places.
-    place: Place | None
+    place: DocumentLocation | None
     job: Job
 
 
-def accept_upload(workspace: Workspace, upload: Upload, *, reader: Reader, requested_by: str) -> Accepted:
-    """Keep the bytes and ask for their ingestion; a document at that path will be replaced.
+def accept_upload(
+    workspace: Workspace, upload: Upload, *, reader: Reader, requested_by: str
+) -> AcceptedUpload:
+    """Store the bytes and request their ingestion; a document at that path will be replaced.
 
-    Raises InvalidPath, what `upload_source` raises, and RateLimited and TooLarge for a quota that is reached.
+    Raises InvalidPath, the errors of `ensure_upload_source`, and RateLimited and TooLarge for an exhausted
+    quota.
     """
     path = normalise_path(upload.path)
-    source = upload_source(workspace, reader, upload.source)
+    source = ensure_upload_source(workspace, reader, upload.source)
     check_jobs(workspace)
     version = ensure_version(source, upload.version)
     check_content(workspace, _addition(version, path, len(upload.content)))
-    place = Place(workspace=workspace, source=source, version=version, path=path)
+    place = DocumentLocation(workspace=workspace, source=source, version=version, path=path)
     blob = content_hash(upload.content)
     stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
-    keep_blobs(workspace.pk, {blob: upload.content})
+    store_blobs(workspace.pk, {blob: upload.content})
     with transaction.atomic():
-        secure_blobs(workspace.pk, {blob: upload.content})
-        return _ask(place, blob, stated, requested_by)
+        lock_and_store_blobs(workspace.pk, {blob: upload.content})
+        return _request_ingestion(place, blob, stated, requested_by)
 
 
-def restate_upload(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> Accepted:
-    """Ask for the document to be ingested again with other things stated about it; None takes one back.
+def update_upload(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> AcceptedUpload:
+    """Request ingestion of the document with other stated fields; None removes a field.
 
-    An upload to the same path that still waits is what gets restated. Raises Conflict for a folder's
+    If an upload to the same path still waits, that upload is updated. Raises Conflict for a folder's
     document, and when the bytes are gone.
     """
-    _refuse_folder(document, "edit the file")
+    _check_is_upload(document, "edit the file")
     check_jobs(document.workspace)
-    base = _waiting_payload(document) or {"blob": document.content_hash, **document.overrides}
+    base = _latest_open_payload(document) or {"blob": document.content_hash, **document.overrides}
     stated = {name: base[name] for name in STATED if name in base} | dict(changes)
-    place = Place(
+    place = DocumentLocation(
         workspace=document.workspace,
         source=document.source,
         version=document.version,
         path=document.path,
     )
     with transaction.atomic():
-        hold_blobs(document.workspace_id, [base["blob"]])
+        lock_blobs(document.workspace_id, [base["blob"]])
         if not has_blob(document.workspace_id, base["blob"]):
             raise Conflict(
                 f"The bytes of {document.path!r} are gone; upload it again with what you want to state.",
                 code="content_gone",
             )
-        return _ask(place, base["blob"], stated, requested_by)
+        return _request_ingestion(place, base["blob"], stated, requested_by)
 
 
 def delete_upload(document: Document) -> int:
-    """Delete an uploaded document and give the change's number; uploads to its path that wait are dropped.
+    """Delete an uploaded document and return the change's number; open uploads to its path are cancelled.
 
     Call it last in a transaction. Raises Conflict for a folder's document, NotFound when it is gone.
     """
-    _refuse_folder(document, "delete the file, or leave it out with a .kebabignore,")
-    # The document before its jobs, as their workers take them: else the two could wait for each other.
+    _check_is_upload(document, "delete the file, or leave it out with a .kebabignore,")
+    # Lock order as in workers: the document before its jobs. Another order could deadlock.
     held = Document.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
     hashes = list(held.select_for_update().values_list("content_hash", flat=True))
-    _waiting(document).update(cancel_requested=True)
-    _drop_members(document)
+    _open_upload_jobs(document).update(cancel_requested=True)
+    _cancel_members(document)
     seq = delete_documents(document.workspace, [document.doc_id])
     if seq is None:
         raise NotFound
-    # Bytes that can't be reached are found by the hourly look for what was forgotten.
-    once_committed(release_blobs, document.workspace_id, hashes)
-    once_committed(refresh_standing, document.workspace_id, document.source_id)
+    # Blobs that can't be deleted now are deleted by the hourly search for orphaned blobs.
+    run_on_commit(release_blobs, document.workspace_id, hashes)
+    run_on_commit(refresh_source_stats, document.workspace_id, document.source_id)
     return seq
 
 
@@ -120,13 +123,15 @@ def _addition(version: SourceVersion, path: str, size_bytes: int) -> Addition:
     return Addition(is_new=replaced is None, size_bytes=size_bytes - (replaced or 0))
 
 
-def _ask(place: Place, blob: str, stated: Mapping[str, Any], requested_by: str) -> Accepted:
+def _request_ingestion(
+    place: DocumentLocation, blob: str, stated: Mapping[str, Any], requested_by: str
+) -> AcceptedUpload:
     given = {name: value for name, value in stated.items() if value is not None}
     payload = {"path": place.path, "version": place.version.tag, "blob": blob, **given}
-    return Accepted(place=place, job=request_document(place.source, payload, requested_by=requested_by))
+    return AcceptedUpload(place=place, job=request_document(place.source, payload, requested_by=requested_by))
 
 
-def _refuse_folder(document: Document, remedy: str) -> None:
+def _check_is_upload(document: Document, remedy: str) -> None:
     if document.source.kind != SourceKind.UPLOAD:
         raise Conflict(
             f"{document.path!r} comes from the {document.source.kind} of source {document.source.key!r};"
@@ -135,7 +140,7 @@ def _refuse_folder(document: Document, remedy: str) -> None:
         )
 
 
-def _waiting(document: Document) -> Any:
+def _open_upload_jobs(document: Document) -> Any:
     return Job.objects.in_workspace(document.workspace_id).filter(
         kind=JobKind.INGEST_DOCUMENT,
         state__in=OPEN_STATES,
@@ -146,15 +151,15 @@ def _waiting(document: Document) -> Any:
     )
 
 
-def _drop_members(document: Document) -> None:
-    """Have what waits, or is worked on, make no document of an archive's member, or anew, at this path."""
+def _cancel_members(document: Document) -> None:
+    """Keep open archive and rechunk jobs from creating a document at this path again."""
     archives = Job.objects.in_workspace(document.workspace_id).filter(
         kind__in=(JobKind.INGEST_ARCHIVE, JobKind.RECHUNK),
         state__in=OPEN_STATES,
         source=document.source_id,
         payload__version=document.version.tag,
     )
-    # An archive whose members are not all known yet finds an item in the way of the one it would make.
+    # For archives whose members are not listed yet, an item to delete blocks the member's own item.
     unlisted = archives.filter(discovered_at=None).order_by("pk").select_for_update(no_key=True)
     JobItem.objects.bulk_create(
         [
@@ -170,6 +175,6 @@ def _drop_members(document: Document) -> None:
     members.update(action="delete")
 
 
-def _waiting_payload(document: Document) -> Mapping[str, Any] | None:
-    latest = _waiting(document).order_by("-created_at", "id").first()
+def _latest_open_payload(document: Document) -> Mapping[str, Any] | None:
+    latest = _open_upload_jobs(document).order_by("-created_at", "id").first()
     return None if latest is None else latest.payload

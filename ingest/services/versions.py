@@ -1,4 +1,4 @@
-"""Versions of a source on behalf of people and tools: added, read, deleted."""
+"""Versions of a source, added and deleted for people and tools."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from search.models import Source, SourceKind, SourceVersion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedVersion:
-    """A new version, and the job that reads it; uploads fill theirs one by one, without any."""
+    """A new version and the job that reads it; None for upload sources, which are filled by uploads."""
 
     version: SourceVersion
     job: Job | None
@@ -21,9 +21,9 @@ class AddedVersion:
 def add_version(
     source: Source, *, tag: str, title: str, requested_by: str, embed: bool = True
 ) -> AddedVersion:
-    """Make the version `tag`: a folder is read into it as it is now, a repository at that tag or branch.
+    """Create the version `tag`: of a folder as it is now, of a repository at that tag or branch.
 
-    Without a title it takes the one that the source's project file offers.
+    Without a title it gets the one in the source's project file.
     Raises Conflict if it exists.
     """
     title = title or source.project.get("versions", {}).get(tag, "")
@@ -43,7 +43,7 @@ def add_version(
 
 
 def delete_version(source: Source, tag: str, *, requested_by: str) -> Job:
-    """Ask for the version `tag` to be deleted with its documents. Raises NotFound when it isn't there."""
+    """Request deletion of the version `tag` with its documents. Raises NotFound when there is none."""
     versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
     if not tag or not versions.filter(tag=tag).exists():
         raise NotFound

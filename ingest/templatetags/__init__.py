@@ -1,1 +1,1 @@
-"""What the templates of ingest say in words."""
+"""Template filters of ingest."""

@@ -1,4 +1,4 @@
-"""The names of kinds and states in words, and how they are coloured: `good`, `busy`, `bad`, or neither."""
+"""Labels of kinds and states, their tones (`good`, `busy`, `bad` or none), and number formats."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -54,19 +54,19 @@ _JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
 
 @register.filter
 def source_kind(kind: str) -> str:
-    """Return what a source of this kind is."""
+    """Return the label of a source's kind."""
     return _SOURCE_KINDS.get(kind, kind)
 
 
 @register.filter
 def source_tone(source: Source) -> str:
-    """Return the colour of a source's state."""
+    """Return the tone of a source's state."""
     return "bad" if is_paused(source) else _SOURCE_STATES.get(source.state, ("", ""))[0]
 
 
 @register.filter
 def source_state(source: Source) -> str:
-    """Return where a source stands; uploads are neither read nor synced."""
+    """Return the label of a source's state; upload sources are never read or synced."""
     if is_paused(source):
         return "schedule paused"
     if source.kind == SourceKind.UPLOAD and source.state == SourceState.PENDING:
@@ -76,19 +76,19 @@ def source_state(source: Source) -> str:
 
 @register.filter
 def job_kind(kind: str) -> str:
-    """Return what a job of this kind does."""
+    """Return the label of a job's kind."""
     return _JOB_KINDS.get(kind, kind)
 
 
 @register.filter
 def job_tone(job: Job) -> str:
-    """Return the colour of a job's state."""
+    """Return the tone of a job's state."""
     return _JOB_TONES.get(job.state, "")
 
 
 @register.filter
 def every_minutes(minutes: int) -> str:
-    """Return an interval in the largest unit that it is a whole number of."""
+    """Return an interval in the largest unit of which it is a whole multiple."""
     for size, unit in ((24 * 60, "day"), (60, "hour")):
         if minutes % size == 0:
             number = minutes // size
@@ -104,14 +104,14 @@ def reads(source: Any) -> str:
 
 
 @register.filter
-def grouped(number: int) -> str:
-    """Return a whole number with its thousands apart."""
+def group_thousands(number: int) -> str:
+    """Return an integer with thousands separators."""
     return f"{number:,}"
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """Return some seconds in the unit that they are many of; None: a dash."""
+    """Return seconds in the unit that fits their size; a dash for None."""
     if seconds is None:
         return "–"
     if seconds < 90:
@@ -121,5 +121,5 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def megabytes(number: int) -> str:
-    """Return a limit in millions of bytes, as it is set."""
+    """Return a byte limit in MB or GB, decimal units as in the settings."""
     return f"{number / 1_000_000:,.3g} MB" if number < 1_000_000_000 else f"{number / 1_000_000_000:,.3g} GB"

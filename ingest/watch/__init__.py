@@ -1,1 +1,1 @@
-"""Watching folders: a change in one asks for its sync, and never writes anything itself."""
+"""The folder watcher: a change in a folder requests its sync; the watcher writes nothing else."""

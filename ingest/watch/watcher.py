@@ -1,7 +1,7 @@
-"""Watches the folders of sources that want it, and asks for their syncs.
+"""The watcher of source folders, which requests their syncs.
 
-The kernel says what changed (watchfiles: inotify on Linux). Network file systems say nothing, and a kernel
-may run out of watches: so each watched folder is listed every quarter of an hour whatever happens.
+The kernel reports changes (watchfiles: inotify on Linux). Network file systems report none, and a kernel may
+run out of watches: so each watched folder is listed every quarter of an hour in any case.
 """
 
 import logging
@@ -29,26 +29,26 @@ from search.models import Source, SourceKind
 
 logger = logging.getLogger(__name__)
 
-#: Who asks, in the jobs.
+#: `requested_by` of its jobs.
 REQUESTED_BY: Final = "watch"
-#: What a change may take to be asked about while a folder keeps changing.
+#: Least pause between two syncs of a folder that keeps changing.
 LEAST_PAUSE_S: Final = 5.0
-#: The full listing that needs no change.
+#: Period of full listings without a change.
 LISTING_PERIOD: Final = timedelta(minutes=15)
-# How often Postgres is asked which sources are watched.
-_LOOK_S: Final = 5.0
-# Changes closer together than the step come together, for as long as the debounce at most.
+# Interval of queries for the watched sources.
+_CHECK_S: Final = 5.0
+# Changes closer together than the step are reported together, for as long as the debounce at most.
 _STEP_MS: Final = 100
 _DEBOUNCE_MS: Final = 1_000
 _TICK_MS: Final = 500
 _PAUSE_S: Final = 2.0
-#: Always left out of a listing, and busy.
+#: Folders that every listing leaves out, and that change often.
 _NEVER_READ: Final = frozenset({".git", ".hg", ".svn", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """A folder that is there; another one that takes its place is not equal to it."""
+class FolderIdentity:
+    """The identity of an existing folder; another folder at the same path is not equal."""
 
     path: Path
     device: int
@@ -56,7 +56,7 @@ class Folder:
 
     @classmethod
     def at(cls, path: Path) -> Self | None:
-        """Return the folder at `path`, None when there is none that can be looked at."""
+        """Return the identity of the folder at `path`; None when there is none, or it can't be read."""
         try:
             status = path.stat()
         except OSError:
@@ -66,13 +66,13 @@ class Folder:
 
 
 class FolderWatcher:
-    """Watches until `stop` is set; losing Postgres, or a folder, only delays it."""
+    """A watcher that runs until `stop` is set; losing Postgres, or a folder, only delays it."""
 
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
-        self._asked_at: dict[uuid.UUID, float] = {}
+        self._requested_at: dict[uuid.UUID, float] = {}
         self._changed: set[uuid.UUID] = set()
-        # A folder that can't be watched is listed by the clock alone, until it is another one.
+        # A folder that can't be watched is only listed periodically, until its identity changes.
         self._unwatchable: set[Path] = set()
 
     def run(self) -> None:
@@ -89,48 +89,48 @@ class FolderWatcher:
                 connection.close()
 
     def _watch_while_connected(self, locks: SourceLocks) -> None:
-        watched: dict[uuid.UUID, Folder] = {}
+        watched: dict[uuid.UUID, FolderIdentity] = {}
         while not self._stop.is_set():
-            known, watched = watched, self._watched(locks)
-            # Nobody saw what changed in them before.
+            known, watched = watched, self._acquire_folders(locks)
+            # Changes before the watch began are unknown, so new folders count as changed.
             self._changed |= watched.keys() - known.keys()
             self._changed &= watched.keys()
-            self._watch(watched, locks)
+            self._watch_folders(watched, locks)
 
-    def _watched(self, locks: SourceLocks) -> dict[uuid.UUID, Folder]:
+    def _acquire_folders(self, locks: SourceLocks) -> dict[uuid.UUID, FolderIdentity]:
         sources = Source.objects.filter(watch=True, kind=SourceKind.FOLDER).order_by("workspace", "key")
-        found = {source.pk: Folder.at(Path(source.config["path"])) for source in sources}
+        found = {source.pk: FolderIdentity.at(Path(source.config["path"])) for source in sources}
         present = {source_id: folder for source_id, folder in found.items() if folder is not None}
         held = locks.hold_only(present)
         return {source_id: folder for source_id, folder in present.items() if source_id in held}
 
-    def _watch(self, watched: Mapping[uuid.UUID, Folder], locks: SourceLocks) -> None:
-        """Watch these folders until others are to be watched."""
+    def _watch_folders(self, watched: Mapping[uuid.UUID, FolderIdentity], locks: SourceLocks) -> None:
+        """Watch these folders until the set of folders to watch changes."""
         folders = {folder.path for folder in watched.values()}
         self._unwatchable &= folders
-        look_at = time.monotonic() + _LOOK_S
+        check_at = time.monotonic() + _CHECK_S
         for changes in self._changes(folders):
             self._changed |= set(_changed_sources(changes, watched))
-            self._ask(watched)
+            self._request_due_syncs(watched)
             if any(Path(place) in folders for _, place in changes):
-                return  # one of them went, and its watch with it
-            if time.monotonic() > look_at:
-                look_at = time.monotonic() + _LOOK_S
+                return  # a folder was deleted, and its watch ended
+            if time.monotonic() > check_at:
+                check_at = time.monotonic() + _CHECK_S
                 self._changed |= _overdue_sources(watched)
                 close_old_connections()
-                if self._watched(locks) != watched:
+                if self._acquire_folders(locks) != watched:
                     return
 
     def _changes(self, folders: Iterable[Path]) -> Iterator[set[tuple[Change, str]]]:
-        """Return sets of changes, an empty one every half second; ends when the watch has to begin anew."""
-        kept = sorted({folder for folder in folders if folder not in self._unwatchable})
-        if not kept:
+        """Yield sets of changes, an empty one every half second; end when the watch must be restarted."""
+        watchable = sorted({folder for folder in folders if folder not in self._unwatchable})
+        if not watchable:
             while not self._stop.wait(_TICK_MS / 1000):
                 yield set()
             return
         try:
             yield from watch(
-                *kept,
+                *watchable,
                 watch_filter=None,
                 debounce=_DEBOUNCE_MS,
                 step=_STEP_MS,
@@ -140,28 +140,30 @@ class FolderWatcher:
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             )
-        except (OSError, RuntimeError) as error:  # the latter from the library's own core
-            self._note_unwatchable(kept, error)
+        except (OSError, RuntimeError) as error:  # RuntimeError comes from the library's own core
+            self._mark_unwatchable(watchable, error)
 
-    def _note_unwatchable(self, folders: list[Path], error: Exception) -> None:
-        """Leave out the one folder that was to be watched, or of several the last: others may still fit."""
+    def _mark_unwatchable(self, folders: list[Path], error: Exception) -> None:
+        """Stop watching the last of the folders: the others may still fit."""
         if all(folder.is_dir() for folder in folders):
             logger.warning("%s is listed every quarter of an hour, not watched: %s", folders[-1], error)
             self._unwatchable.add(folders[-1])
 
-    def _ask(self, watched: Mapping[uuid.UUID, Folder]) -> None:
-        """Ask for syncs of what has changed, of one source every few seconds at most."""
+    def _request_due_syncs(self, watched: Mapping[uuid.UUID, FolderIdentity]) -> None:
+        """Request syncs of changed sources, of each one every LEAST_PAUSE_S at most."""
         now = time.monotonic()
-        due = [id_ for id_ in self._changed if now - self._asked_at.get(id_, -LEAST_PAUSE_S) >= LEAST_PAUSE_S]
+        due = [
+            id_ for id_ in self._changed if now - self._requested_at.get(id_, -LEAST_PAUSE_S) >= LEAST_PAUSE_S
+        ]
         for source_id in due:
             self._changed.discard(source_id)
-            if watched[source_id].path.is_dir():  # what has vanished has no sync to fail
-                self._asked_at[source_id] = now
-                _request(source_id)
+            if watched[source_id].path.is_dir():  # a sync of a deleted folder would only fail
+                self._requested_at[source_id] = now
+                _request_sync(source_id)
 
 
-def _overdue_sources(watched: Mapping[uuid.UUID, Folder]) -> set[uuid.UUID]:
-    """Return the sources that were not listed for long, and are not about to be."""
+def _overdue_sources(watched: Mapping[uuid.UUID, FolderIdentity]) -> set[uuid.UUID]:
+    """Return the sources not listed for LISTING_PERIOD that have no open sync."""
     long_ago = Q(last_sync_at__isnull=True) | Q(last_sync_at__lt=Now() - LISTING_PERIOD)
     overdue = Source.objects.filter(long_ago, pk__in=list(watched))
     syncs = Job.objects.filter(
@@ -171,7 +173,7 @@ def _overdue_sources(watched: Mapping[uuid.UUID, Folder]) -> set[uuid.UUID]:
 
 
 def _changed_sources(
-    changes: set[tuple[Change, str]], watched: Mapping[uuid.UUID, Folder]
+    changes: set[tuple[Change, str]], watched: Mapping[uuid.UUID, FolderIdentity]
 ) -> Iterator[uuid.UUID]:
     places = [PurePath(path) for _, path in changes]
     for source_id, folder in watched.items():
@@ -180,7 +182,7 @@ def _changed_sources(
             yield source_id
 
 
-def _request(source_id: uuid.UUID) -> None:
+def _request_sync(source_id: uuid.UUID) -> None:
     source = Source.objects.filter(pk=source_id, watch=True).first()
     if source is None:
         return

@@ -1,1 +1,1 @@
-"""How people sign in: with a password, through an OpenID Connect provider, or for the first time, invited."""
+"""Sign-in: by password, through an OpenID Connect provider, or by accepting an invitation."""

@@ -1,10 +1,10 @@
-"""What operators do to accounts, in the Django admin, besides changing them."""
+"""Admin actions on accounts: unlink a user from the OpenID Connect provider."""
 
 from django.http import HttpRequest
 
 from kebab.accounts.oidc.adapters import links_of
 from kebab.accounts.sessions import end_sessions
-from kebab.admin.actions import Act, note, offer
+from kebab.admin.actions import RowAction, record_admin_action, register_actions
 from kebab.people.models import User
 
 
@@ -12,14 +12,14 @@ def _unlink(request: HttpRequest, user: User) -> str:
     count, _ = links_of(user).delete()
     if not count:
         return f"{user.email} was not linked."
-    end_sessions(user)  # they may have begun by the link
-    note(request, "account.unlinked", user.email)
+    end_sessions(user)  # some may have started through the link
+    record_admin_action(request, "account.unlinked", user.email)
     return f"{user.email} is logged out, and linked anew the next time the provider vouches for this address."
 
 
-offer(
+register_actions(
     User,
-    Act(
+    RowAction(
         name="unlink",
         label="Unlink from the provider",
         icon="link_off",

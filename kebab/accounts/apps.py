@@ -6,5 +6,5 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        """Have sessions end with their person's activity."""
-        import kebab.accounts.sessions  # noqa: F401  # it listens
+        """Register the signal handler that ends the sessions of deactivated users."""
+        import kebab.accounts.sessions  # noqa: F401  # connects a signal

@@ -1,4 +1,4 @@
-"""Reads what an operator writes of mail servers, providers and limits; no refusal shows a secret."""
+"""Parsers of operator settings: mail server, OpenID Connect provider, rates. No error shows a secret."""
 
 import ipaddress
 import re
@@ -15,22 +15,22 @@ _BACKENDS = "django.core.mail.backends"
 _THIS_MACHINE = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?(/|\Z)")
 
 
-def checked_rate(name: str, rate: str) -> str:
-    """Return `rate` back, like `100/minute` or `10/15 minutes`. Raises ImproperlyConfigured."""
+def validate_rate(name: str, rate: str) -> str:
+    """Return `rate` if it is valid, like `100/minute` or `10/15 minutes`. Raises ImproperlyConfigured."""
     if not _RATE.fullmatch(rate):
         raise ImproperlyConfigured(f"{name} is {rate!r}; give something like 100/minute or 10/15 minutes.")
     return rate
 
 
-def site_url(url: str) -> str:
-    """Return the site's address without its last slash. Raises ImproperlyConfigured."""
+def parse_site_url(url: str) -> str:
+    """Return the site's URL without its trailing slash. Raises ImproperlyConfigured."""
     if url and not _SITE.fullmatch(url):
         raise ImproperlyConfigured("KEBAB_URL is no address like https://kebab.example.org.")
     return url.rstrip("/")
 
 
-def networks(name: str, items: Iterable[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Return the networks; an address is one of itself. Raises ImproperlyConfigured."""
+def parse_networks(name: str, items: Iterable[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Parse networks; a single address is a network of one. Raises ImproperlyConfigured."""
     try:
         return [ipaddress.ip_network(item, strict=False) for item in items]
     except ValueError as error:
@@ -38,7 +38,7 @@ def networks(name: str, items: Iterable[str]) -> list[ipaddress.IPv4Network | ip
 
 
 def mail_settings(url: str, folder: Path) -> dict[str, Any]:
-    """Return Django's settings for `smtp://` (STARTTLS), `smtps://`, `console:`; else files in `folder`.
+    """Return Django's mail settings for `smtp://` (STARTTLS), `smtps://`, `console:`; else files in `folder`.
 
     Raises ImproperlyConfigured, which doesn't show the password.
     """
@@ -54,8 +54,8 @@ def mail_settings(url: str, folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def oidc_issuer(issuer: str, client_id: str, client_secret: str) -> str:
-    """Return the provider's address without its last slash; plain HTTP is for this machine alone.
+def parse_oidc_issuer(issuer: str, client_id: str, client_secret: str) -> str:
+    """Return the provider's URL without its trailing slash; plain HTTP is allowed on this machine only.
 
     Raises ImproperlyConfigured.
     """

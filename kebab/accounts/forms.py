@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from kebab.accounts.password_validators import MAX_PASSWORD_CHARS
-from kebab.accounts.sign_in import user_by_password
+from kebab.accounts.sign_in import authenticate_by_password
 from kebab.people.models import User
 
 
@@ -22,17 +22,17 @@ class SignInForm(AuthenticationForm):
     password = _password_field()
 
     def clean(self) -> dict[str, Any]:
-        """Find the person. Raises RateLimited, which is for the view's caller to answer."""
+        """Authenticate the user. Raises RateLimited, which the view's caller handles."""
         email, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if email is not None and password:
-            self.user_cache = user_by_password(self.request, email, password)  # type: ignore[arg-type]
+            self.user_cache = authenticate_by_password(self.request, email, password)  # type: ignore[arg-type]
             if self.user_cache is None:
                 raise self.get_invalid_login_error()
         return self.cleaned_data
 
 
-class AskResetForm(forms.Form):
-    """The address whose password is to be set anew."""
+class ResetRequestForm(forms.Form):
+    """The e-mail address of the account whose password is reset."""
 
     email = forms.EmailField(max_length=254)
 
@@ -45,7 +45,7 @@ class NewPasswordForm(SetPasswordForm):
 
 
 class ChangePasswordForm(NewPasswordForm):
-    """The password of now, and a new one, twice."""
+    """The current password, and a new one, twice."""
 
     old_password = _password_field()
     field_order = ("old_password", "new_password1", "new_password2")
@@ -55,15 +55,15 @@ class ChangePasswordForm(NewPasswordForm):
         super().__init__(*args, **kwargs)
 
     def clean_old_password(self) -> str:
-        """Check it; wrong ones count as failures to sign in do. Raises RateLimited."""
+        """Check the current password; a wrong one counts as a failed sign-in. Raises RateLimited."""
         password: str = self.cleaned_data["old_password"]
-        if user_by_password(self._request, self.user.email, password) is None:
+        if authenticate_by_password(self._request, self.user.email, password) is None:
             raise ValidationError("This is not your password.")
         return password
 
 
 class JoinForm(NewPasswordForm):
-    """What an invited person without an account gives: a name to be shown, and a password, twice."""
+    """The form of an invited person without an account: a display name, and a password, twice."""
 
     display_name = forms.CharField(max_length=200, required=False)
     field_order = ("display_name", "new_password1", "new_password2")
@@ -72,6 +72,6 @@ class JoinForm(NewPasswordForm):
         super().__init__(User(email=email), *args, **kwargs)
 
     def clean_display_name(self) -> str:
-        """Hold the password against the name, too."""
+        """Set the name on the user, so that the password is compared with it, too."""
         self.user.display_name = self.cleaned_data["display_name"]
         return str(self.user.display_name)

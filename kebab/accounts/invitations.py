@@ -1,4 +1,4 @@
-"""The page on which invitations are accepted, by who has an account and by who gets one so."""
+"""The page that accepts an invitation, with an existing account or by creating one."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from kebab.accounts.forms import JoinForm
 from kebab.accounts.oidc.provider import oidc_is_configured
-from kebab.accounts.secret_links import forget_link, held_secret, link_gone
+from kebab.accounts.secret_links import forget_link, read_link_secret, render_link_gone
 from kebab.accounts.sign_in import sign_in
 from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.invitations.lifecycle import (
@@ -27,44 +27,44 @@ INVITATION_COOKIE = "kebab_invitation"
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class InvitationPage(View):
-    """Shows who invites where, and takes the answer."""
+    """Shows the inviter and the workspace, and accepts the invitation."""
 
     http_method_names = ("get", "head", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the page: a button, a form or the way to sign in, as the person needs."""
-        invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
-        return link_gone(request, "invitation") if invitation is None else _page(request, invitation)
+        """Return the page: a button, a sign-up form or a link to log in, as the person needs."""
+        invitation = find_invitation(read_link_secret(request, INVITATION_COOKIE))
+        return render_link_gone(request, "invitation") if invitation is None else _page(request, invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Make the person a member; who is somebody else is shown the page again."""
-        invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
+        """Make the person a member; somebody else's account gets the page again."""
+        invitation = find_invitation(read_link_secret(request, INVITATION_COOKIE))
         if invitation is None:
-            return link_gone(request, "invitation")
+            return render_link_gone(request, "invitation")
         try:
             return self._accept(request, invitation)
-        except NotFound:  # accepted, withdrawn or expired meanwhile
-            return link_gone(request, "invitation")
-        except Conflict:  # the account was made meanwhile
+        except NotFound:  # accepted, withdrawn or expired in the meantime
+            return render_link_gone(request, "invitation")
+        except Conflict:  # the account was created in the meantime
             return redirect("invitation")
 
     def _accept(self, request: HttpRequest, invitation: Invitation) -> HttpResponse:
         if _is_theirs(request, invitation):
             accept_invitation(invitation, request.user)  # type: ignore[arg-type]
-            return _joined(invitation)
+            return _redirect_to_workspace(invitation)
         if request.user.is_authenticated or not needs_account(invitation):
             return _page(request, invitation)
         form = JoinForm(invitation.email, request.POST)
         if not form.is_valid():
             return _page(request, invitation, form)
-        given = form.cleaned_data
-        name, password = given["display_name"], given["new_password1"]
+        cleaned = form.cleaned_data
+        name, password = cleaned["display_name"], cleaned["new_password1"]
         membership = accept_as_new_user(invitation, password=password, display_name=name)
         sign_in(request, membership.user, by="invitation")
-        return _joined(invitation)
+        return _redirect_to_workspace(invitation)
 
 
-def _joined(invitation: Invitation) -> HttpResponse:
+def _redirect_to_workspace(invitation: Invitation) -> HttpResponse:
     response = redirect("search", invitation.workspace.slug)
     return forget_link(response, INVITATION_COOKIE, "invitation")
 

@@ -1,4 +1,4 @@
-"""Lets whatever is written into the audit during a request say where the request came from."""
+"""Middleware that adds the client address of a request to its audit events."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,12 @@ from kebab.people.audit import acting_from
 
 
 class AuditAddress:
-    """Middleware; what stands before it in the list can't write with an address."""
+    """Sets the address for audit events; middleware before it in the list records without one."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer."""
+        """Process the request with its client address set."""
         with acting_from(client_address(request)):
             return self._get_response(request)

@@ -17,16 +17,16 @@ from kebab.people.models import User
 logger = logging.getLogger(__name__)
 
 
-def mail_link_later(email: str, site: str) -> None:
-    """Send the link, below the address `site`, to `email` if somebody signs in with it, and don't wait.
+def queue_reset_mail(email: str, site: str) -> None:
+    """Send a reset link below `site` to `email` from a background thread, if it has an account.
 
-    Nothing of it happens in the request: neither what is answered nor when tells whether there is an account.
+    Neither the content nor the timing of the response then reveals whether the account exists.
     """
-    _mail_room().submit(_mail_link_in_thread, email, site)
+    _mail_executor().submit(_send_reset_mail_in_thread, email, site)
 
 
 def user_of_link(uid: str, token: str) -> User | None:
-    """Return whose password the link may set; None for a link that is used, expired or was never given."""
+    """Return the user whose password the link may set; None for a used, expired or invalid link."""
     try:
         pk = int(urlsafe_base64_decode(uid).decode("ascii"))
     except ValueError:
@@ -35,28 +35,28 @@ def user_of_link(uid: str, token: str) -> User | None:
     return user if user is not None and default_token_generator.check_token(user, token) else None
 
 
-def mail_link(email: str, site: str) -> None:
-    """Send the link to `email` if somebody who is active signs in with it, and with a password."""
+def send_reset_mail(email: str, site: str) -> None:
+    """Send the link to `email` if it belongs to an active user with a password."""
     user = User.objects.with_address(email).filter(is_active=True).first()
     if user is not None and user.has_usable_password():
-        _message(user, site).send()
+        _create_message(user, site).send()
 
 
-def _mail_link_in_thread(email: str, site: str) -> None:
+def _send_reset_mail_in_thread(email: str, site: str) -> None:
     try:
-        mail_link(email, site)
-    except Exception as error:  # noqa: BLE001  # nobody waits for it, and its text could hold the link
+        send_reset_mail(email, site)
+    except Exception as error:  # noqa: BLE001  # end of a thread; the message could hold the link
         logger.error("a link to set a password was not sent: %s", type(error).__name__)
     finally:
         connection.close()
 
 
 @cache
-def _mail_room() -> ThreadPoolExecutor:
+def _mail_executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset-mail")
 
 
-def _message(user: User, site: str) -> EmailMessage:
+def _create_message(user: User, site: str) -> EmailMessage:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     link = reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])
     text = render_to_string("accounts/reset_mail.txt", {"user": user, "link": f"{site}{link}"})

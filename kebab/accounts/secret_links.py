@@ -1,7 +1,7 @@
-"""Links that hold a secret: what they open has an address without it.
+"""Links with a secret in their URL, which redirect to a page without it.
 
-The secret moves into a cookie of that one page before anything else is done, so that it stands neither in the
-address bar, nor in a Referer, nor in what is logged of a request that fails.
+The secret is moved into a cookie of that one page first, so that it appears neither in the address bar, nor
+in a Referer header, nor in the log of a failed request.
 """
 
 from typing import Any
@@ -18,9 +18,9 @@ from django.views.decorators.csrf import csrf_exempt
 _KEEP_S = 3600
 
 
-@method_decorator([csrf_exempt, never_cache], name="dispatch")  # nothing is done but to move on
+@method_decorator([csrf_exempt, never_cache], name="dispatch")  # it only redirects
 class OpenLink(View):
-    """Moves the secret of the address into the cookie `cookie` of the page named `page`."""
+    """Moves the secret from the URL into the cookie `cookie` of the page named `page`."""
 
     http_method_names = ("get", "head")
     cookie = ""
@@ -42,17 +42,17 @@ class OpenLink(View):
 
 
 def forget_link(response: HttpResponse, cookie: str, page: str) -> HttpResponse:
-    """Have the browser forget the secret, and give `response`."""
+    """Delete the secret's cookie, and return `response`."""
     response.delete_cookie(cookie, path=reverse(page), samesite="Lax")
     return response
 
 
-def held_secret(request: HttpRequest, cookie: str) -> str:
-    """Return the secret that the browser holds; empty when it holds none."""
-    held: Any = request.COOKIES.get(cookie, "")
-    return str(held)
+def read_link_secret(request: HttpRequest, cookie: str) -> str:
+    """Return the secret from the browser's cookie; empty if there is none."""
+    secret: Any = request.COOKIES.get(cookie, "")
+    return str(secret)
 
 
-def link_gone(request: HttpRequest, page: str) -> HttpResponse:
-    """Return the page for a link to `page` that is no good."""
+def render_link_gone(request: HttpRequest, page: str) -> HttpResponse:
+    """Return the 404 page for an invalid or expired link to `page`."""
     return render(request, "accounts/link_gone.html", {"page": page}, status=404)

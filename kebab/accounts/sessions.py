@@ -1,4 +1,4 @@
-"""Ends the sessions of people who may not come in any more."""
+"""Ending of sessions, for deactivated users and on request."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from kebab.people.models import User
 
 @receiver(post_save, sender=User)
 def end_sessions_of_inactive(sender: type[User], instance: User, **_: Any) -> None:
-    """End all sessions of somebody who is active no more, so that none comes back with them."""
+    """End all sessions of a deactivated user, so that none works again after reactivation."""
     if not instance.is_active:
         end_sessions(instance)
 
@@ -21,7 +21,7 @@ def end_sessions_of_inactive(sender: type[User], instance: User, **_: Any) -> No
 def end_sessions(user: User) -> None:
     """End all sessions of `user`.
 
-    It looks into every open session there is: sessions don't say whose they are.
+    It reads every unexpired session: sessions aren't indexed by user.
     """
     open_ones = Session.objects.filter(expire_date__gt=timezone.now()).iterator(chunk_size=1_000)
     theirs = [row.pk for row in open_ones if row.get_decoded().get(SESSION_KEY) == str(user.pk)]

@@ -1,4 +1,4 @@
-"""Signing people in: one place for every way in, so that each is limited, rotates the session, is written."""
+"""Sign-in and sign-out, the same for every method: rate limit, new session, audit event."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from kebab.people.models import User
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-def user_by_password(request: HttpRequest, email: str, password: str) -> User | None:
-    """Return whom the two belong to; None for anybody else, after the same work as for an account.
+def authenticate_by_password(request: HttpRequest, email: str, password: str) -> User | None:
+    """Return the user with this address and password, else None; both take the same time.
 
     Raises RateLimited after too many failures from the request's address.
     """
@@ -23,18 +23,18 @@ def user_by_password(request: HttpRequest, email: str, password: str) -> User | 
     if user is None:
         audit.record_failed_sign_in(email, by="password", why="credentials")
         return None
-    attempt.succeeded()
+    attempt.clear_failures()
     return user  # type: ignore[no-any-return]
 
 
 def sign_in(request: HttpRequest, user: User, *, by: str) -> None:
-    """Return the request a new session, which is `user`'s; what the old one held for somebody else goes."""
+    """Start a new session for `user`; data of somebody else's old session is discarded."""
     login(request, user, backend=_BACKEND)
     audit.record_sign_in(user, by=by)
 
 
 def sign_out(request: HttpRequest) -> None:
-    """End the session, whoever's it is."""
+    """End the current session, also an anonymous one."""
     user = request.user
     logout(request)
     if isinstance(user, User):

@@ -1,16 +1,16 @@
-"""The addresses of the account pages."""
+"""URLs of the account pages."""
 
 from django.urls import path
 from django.views.generic import RedirectView
 
 from kebab.accounts.invitations import INVITATION_COOKIE, InvitationPage
-from kebab.accounts.oidc.views import FromProvider, ToProvider
+from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
     RESET_COOKIE,
-    AskReset,
     ChangePassword,
-    ResetAsked,
+    RequestReset,
+    ResetRequested,
     SetPassword,
     SignIn,
     SignOut,
@@ -22,16 +22,16 @@ _INVITATION_LINK = OpenLink.as_view(cookie=INVITATION_COOKIE, page="invitation")
 urlpatterns = [
     path("login", SignIn.as_view(), name="login"),
     path("logout", SignOut.as_view(), name="logout"),
-    path("login/oidc", ToProvider.as_view(), name="oidc"),
-    path("login/<slug:provider_id>/callback", FromProvider.as_view(), name="openid_connect_callback"),
+    path("login/oidc", ProviderRedirect.as_view(), name="oidc"),
+    path("login/<slug:provider_id>/callback", ProviderCallback.as_view(), name="openid_connect_callback"),
     path("password/change", ChangePassword.as_view(), name="password-change"),
-    path("password/reset", AskReset.as_view(), name="password-reset"),
-    path("password/reset/asked", ResetAsked.as_view(), name="password-reset-asked"),
+    path("password/reset", RequestReset.as_view(), name="password-reset"),
+    path("password/reset/asked", ResetRequested.as_view(), name="password-reset-asked"),
     path("password/reset/form", SetPassword.as_view(), name="password-reset-form"),
     path("password/reset/<slug:uid>/<slug:token>", _RESET_LINK, name="password-reset-link"),
     path("invitations/<slug:secret>", _INVITATION_LINK, name="invitation-link"),
     path("invitation", InvitationPage.as_view(), name="invitation"),
-    # Before the admin's own, which would write nothing down.
+    # Before the admin's own, which would record nothing in the audit log.
     path("admin/logout/", SignOut.as_view()),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password-change")),
 ]

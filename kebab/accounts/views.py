@@ -19,12 +19,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import FormView, TemplateView
 
 from kebab.accounts import audit
-from kebab.accounts.forms import AskResetForm, ChangePasswordForm, NewPasswordForm, SignInForm
+from kebab.accounts.forms import ChangePasswordForm, NewPasswordForm, ResetRequestForm, SignInForm
 from kebab.accounts.oidc.provider import oidc_is_configured
-from kebab.accounts.password_reset import mail_link_later, user_of_link
-from kebab.accounts.secret_links import forget_link, held_secret, link_gone
+from kebab.accounts.password_reset import queue_reset_mail, user_of_link
+from kebab.accounts.secret_links import forget_link, read_link_secret, render_link_gone
 from kebab.accounts.sign_in import sign_in, sign_out
-from kebab.http.rate_limits.rules import count_mail, may_mail
+from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address
 from kebab.people.models import User
 
@@ -39,19 +39,19 @@ class SignIn(LoginView):
     template_name = "accounts/sign_in.html"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer; who has signed in is sent on."""
+        """Dispatch; a signed-in user is redirected."""
         if request.user.is_authenticated:
             return redirect(self.get_success_url())
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Sign in and go where the person wanted to."""
+        """Sign in and redirect to the requested page."""
         place = self.get_success_url()
         sign_in(self.request, form.get_user(), by="password")
         return redirect(place)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return the form, and the provider's name when there is one."""
+        """Add the provider's name if one is configured."""
         provider = settings.KEBAB_OIDC_NAME if oidc_is_configured() else None
         return super().get_context_data(provider=provider, **kwargs)
 
@@ -63,31 +63,31 @@ class SignOut(View):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """End it, and show the way in again."""
+        """End the session and redirect to the login page."""
         sign_out(request)
         messages.info(request, "You have signed out.")
         return redirect("login")
 
 
-class AskReset(FormView):
-    """Asks for the address whose password was forgotten."""
+class RequestReset(FormView):
+    """Asks for the e-mail address of the forgotten password."""
 
-    form_class = AskResetForm
+    form_class = ResetRequestForm
     template_name = "accounts/ask_reset.html"
     success_url = reverse_lazy("password-reset-asked")
 
-    def form_valid(self, form: AskResetForm) -> HttpResponse:
-        """Do and say the same whether or not there is such an account. Raises RateLimited."""
+    def form_valid(self, form: ResetRequestForm) -> HttpResponse:
+        """Queue the mail; the response is the same whether or not the account exists. Raises RateLimited."""
         email, site = form.cleaned_data["email"], site_address(self.request)
         count_mail(self.request)
         audit.record_reset_request(email)
-        if may_mail(email):
-            mail_link_later(email, site)
+        if count_mail_to(email):
+            queue_reset_mail(email, site)
         return super().form_valid(form)
 
 
-class ResetAsked(TemplateView):
-    """Says that a link is on its way, if there is such an account."""
+class ResetRequested(TemplateView):
+    """Confirms that a link was sent, if the account exists."""
 
     template_name = "accounts/reset_asked.html"
 
@@ -99,53 +99,53 @@ class SetPassword(View):
     http_method_names = ("get", "head", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the form, or the page for a link that is no good."""
-        user = _holder(request)
+        """Return the form, or the page for an invalid link."""
+        user = _link_user(request)
         return (
-            link_gone(request, "password-reset")
+            render_link_gone(request, "password-reset")
             if user is None
-            else self._form(request, NewPasswordForm(user))
+            else self._render_form(request, NewPasswordForm(user))
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Set it, which ends all sessions of the person; they sign in with it next."""
-        user = _holder(request)
+        """Set the password, which ends all sessions of the user, and redirect to the login page."""
+        user = _link_user(request)
         if user is None:
-            return link_gone(request, "password-reset")
+            return render_link_gone(request, "password-reset")
         form = NewPasswordForm(user, request.POST)
         if not form.is_valid():
-            return self._form(request, form)
+            return self._render_form(request, form)
         with transaction.atomic():
             form.save()
-            user.prove_email()  # the link came to it
+            user.prove_email()  # the link was mailed to it
             audit.record_password_change(user, by="reset")
         messages.info(request, "Your new password is set. Log in with it.")
         return forget_link(redirect("login"), RESET_COOKIE, "password-reset-form")
 
-    def _form(self, request: HttpRequest, form: NewPasswordForm) -> HttpResponse:
+    def _render_form(self, request: HttpRequest, form: NewPasswordForm) -> HttpResponse:
         return render(request, "accounts/set_password.html", {"form": form})
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class ChangePassword(LoginRequiredMixin, FormView):
-    """Changes the password of who has signed in."""
+    """Changes the password of the signed-in user."""
 
     form_class = ChangePasswordForm
     template_name = "accounts/change_password.html"
     success_url = reverse_lazy("password-change")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer; who has no password, because a provider signs them in, has none to change."""
+        """Dispatch; users without a password, who sign in through the provider, are redirected."""
         if request.user.is_authenticated and not request.user.has_usable_password():
             return redirect("home")
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Return the form its person."""
+        """Add the user and the request to the form's arguments."""
         return {**super().get_form_kwargs(), "user": self.request.user, "request": self.request}
 
     def form_valid(self, form: ChangePasswordForm) -> HttpResponse:
-        """Set it: this session goes on under a new key, all others of the person end."""
+        """Set the password: this session continues under a new key, the user's other sessions end."""
         with transaction.atomic():
             user = form.save()
             update_session_auth_hash(self.request, user)
@@ -157,6 +157,6 @@ class ChangePassword(LoginRequiredMixin, FormView):
         return redirect(self.get_success_url())
 
 
-def _holder(request: HttpRequest) -> User | None:
-    uid, _, token = held_secret(request, RESET_COOKIE).partition(".")
+def _link_user(request: HttpRequest) -> User | None:
+    uid, _, token = read_link_secret(request, RESET_COOKIE).partition(".")
     return user_of_link(uid, token)

@@ -1,1 +1,1 @@
-"""What the Django admin of all apps shares: its site, lists that stay fast, acts after a question."""
+"""The shared parts of the Django admin: the site, fast lists, actions with confirmation."""

@@ -1,4 +1,4 @@
-"""What operators do to rows: by the functions that every other door calls, after a question, written down."""
+"""Admin actions on rows: confirmed, audited, and done by the functions that every interface calls."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -22,75 +22,79 @@ from kebab.people import audit
 from kebab.people.access.caller import Access, operator_access
 from kebab.people.models import Workspace
 
-#: Rows that one act takes at once.
+#: The most rows for one run of an action.
 MOST_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
-    """Something that can be done to a row."""
+class RowAction:
+    """An action on rows, with its confirmation question."""
 
-    #: In addresses: `cancel`.
+    #: In URLs: `cancel`.
     name: str
     label: str
     icon: str
-    #: Asked before it is done, with what comes of it.
+    #: The confirmation question, which states the consequences.
     question: str
-    #: Does it and gives a sentence on what happened. Raises what its domain function raises.
+    #: Runs the action and returns a message. Raises what its domain function raises.
     perform: Callable[[HttpRequest, Any], str]
-    #: The Django permission that it takes: `change` or `delete`.
+    #: The required Django permission: `change` or `delete`.
     permission: str = "change"
     is_destructive: bool = False
-    #: Whether a row is in a state for it, so that its page offers it.
+    #: Whether the action applies to the row in its current state.
     fits: Callable[[Any], bool] = lambda row: True
 
 
-def note(request: HttpRequest, action: str, subject: str, **detail: Any) -> None:
-    """Write into the audit log that the operator did `action` here, to what belongs to no workspace."""
+def record_admin_action(request: HttpRequest, action: str, subject: str, **detail: Any) -> None:
+    """Record that the operator did `action` in the admin, to something that belongs to no workspace."""
     audit.record_person(request.user.email, action, subject, via="admin", **detail)  # type: ignore[union-attr]
 
 
-_offered: dict[type[models.Model], list[Act]] = defaultdict(list)
+_offered: dict[type[models.Model], list[RowAction]] = defaultdict(list)
 
 
-def offer(model: type[models.Model], *acts: Act) -> None:
-    """Have the admin of `model` offer the acts, whichever app they belong to."""
-    _offered[model] += [act for act in acts if act not in _offered[model]]
+def register_actions(model: type[models.Model], *row_actions: RowAction) -> None:
+    """Add actions to the admin of `model`, which may belong to another app."""
+    _offered[model] += [action for action in row_actions if action not in _offered[model]]
 
 
-def acting(request: HttpRequest, workspace: Workspace) -> Access:
-    """Return the access with which the operator acts in a workspace: an owner's, under their own address.
+def admin_access(request: HttpRequest, workspace: Workspace) -> Access:
+    """Return the operator's access to a workspace: an owner's, under their own address.
 
-    The audit log says `via` the admin, where a member may have acted under the same address.
+    The audit log marks it with `via` "admin", to tell it from the same person acting as a member.
     """
     return operator_access(workspace, request.user.email, via="admin")  # type: ignore[union-attr]
 
 
-class Acting(ListAdmin):
-    """An admin with what is offered for its model: on a row's page, and in the list on the rows ticked."""
+class ActionAdmin(ListAdmin):
+    """An admin with its model's registered actions: on a row's page, and on selected rows of the list."""
 
     @property
-    def acts(self) -> Sequence[Act]:
-        """Return what can be done to its rows."""
+    def row_actions(self) -> Sequence[RowAction]:
+        """Return the actions registered for the model."""
         return _offered[self.model]
 
-    def may(self, request: HttpRequest, act: Act, row: Any = None) -> bool:
-        """Return whether the person may do it to `row`; None: to any row at all."""
-        return bool(request.user.has_perm(f"{self.opts.app_label}.{act.permission}_{self.opts.model_name}"))  # type: ignore[union-attr]
+    def is_permitted(self, request: HttpRequest, action: RowAction, row: Any = None) -> bool:
+        """Return whether the user may run the action on `row`; None: on any row."""
+        return bool(
+            request.user.has_perm(  # type: ignore[union-attr]
+                f"{self.opts.app_label}.{action.permission}_{self.opts.model_name}"
+            )
+        )
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what can be done to ticked rows."""
+        """Return the actions on selected rows."""
         if "_popup" in request.GET:
             return {}
         return {
-            act.name: (partial(_on_ticked, act), act.name, act.label)
-            for act in self.acts
-            if self.may(request, act)
+            action.name: (partial(_run_on_selected, action), action.name, action.label)
+            for action in self.row_actions
+            if self.is_permitted(request, action)
         }
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address of each act on a row."""
-        view = self.admin_site.admin_view(self.act_view)
+        """Add the URL of actions on a row."""
+        view = self.admin_site.admin_view(self.action_view)
         name = f"{self.opts.app_label}_{self.opts.model_name}_act"
         return [path("<path:object_id>/act/<slug:act_name>/", view, name=name), *super().get_urls()]
 
@@ -104,29 +108,35 @@ class Acting(ListAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def buttons(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """Return the buttons of the acts that fit the row."""
-        return [self._button(act, row) for act in self.acts if self.may(request, act, row) and act.fits(row)]
+        """Return the buttons of the actions that apply to the row."""
+        return [
+            self._button(action, row)
+            for action in self.row_actions
+            if self.is_permitted(request, action, row) and action.fits(row)
+        ]
 
-    def act_view(self, request: HttpRequest, object_id: str, act_name: str) -> HttpResponse:
-        """Ask, and on the answer do it. Raises Http404, PermissionDenied."""
-        act = next((each for each in self.acts if each.name == act_name), None)
+    def action_view(self, request: HttpRequest, object_id: str, act_name: str) -> HttpResponse:
+        """Ask for confirmation on GET, run the action on POST. Raises Http404, PermissionDenied."""
+        action = next((each for each in self.row_actions if each.name == act_name), None)
         row = self.get_object(request, unquote(object_id))
-        if act is None or row is None:
+        if action is None or row is None:
             raise Http404
-        if not self.may(request, act, row) or not self.has_view_permission(request, row):
+        if not self.is_permitted(request, action, row) or not self.has_view_permission(request, row):
             raise PermissionDenied
         if request.method != "POST":
-            return self.ask(request, act, [row])
-        _do(self, request, act, [row])
+            return self.ask_confirmation(request, action, [row])
+        _run_action(self, request, action, [row])
         return HttpResponseRedirect(self._address(row if self.get_object(request, row.pk) else None))
 
-    def ask(self, request: HttpRequest, act: Act, rows: Sequence[Any]) -> TemplateResponse:
-        """Return the page that asks."""
+    def ask_confirmation(
+        self, request: HttpRequest, action: RowAction, rows: Sequence[Any]
+    ) -> TemplateResponse:
+        """Return the confirmation page."""
         context = {
             **self.admin_site.each_context(request),
-            "title": act.label,
+            "title": action.label,
             "opts": self.opts,
-            "act": act,
+            "act": action,
             "rows": rows,
             "ticked_name": ACTION_CHECKBOX_NAME,
             "back": self._address(rows[0] if len(rows) == 1 else None),
@@ -134,11 +144,11 @@ class Acting(ListAdmin):
         request.current_app = self.admin_site.name
         return TemplateResponse(request, "operating/question.html", context)
 
-    def _button(self, act: Act, row: Any) -> dict[str, Any]:
-        variant = ActionVariant.DANGER if act.is_destructive else ActionVariant.DEFAULT
+    def _button(self, action: RowAction, row: Any) -> dict[str, Any]:
+        variant = ActionVariant.DANGER if action.is_destructive else ActionVariant.DEFAULT
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
-        address = reverse(name, args=(quote(row.pk), act.name))
-        return {"title": act.label, "icon": act.icon, "variant": variant, "attrs": {}, "path": address}
+        address = reverse(name, args=(quote(row.pk), action.name))
+        return {"title": action.label, "icon": action.icon, "variant": variant, "attrs": {}, "path": address}
 
     def _address(self, row: Any | None) -> str:
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}"
@@ -147,28 +157,28 @@ class Acting(ListAdmin):
         )
 
 
-def _on_ticked(
-    act: Act, admin: Acting, request: HttpRequest, rows: models.QuerySet[Any]
+def _run_on_selected(
+    action: RowAction, admin: ActionAdmin, request: HttpRequest, rows: models.QuerySet[Any]
 ) -> HttpResponse | None:
     chosen = list(rows[: MOST_ROWS + 1])
     if len(chosen) > MOST_ROWS:
         messages.error(request, f"Tick {MOST_ROWS} rows at most; nothing was done.")
         return None
     if "sure" not in request.POST:
-        return admin.ask(request, act, chosen)
-    _do(admin, request, act, chosen)
+        return admin.ask_confirmation(request, action, chosen)
+    _run_action(admin, request, action, chosen)
     return None
 
 
-def _do(admin: Acting, request: HttpRequest, act: Act, rows: Iterable[Any]) -> None:
+def _run_action(admin: ActionAdmin, request: HttpRequest, action: RowAction, rows: Iterable[Any]) -> None:
     for row in rows:
-        if not admin.may(request, act, row):
+        if not admin.is_permitted(request, action, row):
             messages.error(request, f"{row}: You may not do this to it.")
             continue
         try:
             with transaction.atomic():
-                told = act.perform(request, row)
+                message = action.perform(request, row)
         except known_errors() as error:
             messages.error(request, f"{row}: {error}")
         else:
-            messages.success(request, told)
+            messages.success(request, message)

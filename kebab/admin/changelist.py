@@ -1,8 +1,8 @@
-"""Lists that open as fast on a million rows as on ten.
+"""Change lists that open as fast on a million rows as on ten.
 
-Each is ordered by an index. What filters look at is the window: the first rows of that order within the
-scopes chosen, a workspace say. So a filter that hardly any row passes reads no more than one that all pass.
-A search finds its rows by an index of their own, and looks further than the window.
+Each is ordered by an index. Filters look only at the window: the first rows of that order within the chosen
+scopes, such as a workspace. So a filter that hardly any row passes reads no more than one that all pass. A
+search finds its rows by another index, also beyond the window.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ from unfold.views import ChangeList
 
 from kebab.admin.pagination import WINDOW, CappedPaginator
 
-#: Rows that a search finds at most.
+#: The most rows found by a search.
 FOUND = 1_000
 
 
-def window_of(rows: models.QuerySet[Any], column: str) -> models.Q | None:
-    """Return what the newest `WINDOW` of `rows` by `column` have alone; None when there are no others."""
+def newest_window(rows: models.QuerySet[Any], column: str) -> models.Q | None:
+    """Return a condition for the newest `WINDOW` of `rows` by `column`; None if there are no more rows."""
     edges = rows.select_related(None).order_by(f"-{column}").values_list(column, flat=True)
     edge = next(iter(edges[WINDOW : WINDOW + 1]), None)
     return None if edge is None else models.Q(**{f"{column}__gt": edge})
 
 
-def _unindexed(column: Any) -> Any:
-    """Return an order like that of a column, by its name, which no index has."""
+def _bypass_index(column: Any) -> Any:
+    """Return an equivalent ordering that no index can serve."""
     if not isinstance(column, str):
         return column
     name = column.lstrip("-")
@@ -40,35 +40,35 @@ def _unindexed(column: Any) -> Any:
 
 
 class WindowedList(ChangeList):  # type: ignore[misc]
-    """A list whose filters look at its window alone."""
+    """A change list whose filters look only at its window."""
 
-    #: Whether there are rows that its filters haven't looked at.
+    #: Whether there are rows beyond the window.
     is_windowed = False
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
-        """Return the rows that pass the filters, within the window unless something was searched for."""
+        """Return the rows that pass the filters, within the window unless there is a search term."""
         rows = super().get_queryset(request, exclude_parameters)
         column, scopes = self.model_admin.window_by, self.model_admin.scopes.items()
         if not column or self.query:
             return rows  # type: ignore[no-any-return]
         chosen = {of: self.params[parameter] for parameter, of in scopes if self.params.get(parameter)}
-        window = window_of(self.root_queryset.filter(**chosen), column)
+        window = newest_window(self.root_queryset.filter(**chosen), column)
         self.is_windowed = window is not None
         return rows if window is None else rows.filter(window)  # type: ignore[no-any-return]
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[Any]:
-        """Return the order. What was searched for is sorted: an index of the order would be walked for it."""
+        """Return the ordering. A search sorts its few hits, instead of walking the index of the ordering."""
         ordering: list[Any] = super().get_ordering(request, queryset)
-        return [_unindexed(column) for column in ordering] if self.query else ordering
+        return [_bypass_index(column) for column in ordering] if self.query else ordering
 
     def get_results(self, request: HttpRequest) -> None:
-        """Take the rows of the page; the count of those that pass the filters stands for that of all."""
+        """Fetch the page; the count of filtered rows is used as the full count, too."""
         super().get_results(request)
         self.full_result_count = self.result_count
 
 
 class ListAdmin(ModelAdmin):  # type: ignore[misc]
-    """The base of all models' admins."""
+    """The base class of all model admins."""
 
     paginator = CappedPaginator
     show_full_result_count = False
@@ -79,21 +79,21 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
     list_disable_select_all = True
     list_filter_submit = True
     list_fullwidth = True
-    #: The column by which rows become older, newest first; empty where there are never many rows.
+    #: The column that orders rows by age, newest first; empty where there are never many rows.
     window_by: ClassVar[str] = ""
-    #: By parameter of the list, the column that an index has before `window_by`.
+    #: By list parameter, the column that precedes `window_by` in an index.
     scopes: ClassVar[Mapping[str, str]] = {}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WindowedList]:
-        """Return the class of the list."""
+        """Return the class of the change list."""
         return WindowedList
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Return whether it is a parameter of a filter: an address made by hand reaches no other column."""
+        """Return whether `lookup` is a filter's parameter: hand-written URLs reach no other column."""
         return lookup in self._filter_parameters(request)
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> Any:
-        """Do what was chosen to the rows ticked. Raises BadRequest for a row that there can't be."""
+        """Run the chosen action on the selected rows. Raises BadRequest for a malformed key."""
         for ticked in request.POST.getlist(ACTION_CHECKBOX_NAME):
             try:
                 self.opts.pk.clean(ticked, None)
@@ -104,14 +104,14 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
     ) -> tuple[models.QuerySet[Any], bool]:
-        """Return those of `queryset` that `find` finds, `FOUND` at most."""
+        """Return the rows of `queryset` found by `find`, at most `FOUND`."""
         if not search_term.strip():
             return queryset, False
         found = self.find(request, search_term.strip()).order_by().values_list("pk", flat=True)[:FOUND]
         return queryset.filter(pk__in=list(found)), False
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Any]:
-        """Return the rows that somebody who typed `term` means; an index has to serve it."""
+        """Return the rows that match the search `term`; an index has to serve it."""
         return self.model._default_manager.none()  # type: ignore[no-any-return]
 
     def _filter_parameters(self, request: HttpRequest) -> set[str]:
@@ -124,8 +124,8 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
         return parameters
 
 
-class ReadOnly(ListAdmin):
-    """Shown, never changed by a form: these rows have rules of their own."""
+class ReadOnlyAdmin(ListAdmin):
+    """An admin without forms: these rows change only through the domain's functions."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False."""

@@ -1,4 +1,4 @@
-"""How values look on the admin's pages. All text is escaped here or by the template."""
+"""Formatting of values on the admin's pages. All text is escaped here or by the template."""
 
 import json
 from typing import Any
@@ -9,9 +9,9 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-#: Stands for nothing.
+#: Shown for a missing value.
 NONE = "–"
-#: Rows that a table on a row's page has at most.
+#: The most rows of a table on a row's page.
 MOST_ROWS = 100
 
 
@@ -28,33 +28,33 @@ def link(row: models.Model | None, text: str = "") -> SafeString | str:
 
 
 def anchor(address: str, text: str) -> SafeString:
-    """Return a link."""
+    """Return an HTML link."""
     return format_html('<a class="operating-link" href="{}">{}</a>', address, text)
 
 
-def clipped(text: str, most_chars: int = 80) -> str:
-    """Return the beginning of a text, as one line."""
+def truncate(text: str, most_chars: int = 80) -> str:
+    """Return the start of a text as one line."""
     line = " ".join(text[: most_chars * 4].split())
     return line if len(line) <= most_chars else f"{line[: most_chars - 1]}…"
 
 
-def whole(text: str) -> SafeString | str:
-    """Return a text with its line breaks."""
+def preformatted(text: str) -> SafeString | str:
+    """Return a text as HTML with its line breaks."""
     return format_html('<pre class="operating-text">{}</pre>', text) if text else NONE
 
 
 def as_json(value: Any) -> SafeString | str:
     """Return a value as readable JSON."""
-    return whole(json.dumps(value, ensure_ascii=False, indent=2, default=str)) if value else NONE
+    return preformatted(json.dumps(value, ensure_ascii=False, indent=2, default=str)) if value else NONE
 
 
 def size(n_bytes: int) -> str:
-    """Return a size for people."""
+    """Return a human-readable size."""
     return str(filesizeformat(n_bytes))
 
 
 def progress(done: int, total: int) -> SafeString | str:
-    """Return a bar with its figures; a total of 0 is one that isn't known."""
+    """Return a progress bar with its figures; a total of 0 means unknown."""
     if not total:
         return f"{done:,}" if done else NONE
     return format_html(
@@ -67,13 +67,13 @@ def progress(done: int, total: int) -> SafeString | str:
 
 
 def groups(named_by: models.QuerySet[Any], none: str = NONE) -> SafeString | str:
-    """Return the first groups that rows with a `group` name; `none` when there are none."""
+    """Return a table of the first groups of rows with a `group`; `none` if there are none."""
     first = named_by.select_related("group").order_by("pk")[:MOST_ROWS]
     return rows([(link(row.group),) for row in first], "Group") if first else none
 
 
 def rows(cells: list[tuple[Any, ...]], *headings: str) -> SafeString | str:
-    """Return a table."""
+    """Return an HTML table."""
     if not cells:
         return NONE
     head = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))

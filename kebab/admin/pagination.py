@@ -1,10 +1,10 @@
-"""Counting no further than anybody pages."""
+"""Pagination with a bounded row count."""
 
 from functools import cached_property
 
 from django.core.paginator import Paginator
 
-#: The rows of a list that can be paged through, and that filters look at.
+#: The number of rows of a list that can be paged through, and that filters look at.
 WINDOW = 10_000
 
 
@@ -16,7 +16,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     @cached_property
     def count(self) -> int:
-        """Return how many rows there are, at most `WINDOW`."""
+        """Return the number of rows, at most `WINDOW`."""
         return int(self.object_list.order_by()[:WINDOW].count())  # type: ignore[attr-defined]
 
     @property

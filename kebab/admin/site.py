@@ -1,4 +1,4 @@
-"""The admin's site at /admin/: what is registered here is shown, whatever apps register elsewhere."""
+"""The admin site at /admin/; models registered with Django's default site don't appear in it."""
 
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -16,7 +16,7 @@ from unfold.sites import UnfoldAdminSite
 
 from kebab.http.security_headers import ADMIN_POLICY
 
-#: What operators look for, in the order of their days: headings, models and what they are called here.
+#: The index page: headings with their models and labels, in the order of operators' use.
 _CONTENTS = {
     "Work": {"ingest.Job": "Jobs", "ingest.Unreadable": "Quarantine"},
     "Corpus": {
@@ -38,28 +38,28 @@ _CONTENTS = {
 
 
 class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
-    """Opened by active staff; who isn't logged in goes to the login page that everybody uses."""
+    """The admin site for active staff; anonymous users are sent to the ordinary login page."""
 
     site_title = site_header = "Kebab"
     index_title = "Operation"
 
     def get_urls(self) -> list[Any]:
-        """Return the pages of what the apps register; only now is it imported, which most processes never
-        need.
+        """Return the URLs of all registered models.
 
-        It takes a second of processor time and 22 MB.
+        Imports the apps' `admin` modules only now: that takes a second of processor time and 22 MB, and most
+        processes never need them.
         """
         autodiscover_modules("admin", register_to=self)
         return list(super().get_urls())
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Send to the login page. Raises Http404 for who is logged in and no staff: there is nothing here."""
+        """Redirect to the login page. Raises Http404 for signed-in users who aren't staff."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise Http404
         return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Return what the person may see, under the headings of `_CONTENTS`; of one app, as Django has it."""
+        """Return the models a user may see, under the headings of `_CONTENTS`; of one app, Django's list."""
         apps: list[Any] = super().get_app_list(request, app_label)
         if app_label is not None:
             return apps
@@ -81,12 +81,12 @@ class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
         ]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
-        """Wrap a view as Django does; those who may see it get the policy that Unfold's scripts need."""
+        """Wrap a view as Django does, and set the content security policy that Unfold's scripts need."""
         admitted = super().admin_view(view, cacheable)
 
         @wraps(admitted)
         def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if any("\x00" in text for text in _given(request)):
+            if any("\x00" in text for text in _request_texts(request)):
                 raise SuspiciousOperation("The request holds a NUL, which Postgres refuses.")
             response: HttpResponseBase = admitted(request, *args, **kwargs)
             if self.has_permission(request):
@@ -96,12 +96,12 @@ class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
         return answer
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Return what all pages need; the colours come from a file, not from a style element in the page."""
+        """Return the context of all pages; colours come from a file, not from a style element in the page."""
         return {**super().each_context(request), "colors": None}
 
 
-def _given(request: HttpRequest) -> Iterator[str]:
-    """Return the address, and the names and values of the form."""
+def _request_texts(request: HttpRequest) -> Iterator[str]:
+    """Yield the request's URL, and the names and values of its form."""
     yield unquote(request.get_full_path())
     for name, values in request.POST.lists():
         yield from (name, *values)

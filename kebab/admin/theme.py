@@ -1,4 +1,4 @@
-"""How django-unfold shows the admin."""
+"""The theme of the admin: settings of django-unfold."""
 
 from typing import Any, Final
 

@@ -1,1 +1,1 @@
-"""Keeping copies: backups of the embedded stack, the archive of what happened since, and the way back."""
+"""Backups of the embedded stack, the archive of later changes, and restores."""

@@ -1,4 +1,4 @@
-"""PostgreSQL's part of a backup: its tool copies the running cluster, its manifest tells a whole copy."""
+"""PostgreSQL's part of a backup: `pg_basebackup` copies the running cluster, its manifest verifies that."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT, postgre
 from kebab.stack.servers.postgres_install import wheel_install
 
 _MANIFEST = "backup_manifest"
-# What a file of the log holds; its name is made of timeline, and the place in two halves.
+# The size of a WAL segment; its name consists of the timeline and the position in two halves.
 _SEGMENT_BYTES = 16 * 2**20
 
 
 def copy_cluster(configuration: StackConfiguration, target: Path) -> None:
-    """Copy the running cluster, with the log that makes the copy consistent. Raises BackupFailed."""
+    """Copy the running cluster, with the WAL that makes the copy consistent. Raises BackupFailed."""
     socket = postgres_socket_folder(configuration.directory.path, configuration.runtime_dir)
-    _run(
+    _run_tool(
         "pg_basebackup",
         f"--pgdata={target}",
         f"--host={socket}",
@@ -34,12 +34,12 @@ def copy_cluster(configuration: StackConfiguration, target: Path) -> None:
 
 
 def check_copy(copy: Path) -> None:
-    """See that each file of a copy is what was copied, and that its log is there. Raises BackupFailed.
+    """Verify the checksum of each file of a copy, and that its WAL is complete. Raises BackupFailed.
 
-    As `pg_verifybackup` does, which ends with a segmentation fault in the wheel.
+    It replaces `pg_verifybackup`, which crashes with a segmentation fault in the wheel.
     """
-    manifest = _manifest(copy)
-    wrong = [path for path, digest in _files(manifest) if not _is(copy / path, digest)]
+    manifest = _read_manifest(copy)
+    wrong = [path for path, digest in _files(manifest) if not _has_digest(copy / path, digest)]
     if wrong:
         raise BackupFailed(f"{len(wrong)} files of {copy} are not what was copied, such as {wrong[0]}.")
     missing = [name for name in _segments(manifest) if not (copy / "pg_wal" / name).exists()]
@@ -48,11 +48,11 @@ def check_copy(copy: Path) -> None:
 
 
 def first_wal(copy: Path) -> str:
-    """Return the name of the log's file in which a replay of the copy begins."""
-    return _segments(_manifest(copy))[0]
+    """Return the name of the WAL segment at which a replay of the copy begins."""
+    return _segments(_read_manifest(copy))[0]
 
 
-def _manifest(copy: Path) -> dict[str, Any]:
+def _read_manifest(copy: Path) -> dict[str, Any]:
     return dict(json.loads((copy / _MANIFEST).read_text(encoding="utf-8")))
 
 
@@ -62,7 +62,7 @@ def _files(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield path, each["Checksum"]
 
 
-def _is(path: Path, digest: str) -> bool:
+def _has_digest(path: Path, digest: str) -> bool:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == digest
@@ -71,21 +71,23 @@ def _is(path: Path, digest: str) -> bool:
 
 
 def _segments(manifest: dict[str, Any]) -> list[str]:
-    """Return the names of the log's files that make the copy consistent, in order."""
+    """Return the names of the WAL segments that make the copy consistent, in order."""
     return [
         f"{each['Timeline']:08X}{number * _SEGMENT_BYTES >> 32:08X}{number % 256:08X}"
         for each in manifest["WAL-Ranges"]
-        for number in range(_number(each["Start-LSN"]), _number(each["End-LSN"], before=1) + 1)
+        for number in range(
+            _segment_number(each["Start-LSN"]), _segment_number(each["End-LSN"], before=1) + 1
+        )
     ]
 
 
-def _number(place: str, *, before: int = 0) -> int:
-    """Return the number of the file that holds the byte at a place of the log, or so many bytes before it."""
+def _segment_number(place: str, *, before: int = 0) -> int:
+    """Return the number of the WAL segment with the byte at an LSN, or `before` bytes before it."""
     high, low = (int(part, 16) for part in place.split("/"))
     return ((high << 32) + low - before) // _SEGMENT_BYTES
 
 
-def _run(tool: str, *arguments: str) -> None:
+def _run_tool(tool: str, *arguments: str) -> None:
     program = wheel_install().binaries / tool
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False, cwd="/")
     if done.returncode:

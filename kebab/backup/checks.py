@@ -1,10 +1,10 @@
-"""What `kebab doctor` says about the archive: it is there, and takes what PostgreSQL gives it."""
+"""The check of the archive for `kebab doctor`: it exists, and PostgreSQL can write to it."""
 
 from django.conf import settings
 from django.db import connection
 
 from kebab.backup.archive import archive_folder
-from kebab.observability.health.checks import CheckResult, failed, warning, well
+from kebab.observability.health.checks import CheckResult, failed_result, ok_result, warning_result
 
 _NAME = "archive"
 _ARCHIVER = """
@@ -15,20 +15,22 @@ FROM pg_stat_archiver
 
 
 def check_archive(repair: bool = False) -> CheckResult:
-    """Return whether what happens is archived, where that was asked for."""
+    """Check that WAL is archived, if an archive is configured."""
     archive = archive_folder()
     if archive is None or not settings.KEBAB_EMBEDDED_POSTGRES:
-        return well(_NAME, "none was asked for: a backup leads to its own end")
+        return ok_result(_NAME, "none was asked for: a backup leads to its own end")
     with connection.cursor() as cursor:
         cursor.execute(_ARCHIVER)
         is_on, last_archived, failed_wal, is_failing = cursor.fetchone()
     if not is_on:
-        return warning(_NAME, "Postgres runs without it", "Restart the stack with KEBAB_WAL_ARCHIVE set.")
+        return warning_result(
+            _NAME, "Postgres runs without it", "Restart the stack with KEBAB_WAL_ARCHIVE set."
+        )
     if is_failing:
         remedy = (
             "See logs/postgres.log; make room there, or let the user that Postgres runs as write into it."
         )
-        return failed(_NAME, f"{archive / 'wal'} does not take {failed_wal}: the log piles up", remedy)
+        return failed_result(_NAME, f"{archive / 'wal'} does not take {failed_wal}: the log piles up", remedy)
     if not (archive / "blobs").is_dir():
-        return failed(_NAME, f"{archive / 'blobs'} is gone", "Mount it again, or restart the stack.")
-    return well(_NAME, f"{archive} has all up to {last_archived or 'now, which is nothing yet'}")
+        return failed_result(_NAME, f"{archive / 'blobs'} is gone", "Mount it again, or restart the stack.")
+    return ok_result(_NAME, f"{archive} has all up to {last_archived or 'now, which is nothing yet'}")

@@ -1,4 +1,4 @@
-"""Bytes stay where they are while they are copied: whoever would delete some leaves them for later."""
+"""A lock against the deletion of blobs while they are copied; deletions are postponed."""
 
 import uuid
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from psycopg import Connection
 
 from kebab.backup.errors import BackupFailed
 
-# Any numbers that nothing else locks; the letters of "kept".
+# Any number that nothing else locks; the letters of "kept".
 _LOCK = 0x6B657074
 _ONE_BACKUP = _LOCK + 1
 
 
 @contextmanager
-def deletions_held(owner: Connection[Any]) -> Iterator[None]:
-    """Have all nodes delete no bytes for the length of a block. Raises BackupFailed while another does."""
+def hold_deletions(owner: Connection[Any]) -> Iterator[None]:
+    """Prevent deletions of blobs on all nodes during the block. Raises BackupFailed during another backup."""
     row = owner.execute("SELECT pg_try_advisory_lock(%s)", [_ONE_BACKUP]).fetchone()
     if not row or not row[0]:
         raise BackupFailed("Another backup is being made; wait for it.")
-    owner.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # waits for deletions that are under way
+    owner.execute("SELECT pg_advisory_lock(%s)", [_LOCK])  # waits for running deletions
     try:
         yield
     finally:
@@ -29,10 +29,10 @@ def deletions_held(owner: Connection[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def deletions_in_workspace_held(workspace_id: uuid.UUID) -> Iterator[None]:
-    """Have all nodes delete none of a workspace's bytes for the length of a block outside transactions.
+def hold_workspace_deletions(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Prevent deletions of a workspace's blobs on all nodes during the block; call it outside transactions.
 
-    It waits for deletions that are under way, and for whoever else holds them.
+    It waits for running deletions, and for other holders of this lock.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [_lock_of(workspace_id)])
@@ -44,7 +44,7 @@ def deletions_in_workspace_held(workspace_id: uuid.UUID) -> Iterator[None]:
 
 
 def may_delete(workspace_id: uuid.UUID) -> bool:
-    """Return whether a workspace's bytes may be deleted until this transaction's end."""
+    """Return whether a workspace's blobs may be deleted; if so, that holds until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_try_advisory_xact_lock_shared(%s) AND pg_try_advisory_xact_lock_shared(%s)",

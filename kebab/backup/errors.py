@@ -1,34 +1,34 @@
-"""What can go wrong with backups.
+"""The error tree of backups.
 
 StackError
-├── BackupFailed     a copy could not be made, or is not what was copied
-├── BackupMissing    there is no backup that leads to what was asked for
-├── RestoreFailed    what was restored does not come up, or not to the time asked for
-└── RestoreRefused   there is something already where it was to go
+├── BackupFailed     a copy failed, or differs from the original
+├── BackupMissing    no backup leads to the requested state
+├── RestoreFailed    the restored database does not start, or does not reach the requested time
+└── RestoreRefused   the target has data already
 """
 
 from kebab.stack.errors import StackError
 
 
 class BackupFailed(StackError):
-    """A copy could not be made, or is not what was copied."""
+    """A copy failed, or differs from the original."""
 
     code = "backup_failed"
 
 
 class BackupMissing(StackError):
-    """There is no backup that leads to what was asked for."""
+    """No backup leads to the requested state."""
 
     code = "backup_missing"
 
 
 class RestoreFailed(StackError):
-    """What was restored does not come up, or not to the time asked for."""
+    """The restored database does not start, or does not reach the requested time."""
 
     code = "restore_failed"
 
 
 class RestoreRefused(StackError):
-    """There is something already where it was to go."""
+    """The target has data already."""
 
     code = "restore_refused"

@@ -1,13 +1,13 @@
-"""What lies in a backup folder.
+"""The layout and manifests of a backup folder.
 
 <folder>/
-    blobs/<workspace>/<two digits>/<hash>   all backups' bytes, each written once
-    2026-11-22T100000Z/                     a backup; it has this name once it is whole
+    blobs/<workspace>/<two digits>/<hash>   all backups' blobs, each written once
+    2026-11-22T100000Z/                     a backup; it gets this name once it is complete
         postgres/                           the cluster, with PostgreSQL's own manifest of checksums
-        blobs.txt                           which bytes belong to it
-        secrets.json                        what sealed credentials and sessions are opened with; mode 0600
+        blobs.txt                           the names of its blobs
+        secrets.json                        the keys of encrypted credentials and of sessions; mode 0600
         manifest.json
-    2026-11-22T110000Z.partial/             one being made, or killed: the next one removes it
+    2026-11-22T110000Z.partial/             an unfinished or killed backup: the next one deletes it
 """
 
 import json
@@ -23,80 +23,82 @@ PARTIAL = ".partial"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup is; times in ISO 8601, by Postgres' clock."""
+    """The description of a backup; times in ISO 8601, by Postgres' clock."""
 
     schema_version: str
     kebab: str
     postgres: str
     system_identifier: str
     started_at: str
-    #: From this time on the backup with the archive leads to any moment.
+    #: With the archive, the backup can be restored to any moment from this time on.
     ended_at: str
-    #: Of PostgreSQL's log: the file in which a replay begins.
+    #: The WAL segment at which a replay begins.
     first_wal: str
     blobs: int
     blob_bytes: int
     #: BLAKE3 of `blobs.txt` and of PostgreSQL's manifest, 64 hex digits.
     blob_list_hash: str
     base_hash: str
-    #: Whether secrets.json is in it; else they are in the environment, and to be kept by whoever set it.
+    #: Whether it has secrets.json; else secrets are in the environment, and the operator has to back them up.
     has_secrets: bool
-    #: Where what happened since is archived; empty: nowhere.
+    #: The archive of later changes; empty: none.
     archive: str
 
     @property
-    def ended(self) -> datetime:
-        """Return the time from which on it leads to any moment."""
+    def end_time(self) -> datetime:
+        """Return the time from which on the backup can be restored to any moment."""
         return datetime.fromisoformat(self.ended_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A whole backup."""
+    """A complete backup."""
 
     path: Path
     manifest: Manifest
 
     @property
     def base(self) -> Path:
-        """Return the cluster."""
+        """Return the folder of the cluster."""
         return self.path / "postgres"
 
     @property
     def blobs(self) -> Path:
-        """Return the bytes, which all backups of the folder share."""
+        """Return the folder of blobs, which all backups of the folder share."""
         return self.path.parent / "blobs"
 
     def blob_names(self) -> list[str]:
-        """Return the names of the bytes that belong to it."""
+        """Return the names of its blobs."""
         return (self.path / "blobs.txt").read_text(encoding="utf-8").split()
 
 
 def backup_name(at: datetime) -> str:
-    """Return the name of a backup that is made at a time."""
+    """Return the name of a backup that starts at a time."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H%M%S}Z"
 
 
-def backups_in(folder: Path) -> list[Backup]:
-    """Return the whole backups of a folder, the oldest first. Raises BackupFailed for a damaged manifest."""
+def list_backups(folder: Path) -> list[Backup]:
+    """Return the complete backups of a folder, oldest first. Raises BackupFailed for a damaged manifest."""
     if not folder.is_dir():
         return []
     found = [each for each in folder.iterdir() if (each / "manifest.json").exists()]
-    return [_read(each) for each in sorted(found) if each.suffix != PARTIAL]
+    return [_read_backup(each) for each in sorted(found) if each.suffix != PARTIAL]
 
 
-def chosen(folder: Path, *, named: str = "", to: datetime | None = None) -> Backup:
-    """Return the backup with a name, else the latest that had ended by a time. Raises BackupMissing."""
-    backups = backups_in(folder)
-    fits = [
+def choose_backup(folder: Path, *, name: str = "", to: datetime | None = None) -> Backup:
+    """Return the latest backup with the given name that had ended by `to`, if given. Raises BackupMissing."""
+    backups = list_backups(folder)
+    suitable = [
         each
         for each in backups
-        if (not named or each.path.name == named) and (to is None or each.manifest.ended <= to)
+        if (not name or each.path.name == name) and (to is None or each.manifest.end_time <= to)
     ]
-    if fits:
-        return fits[-1]
-    there = ", ".join(f"{each.path.name} (from {each.manifest.ended_at} on)" for each in backups) or "none"
-    raise BackupMissing(f"{folder} has no backup that leads there; it has: {there}.")
+    if suitable:
+        return suitable[-1]
+    available = (
+        ", ".join(f"{each.path.name} (from {each.manifest.ended_at} on)" for each in backups) or "none"
+    )
+    raise BackupMissing(f"{folder} has no backup that leads there; it has: {available}.")
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -105,7 +107,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     (path / "manifest.json").write_text(f"{text}\n", encoding="utf-8")
 
 
-def _read(path: Path) -> Backup:
+def _read_backup(path: Path) -> Backup:
     try:
         written = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
         known = {each.name for each in fields(Manifest)}

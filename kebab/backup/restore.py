@@ -1,4 +1,4 @@
-"""`kebab restore`: a data directory out of a backup, as it was at its end or at a later moment."""
+"""`kebab restore`: a data directory from a backup, as of the backup's end or a later moment."""
 
 import shutil
 import time
@@ -12,14 +12,20 @@ from django.db import connection
 
 from kebab.backup import basebackup, blobs
 from kebab.backup.errors import BackupFailed, BackupMissing, RestoreFailed, RestoreRefused
-from kebab.backup.layout import RECOVERY_SETTINGS, Wanted, place_cluster, place_secrets, recovery_settings
-from kebab.backup.manifest import Backup, chosen
+from kebab.backup.layout import (
+    RECOVERY_SETTINGS,
+    RestoreTarget,
+    place_cluster,
+    place_secrets,
+    recovery_settings,
+)
+from kebab.backup.manifest import Backup, choose_backup
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import replace_text
 from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT
 from kebab.stack.servers.postgres import EmbeddedPostgres
-from kebab.stack.servers.postgres_cluster import PostgresCluster, cluster_of
-from kebab.stack.storage.data_dir_lock import held_by_up
+from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster
+from kebab.stack.storage.data_dir_lock import hold_for_stack
 from kebab.stack.supervisor.process_logs import log_tail
 
 Announce = Callable[[str], None]
@@ -27,45 +33,47 @@ _POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """What was come back to; `reached` is the time of the last write in it."""
+class RestoreResult:
+    """The result of a restore; `reached` is the time of the last restored write."""
 
     backup: Backup
     reached: datetime | None
-    blobs: blobs.Copied
+    blobs: blobs.CopyResult
 
 
-def restore(folder: Path, configuration: StackConfiguration, wanted: Wanted, announce: Announce) -> Restored:
-    """Make the data directory anew. One that was killed is run again; what is there otherwise is refused.
+def restore(
+    folder: Path, configuration: StackConfiguration, target: RestoreTarget, announce: Announce
+) -> RestoreResult:
+    """Restore the data directory. A killed restore can be repeated; other existing data is refused.
 
     Raises:
-        BackupMissing, BackupFailed: nothing whole leads there.
+        BackupMissing, BackupFailed: no intact backup leads to the target.
         RestoreRefused: there is data already.
-        RestoreFailed: the log does not lead there.
+        RestoreFailed: the WAL does not reach the target.
     """
-    backup = chosen(folder, named=wanted.backup, to=wanted.to)
-    archive = _archive(backup, wanted)
-    _tell_branches(backup, wanted, archive, announce)
+    backup = choose_backup(folder, name=target.backup, to=target.to)
+    archive = _find_archive(backup, target)
+    _announce_branches(backup, target, archive, announce)
     announce(f"Checking {backup.path} ...")
-    _check(backup)
+    _check_backup(backup)
     directory = configuration.directory
     directory.ensure()
-    with held_by_up(directory, announce):
-        cluster = cluster_of(directory, configuration.postgres_user)
-        _make_room(configuration, cluster)
+    with hold_for_stack(directory, announce):
+        cluster = locate_cluster(directory, configuration.postgres_user)
+        _clear_target(configuration, cluster)
         announce("Copying the database ...")
-        place_cluster(backup, cluster, recovery_settings(wanted, archive))
+        place_cluster(backup, cluster, recovery_settings(target, archive))
         place_secrets(backup, directory.secrets)
         sources = [backup.blobs, *([] if archive is None else [archive / "blobs"])]
-        reached, copied = _bring_up(configuration, sources, announce)
+        reached, copied = _recover(configuration, sources, announce)
         directory.unfinished_restore.unlink()
-    return Restored(backup=backup, reached=reached, blobs=copied)
+    return RestoreResult(backup=backup, reached=reached, blobs=copied)
 
 
-def _bring_up(
+def _recover(
     configuration: StackConfiguration, sources: list[Path], announce: Announce
-) -> tuple[datetime | None, blobs.Copied]:
-    """Replay the log, and copy the bytes that the rows need by then."""
+) -> tuple[datetime | None, blobs.CopyResult]:
+    """Replay the WAL, then copy the blobs that the rows need."""
     server = EmbeddedPostgres(
         configuration.directory.path,
         runtime_dir=configuration.runtime_dir,
@@ -74,21 +82,21 @@ def _bring_up(
     )
     try:
         announce("Bringing it to the moment that was asked for ...")
-        reached = _recover(server)
+        reached = _replay(server)
         announce("Copying documents' bytes ...")
         return reached, blobs.copy_from_folders(blobs.needed_blobs(), sources)
     finally:
-        connection.close()  # it would outlive the server
+        connection.close()  # the server stops before it
         connection.close_pool()
         server.stop()
 
 
-def _archive(backup: Backup, wanted: Wanted) -> Path | None:
-    """Return the archive to replay from. Raises BackupMissing where it is needed and not there."""
-    named = wanted.archive or (Path(backup.manifest.archive) if backup.manifest.archive else None)
+def _find_archive(backup: Backup, target: RestoreTarget) -> Path | None:
+    """Return the archive to replay from. Raises BackupMissing if it is needed and missing."""
+    named = target.archive or (Path(backup.manifest.archive) if backup.manifest.archive else None)
     if named is not None and (named / "wal").is_dir():
         return named
-    if wanted.to is not None or wanted.is_latest:
+    if target.to is not None or target.is_latest:
         raise BackupMissing(
             f"What happened after {backup.path.name} is not archived in {named or 'any folder'}; "
             "give --archive, or leave --to away for the backup's own end."
@@ -96,57 +104,61 @@ def _archive(backup: Backup, wanted: Wanted) -> Path | None:
     return None
 
 
-def _tell_branches(backup: Backup, wanted: Wanted, archive: Path | None, announce: Announce) -> None:
-    """Say that there are others: what was restored before, in earnest or to try it, went on as one."""
+def _announce_branches(
+    backup: Backup, target: RestoreTarget, archive: Path | None, announce: Announce
+) -> None:
+    """Announce later timelines in the archive: each earlier restore has started one."""
     own = backup.manifest.first_wal[:8]
     found = [] if archive is None else sorted(path.stem for path in (archive / "wal").glob("*.history"))
     later = [str(int(name, 16)) for name in found if name > own]
-    if later and (wanted.to is not None or wanted.is_latest):
+    if later and (target.to is not None or target.is_latest):
         announce(
             f"The archive has later branches, too: {', '.join(later)}; following the "
-            f"{wanted.timeline} one (--timeline)."
+            f"{target.timeline} one (--timeline)."
         )
 
 
-def _check(backup: Backup) -> None:
+def _check_backup(backup: Backup) -> None:
     if blobs.hash_of(backup.path / "blobs.txt") != backup.manifest.blob_list_hash:
         raise BackupFailed(f"{backup.path / 'blobs.txt'} is damaged.")
     if blobs.hash_of(backup.base / "backup_manifest") != backup.manifest.base_hash:
         raise BackupFailed(f"{backup.base / 'backup_manifest'} is damaged.")
     basebackup.check_copy(backup.base)
-    blobs.checked(backup.blob_names(), backup.blobs)
+    blobs.check_present(backup.blob_names(), backup.blobs)
 
 
-def _make_room(configuration: StackConfiguration, cluster: PostgresCluster) -> None:
-    """Clear away what a killed restore made. Raises RestoreRefused for what anything else made."""
+def _clear_target(configuration: StackConfiguration, cluster: PostgresCluster) -> None:
+    """Delete the leftovers of a killed restore. Raises RestoreRefused for any other data."""
     directory = configuration.directory
     if directory.unfinished_restore.exists():
         shutil.rmtree(cluster.folder, ignore_errors=True)
-    there = [path for path in (cluster.folder, directory.blobs, directory.mirrors) if _holds_something(path)]
-    if there and not directory.unfinished_restore.exists():
+    occupied = [path for path in (cluster.folder, directory.blobs, directory.mirrors) if _is_nonempty(path)]
+    if occupied and not directory.unfinished_restore.exists():
         raise RestoreRefused(
-            f"There is data in {there[0]} already; set KEBAB_DATA_DIR to a new folder, or move that away."
+            f"There is data in {occupied[0]} already; set KEBAB_DATA_DIR to a new folder, or move that away."
         )
     replace_text(directory.unfinished_restore, f"{datetime.now(UTC).isoformat()}\n")
 
 
-def _holds_something(path: Path) -> bool:
+def _is_nonempty(path: Path) -> bool:
     return path.is_dir() and any(path.iterdir())
 
 
-def _recover(server: EmbeddedPostgres) -> datetime | None:
-    """Wait for the end of the replay, however long it takes; gives the time of its last write."""
+def _replay(server: EmbeddedPostgres) -> datetime | None:
+    """Start the server and wait for the end of the replay; return the time of its last write."""
     server.spawn()
     while True:
         try:
-            with _connected(server) as asked:
-                row = asked.execute("SELECT pg_is_in_recovery(), pg_last_xact_replay_timestamp()").fetchone()
+            with _connect(server) as session:
+                row = session.execute(
+                    "SELECT pg_is_in_recovery(), pg_last_xact_replay_timestamp()"
+                ).fetchone()
                 if row is not None and not row[0]:
                     for name in RECOVERY_SETTINGS:
-                        asked.execute(f"ALTER SYSTEM RESET {name}")
+                        session.execute(f"ALTER SYSTEM RESET {name}")
                     return row[1]
         except psycopg.OperationalError:
-            pass  # it replays
+            pass  # the replay is not finished
         if not server.is_alive():
             raise RestoreFailed(
                 f"PostgreSQL ended while it replayed; {server.log} says why:\n{log_tail(server.log)}\n"
@@ -156,7 +168,7 @@ def _recover(server: EmbeddedPostgres) -> datetime | None:
         time.sleep(_POLL_S)
 
 
-def _connected(server: EmbeddedPostgres) -> psycopg.Connection:
+def _connect(server: EmbeddedPostgres) -> psycopg.Connection:
     return psycopg.connect(
         host=str(server.socket_folder),
         port=POSTGRES_PORT,

@@ -1,4 +1,4 @@
-"""The base of all verbs: `kebab VERB`, which is Django's management command of that name."""
+"""The base class of all commands: `kebab COMMAND` runs Django's management command of that name."""
 
 import argparse
 import os
@@ -13,37 +13,37 @@ from rich.console import Console
 
 from kebab.cli.errors import Exit, report_any
 from kebab.cli.output import people_console, plain, write_json
-from kebab.cli.parser import VerbParser, add_json_flag, refuse_broken_text
+from kebab.cli.parser import KebabCommandParser, add_json_flag, refuse_invalid_utf8
 from kebab.people.models import Workspace
-from kebab.runtime.shutdown import ending_in_order
-from kebab.stack.nodes.wait_for_migrations import await_migrations
-from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.runtime.shutdown import run_callbacks_at_end
+from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
+from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere
 
 _INTERRUPTED = 128 + signal.SIGINT
 
 
-class BaseVerb(BaseCommand):
-    """A verb: override `run_verb`, and `add_arguments` (calling it here first) for its arguments.
+class KebabCommand(BaseCommand):
+    """A command: override `run_command`, and `add_arguments` (calling it here first) for its arguments.
 
-    With `--json` it prints one JSON document, or one a line, on stdout by `self.print_json`; people get what
-    `self.console` prints there. Progress and remarks go to `self.remarks`, which is stderr.
+    With `--json` it prints one JSON document, or one on each line, to stdout by `self.print_json`; else it
+    prints text to stdout by `self.console`. Progress and remarks go to `self.remarks`, which is stderr.
     """
 
-    #: Whether it acts in all workspaces, until it says which; else in none, as what serves others does.
+    #: Whether it acts in all workspaces until it selects one; else in none, as servers do.
     acts_everywhere: ClassVar[bool] = True
-    #: Whether it waits for a database of one's own to be migrated; "reachable": not for one that is away.
+    #: Whether it waits for migrations of the database; "reachable": not if the database is down.
     awaits_migrations: ClassVar[Literal["always", "reachable"] | None] = None
-    #: The embedded servers, or the whole stack with its workers, run while `run_verb` does.
+    #: Whether the embedded servers, or also the workers, must run while `run_command` does.
     needs: ClassVar[Literal["servers", "workers"] | None] = None
-    # They import every view, which most verbs never use; `make check` runs them.
+    # They import every view, which most commands never use; `make check` runs them.
     requires_system_checks: ClassVar[list[str]] = []
 
     as_json: bool = False
 
-    def run_verb(self, **options: Any) -> int | None:
-        """Do it and give the exit code (`kebab.cli.errors.Exit`); None is 0."""
+    def run_command(self, **options: Any) -> int | None:
+        """Run the command and return the exit code (`kebab.cli.errors.Exit`); None is 0."""
         raise NotImplementedError
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -51,16 +51,16 @@ class BaseVerb(BaseCommand):
         add_json_flag(parser)
 
     def print_json(self, document: Any) -> None:
-        """Print one JSON document on a line of stdout."""
+        """Print one JSON document as a line on stdout."""
         write_json(self._stdout, document)
 
     def act_in(self, workspace: Workspace) -> Workspace:
-        """See and write the rows of this workspace alone from here on; give it."""
-        self._acting.enter_context(acting_in(workspace.pk))
+        """Act in this workspace alone from here on; return it."""
+        self._contexts.enter_context(acting_in(workspace.pk))
         return workspace
 
     def answer(self, facts: dict[str, Any], message: str) -> int:
-        """Print what has been done, as `facts` or as people read it, and give the exit code."""
+        """Print the result, as JSON `facts` or as `message`, and return the exit code."""
         if self.as_json:
             self.print_json(facts)
         else:
@@ -69,19 +69,19 @@ class BaseVerb(BaseCommand):
 
     @property
     def console(self) -> Console:
-        """Return what people read on stdout."""
+        """Return the console on stdout for text output."""
         return people_console(self._stdout)
 
     @property
     def remarks(self) -> Console:
-        """Return what people read on stderr; nothing goes to it with `--json`."""
+        """Return the console on stderr for text output; it is silent with `--json`."""
         console = people_console(self._stderr)
         console.quiet = self.as_json
         return console
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> VerbParser:
-        """Return the parser. Django's own options work but aren't shown; `--version` is left to the verbs."""
-        parser = VerbParser(
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> KebabCommandParser:
+        """Return the parser. Django's own options work but are hidden; `--version` is left to commands."""
+        parser = KebabCommandParser(
             prog=f"{Path(prog_name).name} {subcommand}",
             description=self.help,
             called_from_command_line=self._called_from_command_line,
@@ -96,37 +96,39 @@ class BaseVerb(BaseCommand):
         return parser
 
     def execute(self, *args: Any, **options: Any) -> None:
-        """Remember the streams, which Django wraps, and run."""
+        """Remember the original streams, which Django wraps, and run."""
         self._stdout: TextIO = options.get("stdout") or sys.stdout
         self._stderr: TextIO = options.get("stderr") or sys.stderr
         super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the verb and exit with its code, if it isn't 0."""
+        """Run the command and exit with its code, if it isn't 0."""
         self.as_json = options.pop("as_json", False)
-        code = self._outcome(options)
+        code = self._run_to_exit_code(options)
         if code != Exit.DONE:
             raise SystemExit(code)
 
-    def _outcome(self, options: dict[str, Any]) -> int:
+    def _run_to_exit_code(self, options: dict[str, Any]) -> int:
         try:
-            refuse_broken_text(options)
-            with self._stack(), ending_in_order(), ExitStack() as self._acting:
-                self._acting.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
+            refuse_invalid_utf8(options)
+            with self._borrow_stack(), run_callbacks_at_end(), ExitStack() as self._contexts:
+                self._contexts.enter_context(
+                    acting_everywhere() if self.acts_everywhere else acting_nowhere()
+                )
                 if self.awaits_migrations is not None:
-                    await_migrations(without_database=self.awaits_migrations == "reachable")
-                return int(self.run_verb(**options) or Exit.DONE)
+                    wait_until_migrated(without_database=self.awaits_migrations == "reachable")
+                return int(self.run_command(**options) or Exit.DONE)
         except KeyboardInterrupt:
             return _INTERRUPTED
         except BrokenPipeError:
-            # The reader has gone (`| head`); what is still buffered must not fail at exit.
+            # The reader has closed the pipe (`| head`); flushing the buffer must not fail at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return Exit.DONE
-        except Exception as error:  # noqa: BLE001 - the end of a process, which tells any
+        except Exception as error:  # noqa: BLE001 - end of the process: any error is reported
             return report_any(error, self._stderr, as_json=self.as_json)
 
-    def _stack(self) -> AbstractContextManager[None]:
+    def _borrow_stack(self) -> AbstractContextManager[None]:
         if self.needs is None:
             return nullcontext()
         roles = Roles.SERVERS if self.needs == "servers" else Roles.WORKERS
-        return borrowed_stack(roles, announce=self.remarks.print)
+        return borrow_stack(roles, announce=self.remarks.print)

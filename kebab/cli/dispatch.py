@@ -1,4 +1,4 @@
-"""Finds the verb that a command line names, and tells what goes wrong before the verb can tell it itself."""
+"""The entry point of the command line: finds the command, and reports errors raised before it runs."""
 
 import sys
 from difflib import get_close_matches
@@ -9,29 +9,29 @@ from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
 
-class Verbs(ManagementUtility):
-    """Django's, whose own end for an unknown command is exit code 1."""
+class KebabManagementUtility(ManagementUtility):
+    """Django's utility, but unknown commands raise CliError; Django would exit with code 1."""
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
-        """Return the verb. Raises CliError for one that there isn't, ImproperlyConfigured."""
+        """Return the command. Raises CliError for an unknown one, ImproperlyConfigured."""
         known = get_commands()
         if subcommand not in known:
-            _ = settings.INSTALLED_APPS  # wrong settings hide the verbs, and are told instead
-            _refuse(subcommand, list(known))
+            _ = settings.INSTALLED_APPS  # invalid settings hide the commands; this raises their error instead
+            _raise_unknown(subcommand, list(known))
         return super().fetch_command(subcommand)
 
 
 def run(argv: list[str]) -> None:
-    """Run the command line; an error that reaches us is told, as error.v1 with `--json`, and ends it."""
+    """Run the command line; report an error, as error.v1 with `--json`, and exit."""
     try:
-        Verbs(argv).execute()
-    except Exception as error:  # noqa: BLE001 - as in BaseVerb
-        from kebab.cli.errors import report_any  # what only errors need costs no start its time
+        KebabManagementUtility(argv).execute()
+    except Exception as error:  # noqa: BLE001 - as in KebabCommand
+        from kebab.cli.errors import report_any  # imported here to keep the start fast
 
         sys.exit(report_any(error, sys.stderr, as_json="--json" in argv))
 
 
-def _refuse(name: str, known: list[str]) -> NoReturn:
+def _raise_unknown(name: str, known: list[str]) -> NoReturn:
     from kebab.cli.errors import CliError  # as above
 
     alike = get_close_matches(name, known, n=1)

@@ -1,4 +1,4 @@
-"""What verbs raise, and how any error becomes an exit code and `error.v1`."""
+"""Errors of commands, exit codes, and the mapping of any error to an exit code and `error.v1`."""
 
 import logging
 from enum import IntEnum
@@ -13,7 +13,7 @@ from kebab.stack.errors import StackError
 
 
 class Exit(IntEnum):
-    """How a verb ends."""
+    """The exit codes of commands."""
 
     DONE = 0
     NOTHING = 1
@@ -23,14 +23,14 @@ class Exit(IntEnum):
 
 logger = logging.getLogger(__name__)
 
-# Of a message that was not written for people.
+# The length limit of a message of an unexpected error.
 _MAX_CHARS = 500
-# Refused or not there; anything else is an error.
+# HTTP statuses for refused or missing things; any other one is an error.
 _NOTHING = frozenset({403, 404, 409, 410})
 
 
 class CliError(Exception):
-    """A verb can't do what was asked. The message names the value and the remedy."""
+    """A command can't do what was requested. The message names the value and the remedy."""
 
     code = "invalid_arguments"
 
@@ -41,33 +41,33 @@ class CliError(Exception):
 
 
 def report(error: BaseException, stream: TextIO, *, as_json: bool) -> Exit | None:
-    """Tell an expected error on `stream` and give the exit code; None, nothing told, for a defect of ours."""
+    """Write an expected error to `stream` and return the exit code; for a bug write nothing, return None."""
     if isinstance(error, CliError):
-        tell(Problem(status=400, code=error.code, detail=str(error)), stream, as_json=as_json)
+        write_problem(Problem(status=400, code=error.code, detail=str(error)), stream, as_json=as_json)
         return error.exit_code
     if isinstance(error, StackError):
-        tell(Problem(status=503, code=error.code, detail=str(error)), stream, as_json=as_json)
+        write_problem(Problem(status=503, code=error.code, detail=str(error)), stream, as_json=as_json)
         return Exit.ERROR
     if isinstance(error, ImproperlyConfigured):
-        tell(Problem(status=500, code="wrong_settings", detail=str(error)), stream, as_json=as_json)
+        write_problem(Problem(status=500, code="wrong_settings", detail=str(error)), stream, as_json=as_json)
         return Exit.ERROR
-    if not settings.configured:  # what knows further errors asks the settings, and would fail as they did
+    if not settings.configured:  # mapping other errors needs the settings, and would fail again
         return None
     from kebab.http.api.problems import (
-        problem_of,  # it brings the REST framework along: 0.3 s of each verb's start
+        problem_of,  # it imports the REST framework, which takes 0.3 s
     )
 
     problem = problem_of(error)
     if problem is None:
         return None
-    tell(problem, stream, as_json=as_json)
+    write_problem(problem, stream, as_json=as_json)
     return Exit.NOTHING if problem.status in _NOTHING else Exit.ERROR
 
 
 def report_any(error: Exception, stream: TextIO, *, as_json: bool) -> Exit:
-    """Tell any error on `stream` and give the exit code; a defect of ours is logged with its traceback.
+    """Write any error to `stream` and return the exit code; a bug is logged with its traceback.
 
-    But not to a person at a terminal, nor to a program that reads JSON, unless KEBAB_DEBUG is set.
+    The traceback is omitted at a terminal and with JSON output, unless KEBAB_DEBUG is set.
     """
     code = report(error, stream, as_json=as_json)
     if code is not None:
@@ -77,12 +77,12 @@ def report_any(error: Exception, stream: TextIO, *, as_json: bool) -> Exit:
         logger.error("%r", error, exc_info=error)
     hint = "" if is_logged else " With KEBAB_DEBUG=1 it says where."
     detail = f"An unexpected {type(error).__name__}: {str(error)[:_MAX_CHARS] or 'it says nothing'}.{hint}"
-    tell(Problem(status=500, code="internal_error", detail=detail), stream, as_json=as_json)
+    write_problem(Problem(status=500, code="internal_error", detail=detail), stream, as_json=as_json)
     return Exit.ERROR
 
 
-def tell(problem: Problem, stream: TextIO, *, as_json: bool) -> None:
-    """Write `problem` for people, or as `error.v1`."""
+def write_problem(problem: Problem, stream: TextIO, *, as_json: bool) -> None:
+    """Write `problem` as text, or as `error.v1`."""
     message = problem.detail or problem.title
     if not as_json:
         stream.write(f"error: {plain(message)}\n")

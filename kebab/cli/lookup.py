@@ -1,4 +1,4 @@
-"""Finds what a verb's arguments name."""
+"""Lookup of the workspace that a command's arguments name."""
 
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
@@ -6,30 +6,32 @@ from kebab.people.models import Workspace
 _MOST_CHOICES = 20
 
 
-def the_workspace(slug_or_id: str | None) -> Workspace:
-    """Return the named workspace; without a name the only one there is. Raises CliError listing the
-    choices.
+def find_workspace(slug_or_id: str | None) -> Workspace:
+    """Return the named workspace; without a name the only existing one. Raises CliError, which lists
+    the choices.
     """
     if slug_or_id is None:
-        return _only_workspace()
-    workspace = Workspace.objects.named(slug_or_id).first()
+        return _find_only_workspace()
+    workspace = Workspace.objects.by_slug_or_id(slug_or_id).first()
     if workspace is None:
         raise CliError(
-            f"There is no workspace {slug_or_id!r}; {_choices()}.", code="not_found", exit_code=Exit.NOTHING
+            f"There is no workspace {slug_or_id!r}; {_list_choices()}.",
+            code="not_found",
+            exit_code=Exit.NOTHING,
         )
     return workspace
 
 
-def _only_workspace() -> Workspace:
+def _find_only_workspace() -> Workspace:
     found = list(Workspace.objects.all()[:2])
     if not found:
-        raise CliError(f"No workspace was named, and {_choices()}.", code="workspace_needed")
+        raise CliError(f"No workspace was named, and {_list_choices()}.", code="workspace_needed")
     if len(found) > 1:
-        raise CliError(f"Say which workspace with --workspace; {_choices()}.", code="workspace_needed")
+        raise CliError(f"Say which workspace with --workspace; {_list_choices()}.", code="workspace_needed")
     return found[0]
 
 
-def _choices() -> str:
+def _list_choices() -> str:
     slugs = list(Workspace.objects.order_by("slug").values_list("slug", flat=True)[: _MOST_CHOICES + 1])
     if not slugs:
         return "there is none yet: kebab workspace create SLUG"

@@ -1,4 +1,4 @@
-"""Arguments of verbs: errors in the form that was asked for, sub-verbs, durations."""
+"""Argument parsing of commands: errors as text or JSON, subcommands, durations, paths."""
 
 import argparse
 import re
@@ -10,56 +10,58 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from kebab.cli.errors import CliError, Exit, tell
+from kebab.cli.errors import CliError, Exit, write_problem
 from kebab.http.api.errors import Problem
 
 _DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
-class VerbParser(CommandParser):
-    """Tells a wrong argument as `error.v1` if `--json` is on the command line; exit code 2."""
+class KebabCommandParser(CommandParser):
+    """Reports a wrong argument as `error.v1` if `--json` is on the command line; exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong and exit; within a program (`call_command`) raise CommandError."""
+        """Report the error and exit; within a program (`call_command`) raise CommandError."""
         if not self.called_from_command_line:
             raise CommandError(f"Error: {message}", returncode=Exit.ERROR)
         as_json = "--json" in sys.argv
         if not as_json:
             self.print_usage(sys.stderr)
-        tell(Problem(status=400, code="invalid_arguments", detail=message), sys.stderr, as_json=as_json)
+        write_problem(
+            Problem(status=400, code="invalid_arguments", detail=message), sys.stderr, as_json=as_json
+        )
         self.exit(Exit.ERROR)
 
 
-def subverb(verbs: Any, name: str, description: str) -> argparse.ArgumentParser:
-    """Add the sub-verb `name` to what `add_subparsers` gave; it takes `--json` behind it too."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=description, description=description)
+def add_subcommand(subparsers: Any, name: str, description: str) -> argparse.ArgumentParser:
+    """Add the subcommand `name` to the result of `add_subparsers`; it accepts `--json` after it, too."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(name, help=description, description=description)
     add_json_flag(parser, default=argparse.SUPPRESS)
     return parser
 
 
 def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """Let a parser take `--workspace`, which `the_workspace` resolves."""
+    """Add `--workspace` to a parser; `find_workspace` resolves it."""
     text = "slug or id; not needed when there is only one"
     parser.add_argument("--workspace", metavar="W", help=text, **options)
 
 
 def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
-    """Let a parser take `--json`."""
+    """Add `--json` to a parser."""
     text = "print JSON on stdout, and errors as error.v1 on stderr"
     parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
 
 
 def duration(text: str) -> timedelta:
-    """Return the time that `30d`, `12h` or `45m` means: a `type` for arguments. Raises ArgumentTypeError."""
+    """Parse `30d`, `12h` or `45m`: a `type` for arguments. Raises ArgumentTypeError."""
     form = _DURATION.match(text)
     if form is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
     return timedelta(**{_UNITS[form[2]]: int(form[1])})
 
 
-def given_path(text: str) -> Path:
-    """Return the path that `text` names, `~` and `~somebody` being homes: a `type` for arguments.
+def path_argument(text: str) -> Path:
+    """Parse a path and expand `~` and `~user`: a `type` for arguments.
 
     Raises ArgumentTypeError.
     """
@@ -71,8 +73,8 @@ def given_path(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{text!r} begins with the home of nobody known here") from error
 
 
-def refuse_broken_text(options: Mapping[str, Any]) -> None:
-    """Raises CliError for text that is not UTF-8, which can't be kept; the bytes of a path may be any."""
+def refuse_invalid_utf8(options: Mapping[str, Any]) -> None:
+    """Raise CliError for text that is not UTF-8, which can't be stored; paths may hold any bytes."""
     for value in options.values():
         for text in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(text, str) and not is_utf8(text):
@@ -80,7 +82,7 @@ def refuse_broken_text(options: Mapping[str, Any]) -> None:
 
 
 def is_utf8(text: str) -> bool:
-    """Return whether an argument can be kept as text: what is not UTF-8 comes as surrogates."""
+    """Return whether an argument is valid UTF-8: other bytes arrive as surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

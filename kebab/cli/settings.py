@@ -1,4 +1,4 @@
-"""Settings of a workspace as the command line is told them."""
+"""Parsing of workspace settings and limits on the command line."""
 
 import json
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from kebab.cli.errors import CliError
 from kebab.people.workspace_settings.registry import clean_preferences
 
 
-def settings_of(told: Sequence[str]) -> dict[str, Any]:
-    """Return the clean settings that `NAME=VALUE` texts name; None, an empty value, is the default again.
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Parse and validate `NAME=VALUE` settings; an empty value, None, restores the default.
 
-    Raises CliError for the first that is wrong.
+    Raises CliError for the first invalid one, by name.
     """
-    given = dict(map(_pair, told))
+    given = dict(map(_parse_pair, texts))
     clean, wrong = clean_preferences(given)
     if wrong:
         name = min(wrong)
@@ -21,22 +21,20 @@ def settings_of(told: Sequence[str]) -> dict[str, Any]:
     return clean
 
 
-def limits_of(told: Sequence[str]) -> dict[str, int | None]:
-    """Return the limits that `NAME=N` texts name; None, of an empty value, is the default. Raises
-    CliError.
-    """
-    return dict(map(_pair, told))
+def parse_limits(texts: Sequence[str]) -> dict[str, int | None]:
+    """Parse `NAME=N` limits; an empty value, None, restores the default. Raises CliError."""
+    return dict(map(_parse_pair, texts))
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _parse_pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise CliError(f"{text!r} is no setting; write NAME=VALUE.", code="invalid_request")
-    return name.strip(), _value(value.strip())
+    return name.strip(), _parse_value(value.strip())
 
 
-def _value(text: str) -> Any:
-    """Numbers, true, false and null as JSON has them; anything else is a text."""
+def _parse_value(text: str) -> Any:
+    """Parse numbers, true, false and null as in JSON; anything else is a text."""
     if not text:
         return None
     try:

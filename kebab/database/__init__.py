@@ -1,1 +1,1 @@
-"""Compiled queries and commit hooks on top of the ORM."""
+"""Compiled queries and commit hooks on top of Django's ORM."""

@@ -1,4 +1,4 @@
-"""What is done once a transaction is committed."""
+"""Callbacks on commit of a transaction."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,14 +6,14 @@ from functools import wraps
 from django.db import transaction
 
 
-def once_committed(act: Callable[..., object], *given: object) -> None:
-    """Have `act` called with what is given; what it raises is logged, and keeps nothing else from its turn.
+def run_on_commit(act: Callable[..., object], *arguments: object) -> None:
+    """Call `act` with the arguments on commit; its exceptions are logged, and later callbacks still run.
 
-    Whoever asked for the change would take a failure for that of the change, which is done by then.
+    If they propagated, the caller would take them for a failure of the change, which is committed by then.
     """
 
     @wraps(act)
-    def acting() -> None:  # Django tells who failed by a name, which a partial has not
-        act(*given)
+    def callback() -> None:  # Django logs a failing callback by its name, which a partial lacks
+        act(*arguments)
 
-    transaction.on_commit(acting, robust=True)
+    transaction.on_commit(callback, robust=True)

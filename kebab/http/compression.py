@@ -1,7 +1,7 @@
-"""What is made smaller on its way to browsers: static files of text, and nothing else.
+"""Middleware that gzips static text files, and nothing else.
 
-Pages reflect what was typed beside the secrets of forms, and how small such an answer becomes would tell of
-both (Gluck, Harris, Prado, BREACH, 2013). Static files hold no secret.
+Pages reflect user input next to the secrets of forms, and the compressed size of such a page would leak
+those secrets (Gluck, Harris, Prado, BREACH, 2013). Static files hold no secret.
 """
 
 from typing import Final
@@ -15,10 +15,10 @@ _TEXTS: Final = ("text/", "application/javascript", "application/json", "image/s
 
 
 class CompressStaticFiles(GZipMiddleware):
-    """Middleware; it must stand before what serves the files."""
+    """Middleware that compresses static text files; it must come before the one that serves them."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Return the answer, compressed if it is a whole static file of text and the browser takes that."""
+        """Return the response, compressed if it is a whole static text file and the browser accepts gzip."""
         return super().process_response(request, response) if _is_text_file(request, response) else response
 
 

@@ -1,13 +1,13 @@
-"""How long a body is said to be."""
+"""Parser of `Content-Length`."""
 
 from typing import Final
 
-# So few digits tell more bytes than anything may have; `int` refuses thousands of them.
+# Enough digits for any size; `int` raises for thousands of them.
 _DIGITS: Final = 19
 
 
-def stated_bytes(length: str) -> int | None:
-    """Return the bytes of a `Content-Length`; of a longer number its first digits, None of any other text."""
+def parse_content_length(length: str) -> int | None:
+    """Return the bytes of a `Content-Length`: at most the first 19 digits; None if it is no number."""
     if not length.isdecimal():
         return None
     return int(length.lstrip("0")[:_DIGITS] or "0")

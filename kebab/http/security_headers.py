@@ -1,4 +1,4 @@
-"""What every response tells browsers: what they may load, run, frame and keep."""
+"""Security headers of every response: content security policy, framing, caching."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,15 +13,15 @@ _POLICY: Final[Mapping[str, str]] = {
     "frame-ancestors": "'none'",
     "object-src": "'none'",
 }
-# Swagger UI writes style elements, and its icons are data addresses; its scripts are files like ours.
+# Swagger UI writes style elements, and its icons are data URLs; its scripts are static files.
 _SWAGGER_UI: Final[Mapping[str, str]] = {
     **_POLICY,
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data:",
 }
 _SWAGGER_UI_PATH: Final = "/api/docs/"
-# The admin's Alpine compiles the expressions of its attributes, and sets style attributes; style elements
-# and scripts in the page are refused there too.
+# The admin's Alpine.js evaluates expressions and sets style attributes; inline style elements and inline
+# scripts are refused there too.
 _ADMIN: Final[Mapping[str, str]] = {
     **_POLICY,
     "script-src": "'self' 'unsafe-eval'",
@@ -29,7 +29,7 @@ _ADMIN: Final[Mapping[str, str]] = {
     "style-src-attr": "'unsafe-inline'",
 }
 _UNUSED: Final = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
-# On every response that says nothing else itself; static files say how long they may be kept.
+# Defaults that a response may override; static files set their own Cache-Control.
 _HEADERS: Final[Mapping[str, str]] = {
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in _UNUSED),
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -42,13 +42,13 @@ _HEADERS: Final[Mapping[str, str]] = {
 
 
 class SecurityHeaders:
-    """Middleware; it must stand before whatever may answer with a page of its own."""
+    """Middleware that adds security headers; it must come before any that answers with a page of its own."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, with the policy of the address; what a view has set is stricter, and stays."""
+        """Answer the request with the policy of its address; a stricter header set by a view stays."""
         response = self._get_response(request)
         for name, value in response_headers(request.path).items():
             response.headers.setdefault(name, value)
@@ -56,14 +56,14 @@ class SecurityHeaders:
 
 
 def response_headers(path: str) -> dict[str, str]:
-    """Return what a response at an address says where it says nothing else itself."""
+    """Return the default headers of responses at `path`."""
     policy = _SWAGGER_UI if path == _SWAGGER_UI_PATH else _POLICY
-    return {"Content-Security-Policy": _written(policy), **_HEADERS}
+    return {"Content-Security-Policy": _format_policy(policy), **_HEADERS}
 
 
-def _written(policy: Mapping[str, str]) -> str:
+def _format_policy(policy: Mapping[str, str]) -> str:
     return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
 
 
-#: What the admin's own pages say, to those who may see them.
-ADMIN_POLICY: Final = _written(_ADMIN)
+#: The policy of the admin's own pages, for those who may see them.
+ADMIN_POLICY: Final = _format_policy(_ADMIN)

@@ -1,4 +1,4 @@
-"""Under which address people find the site: what the links in mails begin with."""
+"""The public address of the site, which links in e-mails begin with."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,9 +11,9 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 def site_address(request: HttpRequest) -> str:
-    """Give it without a last slash: `KEBAB_URL`, else how the request was addressed.
+    """Return the site's address without a trailing slash: `KEBAB_URL`, else the request's scheme and host.
 
-    Raises DisallowedHost for a port that the site isn't known to have: `ALLOWED_HOSTS` looks at names alone,
+    Raises DisallowedHost for a port that the site isn't known to have: `ALLOWED_HOSTS` checks names alone,
     and a link with a secret would lead to whatever listens there.
     """
     if settings.KEBAB_URL:

@@ -1,1 +1,1 @@
-"""Requests that Kebab sends: to which addresses, for how long, how much of an answer is read."""
+"""The HTTP client for outgoing requests: permitted addresses, deadlines, size limits."""

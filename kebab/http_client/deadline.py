@@ -1,7 +1,7 @@
-"""Connections that keep a deadline for the whole of a request, and go to permitted addresses only.
+"""Connections with a deadline for the whole request, to permitted addresses only.
 
-The HTTP client's own limits are for one read each: a server that sends a byte a second would keep it for
-hours.
+The HTTP library's own limits apply to one read each: a server that sends a byte a second could hold a request
+for hours.
 """
 
 import threading
@@ -13,30 +13,31 @@ from typing import Any
 
 import httpcore2
 
-from kebab.http_client.addresses import permitted_addresses
+from kebab.http_client.addresses import resolve_permitted
 
-# Sent at once: between two pieces the deadline is looked at.
+# Bytes sent at once: the deadline is checked between two pieces.
 _PIECE_BYTES = 65_536
-# Nobody who waits for an answer is left alone with it for longer.
-_LOOK_S = 0.5
+# Longest time between two calls of `on_wait`.
+_WAIT_PERIOD_S = 0.5
 
 
-def _nothing() -> None:
-    """Stand in for who has nothing to do while waiting."""
+def _do_nothing() -> None:
+    """Do nothing: the default `on_wait`."""
 
 
 class Deadline:
-    """Until when the request of the calling thread may take."""
+    """The deadline of the calling thread's request."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._of_thread = threading.local()
 
     @contextmanager
-    def within(self, limit_s: float, on_wait: Callable[[], None] = _nothing) -> Iterator[None]:
-        """Set the calling thread's deadline for what is done inside.
+    def within(self, limit_s: float, on_wait: Callable[[], None] = _do_nothing) -> Iterator[None]:
+        """Set the calling thread's deadline for the block.
 
-        `on_wait` is called about twice a second while an answer is waited for; what it raises ends the wait.
+        `on_wait` is called about twice a second while a response is awaited; an exception from it ends the
+        wait.
         """
         self._of_thread.at = self._clock() + limit_s
         self._of_thread.on_wait = on_wait
@@ -46,19 +47,19 @@ class Deadline:
             del self._of_thread.at, self._of_thread.on_wait
 
     def remaining_s(self, at_most_s: float | None) -> float:
-        """Return the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
+        """Return the remaining seconds, `at_most_s` at most. Raises TimeoutError when none are left."""
         left: float = self._of_thread.at - self._clock()
         if left <= 0:
             raise TimeoutError("the time for the request is over")
         return left if at_most_s is None else min(left, at_most_s)
 
-    def look(self) -> None:
-        """Let the one who waits do what there is to do meanwhile."""
+    def run_on_wait(self) -> None:
+        """Call the `on_wait` of the calling thread's request."""
         self._of_thread.on_wait()
 
 
 class DeadlineBackend(httpcore2.NetworkBackend):
-    """Opens TCP connections to permitted addresses, each read and write of which keeps the deadline."""
+    """A network backend for permitted addresses; the deadline limits each read and write."""
 
     def __init__(self, deadline: Deadline, private_hosts: Collection[str]) -> None:
         self._backend = httpcore2.SyncBackend()
@@ -75,7 +76,7 @@ class DeadlineBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """Connect to the first address of `host` that answers. Raises RequestFailed, ConnectError."""
         failure: Exception = httpcore2.ConnectError("no address")
-        for address in permitted_addresses(host, port, self._private_hosts):
+        for address in resolve_permitted(host, port, self._private_hosts):
             left_s = self._deadline.remaining_s(timeout)
             try:
                 stream = self._backend.connect_tcp(address, port, left_s, local_address, socket_options)
@@ -90,27 +91,27 @@ class _DeadlineStream(httpcore2.NetworkStream):
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
-        self._looked_at = time.monotonic()
+        self._waited_at = time.monotonic()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         while True:
             left_s = self._deadline.remaining_s(timeout)
-            # Also where pieces keep coming, which may be nothing of what is waited for.
-            if time.monotonic() - self._looked_at > _LOOK_S:
-                self._look()
+            # Also while data keeps coming, which may be no progress for the caller.
+            if time.monotonic() - self._waited_at > _WAIT_PERIOD_S:
+                self._run_on_wait()
             try:
-                return self._stream.read(max_bytes, min(left_s, _LOOK_S))
+                return self._stream.read(max_bytes, min(left_s, _WAIT_PERIOD_S))
             except httpcore2.ReadTimeout:
-                if left_s <= _LOOK_S:
+                if left_s <= _WAIT_PERIOD_S:
                     raise
-                self._look()
+                self._run_on_wait()
 
-    def _look(self) -> None:
-        self._looked_at = time.monotonic()
-        self._deadline.look()
+    def _run_on_wait(self) -> None:
+        self._waited_at = time.monotonic()
+        self._deadline.run_on_wait()
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._looked_at = time.monotonic()
+        self._waited_at = time.monotonic()
         for at in range(0, len(buffer), _PIECE_BYTES):
             self._stream.write(buffer[at : at + _PIECE_BYTES], self._deadline.remaining_s(timeout))
 

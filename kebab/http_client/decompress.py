@@ -1,55 +1,55 @@
-"""Unpacking gzip and zlib under a limit: what comes out is never larger than was allowed."""
+"""Decompression of gzip and zlib with a limit of the output's size."""
 
 import zlib
 
-from kebab.http_client.errors import AnswerTooLarge, RequestFailed
+from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
-# Either format, told by its header.
+# zlib's window bits for either format, detected from its header.
 _GZIP_OR_ZLIB = 47
-# Behind each member zlib copies what is left of its input.
+# At the end of each member zlib copies the rest of its input, so the input is sliced.
 _SLICE_BYTES = 16 * 1024
 
 
 class Inflater:
-    """Unpacks what comes in pieces, one packed member after the other, up to `limit_bytes` in all."""
+    """An incremental decompressor of concatenated members, up to `limit_bytes` of output in all."""
 
     def __init__(self, limit_bytes: int) -> None:
-        self._room = limit_bytes
-        self._limit = limit_bytes
+        self._remaining_bytes = limit_bytes
+        self._limit_bytes = limit_bytes
         self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
-        self._is_begun = False
+        self._has_input = False
 
     def feed(self, piece: bytes) -> bytes:
-        """Return what `piece` unpacks to. Raises AnswerTooLarge, RequestFailed."""
+        """Decompress `piece`. Raises ResponseTooLarge, RequestFailed."""
         unpacked = bytearray()
         for at in range(0, len(piece), _SLICE_BYTES):
             packed = piece[at : at + _SLICE_BYTES]
             while packed:
                 if self._member.eof:
                     self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
-                self._is_begun = True
+                self._has_input = True
                 unpacked += self._inflate(packed)
                 packed = self._member.unused_data
         return bytes(unpacked)
 
     def finish(self) -> None:
-        """Raises RequestFailed when the last member has no end."""
-        if self._is_begun and not self._member.eof:
+        """Raise RequestFailed when the last member is incomplete."""
+        if self._has_input and not self._member.eof:
             raise RequestFailed("broke off what it had packed")
 
     def _inflate(self, piece: bytes) -> bytes:
         try:
-            part = self._member.decompress(piece, self._room + 1)
+            part = self._member.decompress(piece, self._remaining_bytes + 1)
         except zlib.error as error:
             raise RequestFailed("sent what can't be unpacked") from error
-        self._room -= len(part)
-        if self._room < 0:
-            raise AnswerTooLarge(f"unpacks to more than {self._limit:,} bytes")
+        self._remaining_bytes -= len(part)
+        if self._remaining_bytes < 0:
+            raise ResponseTooLarge(f"unpacks to more than {self._limit_bytes:,} bytes")
         return part
 
 
 def inflate(packed: bytes, limit_bytes: int) -> bytes:
-    """Return what `packed` unpacks to. Raises AnswerTooLarge, RequestFailed."""
+    """Decompress `packed`. Raises ResponseTooLarge, RequestFailed."""
     inflater = Inflater(limit_bytes)
     unpacked = inflater.feed(packed)
     inflater.finish()

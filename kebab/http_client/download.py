@@ -1,4 +1,4 @@
-"""GET requests whose answers are read as they come, as far as the reader wants."""
+"""GET requests with streamed responses, of which the caller reads as much as it needs."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,34 +7,36 @@ import httpcore2
 
 from kebab.http_client.deadline import Deadline, DeadlineBackend
 from kebab.http_client.decompress import Inflater
-from kebab.http_client.errors import AnswerTooLarge, RequestFailed, failures_named
+from kebab.http_client.errors import RequestFailed, ResponseTooLarge, map_errors
 
 _CONNECT_LIMIT_S = 10.0
 _KEEPALIVE_S = 15.0
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
-class Answer:
-    """An answer whose body has not been read yet."""
+class StreamedResponse:
+    """A response whose body has not been read yet."""
 
     def __init__(self, response: httpcore2.Response) -> None:
         self._response = response
         self.status: int = response.status
 
     def headers(self, name: str) -> list[str]:
-        """Return the values of a header, each as often as it came; `name` in lower case.
+        """Return all values of a header, in order; `name` in lower case.
 
-        They are text in UTF-8, or else in Latin-1.
+        They are decoded as UTF-8, or else as Latin-1.
         """
         wanted = name.encode("ascii")
-        return [_text(value).strip() for header, value in self._response.headers if header.lower() == wanted]
+        return [
+            _decode(value).strip() for header, value in self._response.headers if header.lower() == wanted
+        ]
 
     def header(self, name: str) -> str:
         """Return the first value of a header; '' without one."""
         return next(iter(self.headers(name)), "")
 
     def read(self, limit_bytes: int) -> bytes:
-        """Return the body, unpacked. Raises AnswerTooLarge as soon as that is known, RequestFailed."""
+        """Return the decompressed body. Raises ResponseTooLarge as soon as that is known, RequestFailed."""
         announced = self.header("content-length")
         if announced.isdecimal() and len(announced) < 20 and int(announced) > limit_bytes:
             raise _too_large(limit_bytes)
@@ -60,10 +62,10 @@ class Answer:
 
 
 class Fetcher:
-    """Sends GET requests, keeps connections for a while; threads may share it.
+    """A client for GET requests with a connection pool; threads may share it.
 
-    Redirects are answers like any other, proxies of the environment are not used. `private_hosts` are the
-    names whose addresses may be private; every connection is checked anew.
+    Redirects are not followed, proxies of the environment are not used. `private_hosts` are the names whose
+    addresses may be private; every new connection is checked.
     """
 
     def __init__(
@@ -85,31 +87,32 @@ class Fetcher:
         limit_s: float,
         headers: Mapping[str, str],
         on_wait: Callable[[], None],
-    ) -> Iterator[Answer]:
-        """Return the answer, to be read inside; all of it takes `limit_s` at most. Raises RequestFailed.
+    ) -> Iterator[StreamedResponse]:
+        """Yield the response, to be read in the block, all within `limit_s`. Raises RequestFailed.
 
-        `on_wait` is called about twice a second while bytes are waited for; what it raises ends the request.
+        `on_wait` is called about twice a second while bytes are awaited; an exception from it ends the
+        request.
         """
         limits = {"connect": min(_CONNECT_LIMIT_S, limit_s), "pool": limit_s}
-        sent = list({**self._headers, **headers}.items())
+        all_headers = list({**self._headers, **headers}.items())
         with (
-            failures_named(),
+            map_errors(),
             self._deadline.within(limit_s, on_wait),
-            self._pool.stream("GET", url, headers=sent, extensions={"timeout": limits}) as response,
+            self._pool.stream("GET", url, headers=all_headers, extensions={"timeout": limits}) as response,
         ):
-            yield Answer(response)
+            yield StreamedResponse(response)
 
     def close(self) -> None:
-        """Close the kept connections."""
+        """Close the pooled connections."""
         self._pool.close()
 
 
-def _text(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
 
 
-def _too_large(limit_bytes: int) -> AnswerTooLarge:
-    return AnswerTooLarge(f"has more than {limit_bytes:,} bytes")
+def _too_large(limit_bytes: int) -> ResponseTooLarge:
+    return ResponseTooLarge(f"has more than {limit_bytes:,} bytes")

@@ -1,4 +1,4 @@
-"""An address that takes JSON and answers JSON."""
+"""A client for one URL that accepts and returns JSON."""
 
 import json
 import time
@@ -9,9 +9,9 @@ from typing import Any
 import httpcore2
 
 from kebab.http_client.deadline import Deadline, DeadlineBackend
-from kebab.http_client.errors import RequestFailed, StatusRefused, failures_named
+from kebab.http_client.errors import RequestFailed, StatusRefused, map_errors
 
-MAX_ANSWER_BYTES = 1_000_000
+MAX_RESPONSE_BYTES = 1_000_000
 _CONNECT_LIMIT_S = 2.0
 _CONNECTIONS = 16
 # Servers close idle connections after a minute or more; one that is used as it closes costs a request.
@@ -20,10 +20,10 @@ _REDIRECTS = range(300, 400)
 
 
 class JsonEndpoint:
-    """Sends JSON to one address by POST and keeps the connection for a while; threads may share it.
+    """A client that POSTs JSON to one URL, with a connection pool; threads may share it.
 
-    Redirects are not followed, proxies of the environment are not used, and an answer is read up to
-    `max_answer_bytes`. `private_hosts` are the names whose addresses may be private.
+    Redirects are not followed, proxies of the environment are not used, and a response is read up to
+    `max_response_bytes`. `private_hosts` are the names whose addresses may be private.
     """
 
     def __init__(
@@ -32,12 +32,12 @@ class JsonEndpoint:
         *,
         headers: Mapping[str, str],
         private_hosts: Collection[str] = frozenset(),
-        max_answer_bytes: int = MAX_ANSWER_BYTES,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
     ) -> None:
         self._url = url
-        self._max_answer_bytes = max_answer_bytes
-        sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
-        self._headers = list(sent.items())
+        self._max_response_bytes = max_response_bytes
+        all_headers = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+        self._headers = list(all_headers.items())
         self._deadline = Deadline()
         self._pool = httpcore2.ConnectionPool(
             max_connections=_CONNECTIONS,
@@ -46,9 +46,9 @@ class JsonEndpoint:
         )
 
     def post(self, document: object, *, limit_s: float) -> Any:
-        """Return what the address answers to `document`. Raises RequestFailed."""
+        """POST `document` and return the response's JSON value. Raises RequestFailed."""
         content = json.dumps(document).encode()
-        with failures_named(), self._deadline.within(limit_s):
+        with map_errors(), self._deadline.within(limit_s):
             body = self._exchange(content, limit_s)
         try:
             return json.loads(body)
@@ -56,7 +56,7 @@ class JsonEndpoint:
             raise RequestFailed("did not answer JSON") from error
 
     def close(self) -> None:
-        """Close the kept connections; the next request opens one."""
+        """Close the pooled connections; the next request opens one."""
         self._pool.close()
 
     def _exchange(self, content: bytes, limit_s: float) -> bytes:
@@ -74,14 +74,14 @@ class JsonEndpoint:
                     status=response.status,
                     retry_after_s=_retry_after_s(response.headers),
                 )
-            return self._bounded(response)
+            return self._read_bounded(response)
 
-    def _bounded(self, response: httpcore2.Response) -> bytes:
+    def _read_bounded(self, response: httpcore2.Response) -> bytes:
         body = bytearray()
         for piece in response.iter_stream():
             body += piece
-            if len(body) > self._max_answer_bytes:
-                raise RequestFailed(f"answered more than {self._max_answer_bytes:,} bytes")
+            if len(body) > self._max_response_bytes:
+                raise RequestFailed(f"answered more than {self._max_response_bytes:,} bytes")
         return bytes(body)
 
 

@@ -1,4 +1,4 @@
-"""What the processes log, and what no level of theirs may bring to light."""
+"""Logging configuration of all processes, with fixed levels for loggers that would reveal secrets."""
 
 from typing import Any, Final
 
@@ -18,24 +18,24 @@ def logging_settings(level: str, log_format: str, node: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "line": {"()": "kebab.observability.log_formats.Lines"},
-            "json": {"()": "kebab.observability.log_formats.JsonLines", "node": node},
+            "line": {"()": "kebab.observability.log_formats.LineFormatter"},
+            "json": {"()": "kebab.observability.log_formats.JsonFormatter", "node": node},
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": log_format}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # A line for each request is for what collects lines; people look at the metrics.
+            # A line per request is for log collectors; people look at the metrics.
             "kebab.access": {"level": "INFO" if log_format == "json" else "WARNING"},
-            # Celery's pool has it keep its lines to itself, and writes them as they are.
+            # Celery's pool disables this logger's propagation and writes its lines unformatted.
             "multiprocessing": {"handlers": ["stderr"], "propagate": False},
             "django.request": {"level": "ERROR"},
-            # Whatever KEBAB_LOG_LEVEL says: these would tell secrets, as values of SQL and in addresses.
+            # Independent of KEBAB_LOG_LEVEL: these would log secrets, as SQL values and in URLs.
             "django.db.backends": {"level": "INFO"},
             "urllib3": {"level": "INFO"},
             "httpx": {"level": "WARNING"},
             "httpx2": {"level": "WARNING"},
             "openai": {"level": "WARNING"},
-            # These would show what is asked and found.
+            # These would log queries and results.
             "mcp": {"level": "WARNING"},
             "sse_starlette": {"level": "WARNING"},
             "psycopg.pool": {"level": "ERROR"},

@@ -1,4 +1,4 @@
-"""OpenTelemetry's SDK, as `kebab.observability.tracing` uses it; imported where traces are taken alone."""
+"""The OpenTelemetry SDK behind `kebab.observability.tracing`, imported only in processes that trace."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -16,22 +16,22 @@ _PARENT: Final = "traceparent"
 _FLUSH_LIMIT_MS: Final = 3_000
 
 
-def tracing_of(role: str) -> "Tracing | None":
-    """Return what takes traces in a process of this role; None where it isn't configured or installed."""
+def create_tracing(role: str) -> "Tracing | None":
+    """Create the tracing of a process with this role; return None if it isn't configured or installed."""
     if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
         return None
     try:
-        provider = _provider(role)
+        provider = _create_provider(role)
     except ImportError as error:
         logger.warning("no traces are taken: install deploy/requirements-telemetry.txt (%s)", error)
         return None
-    taking = Tracing(provider)
-    shutdown.register(taking.flush)
-    return taking
+    tracing = Tracing(provider)
+    shutdown.register_callback(tracing.flush)
+    return tracing
 
 
 class Tracing:
-    """Takes spans of one process."""
+    """The spans of one process."""
 
     def __init__(self, provider: Any) -> None:
         from opentelemetry import trace
@@ -39,13 +39,13 @@ class Tracing:
 
         self._provider = provider
         self._tracer = provider.get_tracer("kebab", kebab.__version__)
-        self._written = TraceContextTextMapPropagator()
+        self._propagator = TraceContextTextMapPropagator()
         self._trace = trace
 
     @contextmanager
     def span(self, name: str, cause: str, attributes: Mapping[str, Any]) -> Iterator[None]:
-        """Record what is inside; of an error its type alone: what it says may quote a document."""
-        around = self._written.extract({_PARENT: cause}) if cause else None
+        """Record a span for the block; of an error only its type, as its message may quote a document."""
+        around = self._propagator.extract({_PARENT: cause}) if cause else None
         with self._tracer.start_as_current_span(
             name, around, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -56,22 +56,22 @@ class Tracing:
                 span.set_attribute("error.type", type(error).__qualname__)
                 raise
 
-    def note(self, attributes: Mapping[str, Any]) -> None:
-        """Add to the span around."""
+    def add_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Add attributes to the current span."""
         self._trace.get_current_span().set_attributes(dict(attributes))
 
     def traceparent(self) -> str:
-        """Name the span around."""
+        """Return the current span's `traceparent`; '' without one."""
         carrier: dict[str, str] = {}
-        self._written.inject(carrier)
+        self._propagator.inject(carrier)
         return carrier.get(_PARENT, "")
 
     def flush(self) -> None:
-        """Send what waits, for a few seconds at most."""
+        """Send all unsent spans, within three seconds."""
         self._provider.force_flush(_FLUSH_LIMIT_MS)
 
 
-def _provider(role: str) -> Any:
+def _create_provider(role: str) -> Any:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

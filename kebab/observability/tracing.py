@@ -1,7 +1,7 @@
-"""Traces by OpenTelemetry, where its SDK is installed and `OTEL_EXPORTER_OTLP_ENDPOINT` is set; else nothing.
+"""Traces by OpenTelemetry, if its SDK is installed and `OTEL_EXPORTER_OTLP_ENDPOINT` is set; else no-ops.
 
-The SDK (deploy/requirements-telemetry.txt) is imported by `begin` alone: a process without an endpoint pays
-for a span with one look at a variable. No span carries a query, a document's text or name, or a person.
+The SDK (deploy/requirements-telemetry.txt) is imported by `begin` alone: in a process without an endpoint a
+span costs one check of a variable. No span carries a query, a document's text or name, or a person.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kebab.runtime.role import own_role
 
-#: What a span may say, by name.
+#: The value of a span's attribute.
 Attribute = str | int | float | bool
 
 _NOTHING: Final[AbstractContextManager[None]] = nullcontext()
@@ -17,30 +17,30 @@ _tracing: Any = None
 
 
 def begin() -> None:
-    """Take traces in this process from now on, if it is configured; a forked child begins by itself."""
+    """Start tracing in this process, if it is configured; a forked child must call it again."""
     global _tracing
-    from kebab.observability.telemetry import tracing_of  # settings are there once a process begins
+    from kebab.observability.telemetry import create_tracing  # settings are ready once a process begins
 
-    _tracing = tracing_of(own_role())
+    _tracing = create_tracing(own_role())
 
 
 def end() -> None:
-    """Send what has not been sent."""
+    """Send all unsent spans."""
     if _tracing is not None:
         _tracing.flush()
 
 
 def span(name: str, *, cause: str = "", **attributes: Attribute) -> AbstractContextManager[Any]:
-    """Record what is inside, as caused by what is around it, or by the `traceparent` given as `cause`."""
+    """Record a span for the block, a child of the current span or of the `traceparent` given as `cause`."""
     return _NOTHING if _tracing is None else _tracing.span(name, cause, attributes)
 
 
-def note(**attributes: Attribute) -> None:
-    """Have the span around say this as well."""
+def add_attributes(**attributes: Attribute) -> None:
+    """Add attributes to the current span."""
     if _tracing is not None:
-        _tracing.note(attributes)
+        _tracing.add_attributes(attributes)
 
 
 def traceparent() -> str:
-    """Return what names the span around to others, as W3C's Trace Context writes it; '' without one."""
+    """Return the current span's `traceparent` (W3C Trace Context); '' without one."""
     return "" if _tracing is None else _tracing.traceparent()

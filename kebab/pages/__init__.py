@@ -1,1 +1,1 @@
-"""What all pages share: who may see them, their frame, their tabs, their plots."""
+"""The shared parts of all pages: access control, frame, tabs, pagination, plots."""

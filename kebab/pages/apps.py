@@ -1,10 +1,10 @@
-"""The app that holds the frame of all pages."""
+"""The app of the shared templates and static files."""
 
 from django.apps import AppConfig
 
 
 class PagesConfig(AppConfig):
-    """Templates and static files that all pages share."""
+    """Shared templates and static files of all pages."""
 
     name = "kebab.pages"
     label = "pages"

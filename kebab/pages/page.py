@@ -1,4 +1,4 @@
-"""A person is logged in, a member of the workspace, and may do it; what can't be done is told on a page."""
+"""Base classes of pages: login, membership and rights are checked, errors become pages."""
 
 import logging
 from contextlib import ExitStack
@@ -19,41 +19,41 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.problems import problem_of
 from kebab.observability.metrics.refusals import count_problem
 from kebab.pages.tabs import tabs_of
-from kebab.people.access.caller import Access, access_of
+from kebab.people.access.caller import Access, access_of_request
 from kebab.people.models import Role, Workspace
 from kebab.tenancy.current_workspace import acting_in
 
 logger = logging.getLogger(__name__)
 
 
-@method_decorator(never_cache, name="dispatch")  # after logging out, Back must not show them
+@method_decorator(never_cache, name="dispatch")  # after logging out, the Back button must not show them
 class Page(LoginRequiredMixin, View):
-    """A page for a logged-in person; others are sent to log in, whatever the address."""
+    """A page for a logged-in user; others are sent to log in, whether or not the URL exists."""
 
     http_method_names = ("get", "head")
-    #: Whether it takes more than a form may have, and limits that itself before it reads any.
+    #: Whether the page accepts bodies larger than a form's, and limits them itself before reading.
     limits_body: ClassVar[bool] = False
-    #: Where the page acts, until it is made.
-    acting: ExitStack
+    #: Contexts that last until the response is created, such as the current workspace.
+    context_stack: ExitStack
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer. Errors that a caller is told become pages; the rest is Django's to report."""
-        with ExitStack() as self.acting:
-            return self._answer(request, *args, **kwargs)
+        """Dispatch the request. Known errors become error pages; the rest is left to Django."""
+        with ExitStack() as self.context_stack:
+            return self._dispatch(request, *args, **kwargs)
 
     def handle_no_permission(self) -> HttpResponse:
-        """Send nobody to log in; a part of a page that asks for itself has the whole page do so."""
+        """Redirect an anonymous user to log in; an htmx request gets a reload of the whole page."""
         is_part = self.request.htmx  # type: ignore[attr-defined]  # the middleware adds it
         return HttpResponseClientRefresh() if is_part else super().handle_no_permission()
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Lead who only looks at an act's address, as after logging in anew, to the page it belongs to."""
+        """Redirect a GET of a POST-only URL, as after logging in again, to the page it belongs to."""
         if request.method not in ("GET", "HEAD"):
             return super().http_method_not_allowed(request, *args, **kwargs)
         query = request.META["QUERY_STRING"]
         return redirect(_page_above(request.path) + (f"?{query}" if query else ""))
 
-    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return super().dispatch(request, *args, **kwargs)
         except Exception as error:
@@ -64,76 +64,76 @@ class Page(LoginRequiredMixin, View):
                 raise Http404 from error
             if problem.status >= 500:
                 logger.warning("%s answered %s: %r", type(self).__name__, problem.code, error)
-            return self.refusal(request, problem)
+            return self.render_problem(request, problem)
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the page that tells `problem`."""
-        return told(render(request, "problem.html", {"problem": problem}), problem)
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render the error page of `problem`."""
+        return apply_problem(render(request, "problem.html", {"problem": problem}), problem)
 
 
 class WorkspacePage(Page):
-    """A page of one workspace, which the person must be a member of; else it is the same 404 as any."""
+    """A page of one workspace; users who are no members get the same 404 as for a missing one."""
 
-    #: What a member must have to see it.
+    #: The rights needed to see the page.
     need: ClassVar[Need] = Need(role=Role.VIEWER, scope="any")
-    #: The route of the tab that it belongs to; '' for none.
+    #: The route of the page's tab; '' for none.
     tab: ClassVar[str] = ""
-    #: What cursors of its list are bound to; '' for the name of its class.
+    #: The name that cursors of its list are bound to; '' for the class name.
     list_name: ClassVar[str] = ""
-    #: None until the person is known to be a member.
+    #: None until the user's membership is checked.
     workspace: Workspace | None = None
-    #: As whom; set before the page is shown.
+    #: The user's access; set before `show` and `act`.
     access: Access
 
     def get(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
-        """Admit the person, then show the page. Raises NotFound, Forbidden."""
-        return self.show(request, self._admitted(request, slug), **kwargs)
+        """Check access, then show the page. Raises NotFound, Forbidden."""
+        return self.show(request, self._admit(request, slug), **kwargs)
 
     def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
         """Return the page."""
         raise NotImplementedError
 
     def render(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        """Return a template of the workspace with what its frame needs."""
+        """Render a template with the context of the workspace's frame."""
         frame = {"workspace": self.workspace, "access": self.access, "tabs": tabs_of(self.access, self.tab)}
         return render(request, template, frame | context)
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the page that tells `problem`, in the workspace's frame once the person is admitted."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render the error page of `problem`, in the workspace's frame once membership is checked."""
         if self.workspace is None:
-            return super().refusal(request, problem)
-        return told(self.render(request, "pages/problem.html", problem=problem), problem)
+            return super().render_problem(request, problem)
+        return apply_problem(self.render(request, "pages/problem.html", problem=problem), problem)
 
-    def _admitted(self, request: HttpRequest, slug: str) -> Workspace:
-        access = access_of(request, slug)
-        self.acting.enter_context(acting_in(access.workspace.pk))
+    def _admit(self, request: HttpRequest, slug: str) -> Workspace:
+        access = access_of_request(request, slug)
+        self.context_stack.enter_context(acting_in(access.workspace.pk))
         self.access, self.workspace = access, access.workspace
         self.need.check(access)
         return access.workspace
 
 
-class ActingPage(WorkspacePage):
-    """A page with forms: what is posted is done, and answered with a redirect, or with the page again."""
+class ActionPage(WorkspacePage):
+    """A page with forms: a POST is handled by `act`, and answered with a redirect or the page again."""
 
     http_method_names = ("get", "head", "post")
 
     def post(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
-        """Admit the person, then do what the form says. Raises NotFound, Forbidden."""
-        return self.act(request, self._admitted(request, slug), **kwargs)
+        """Check access, then handle the posted form. Raises NotFound, Forbidden."""
+        return self.act(request, self._admit(request, slug), **kwargs)
 
     def act(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
-        """Do it, and give where to go."""
+        """Handle the posted form, and return a redirect or the page."""
         raise NotImplementedError
 
 
-class Act(ActingPage):
-    """An act without a page of its own: a form elsewhere posts to it."""
+class PostAction(ActionPage):
+    """An action without a page of its own: forms on other pages post to it."""
 
     http_method_names = ("post",)
 
 
 def _page_above(path: str) -> str:
-    """Return the path of the nearest page that `path` lies below."""
+    """Return the path of the nearest page above `path`."""
     while path := path.rpartition("/")[0]:
         try:
             view = getattr(resolve(path).func, "view_class", object)
@@ -144,8 +144,8 @@ def _page_above(path: str) -> str:
     return "/"
 
 
-def told(response: HttpResponse, problem: Problem) -> HttpResponse:
-    """Return `response` the status and headers of `problem`, and count it."""
+def apply_problem(response: HttpResponse, problem: Problem) -> HttpResponse:
+    """Set status and headers of `problem` on `response`, count the problem, and return the response."""
     count_problem(problem.status, problem.code)
     response.status_code = problem.status
     for name, value in problem.headers.items():

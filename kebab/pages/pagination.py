@@ -1,4 +1,4 @@
-"""Lists on pages: so many rows, and the address of the next ones."""
+"""Pagination of lists on pages: rows, and the URL of the next page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ ROWS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """Rows of a list, in its order."""
+    """One page of a list, in its order."""
 
     rows: Sequence[Any]
-    #: The query string of the next ones, what else the address asks for kept; None after the last.
+    #: The query string of the next page, with the other parameters; None after the last page.
     next_address: str | None
 
 
 def list_page(
     view: WorkspacePage, request: HttpRequest, queryset: "QuerySet[Any]", *, ordering: Sequence[str]
 ) -> ListPage:
-    """Return the rows that the address asks for, by its `cursor`. Raises InvalidCursor.
+    """Return the page of the list at the request's `cursor`. Raises InvalidCursor.
 
-    `ordering` is total, as `KeysetPage` wants it. A cursor is good for its page, workspace and person alone.
+    `ordering` must be total, as for `KeysetPage`. A cursor works for its page, workspace and user only.
     """
     name = view.list_name or type(view).__qualname__
     salt = f"kebab.page:{name}:{view.access.workspace.pk}:{view.access.identity}"
-    page = KeysetPage.behind(request.GET.get("cursor"), ordering=ordering, limit=ROWS, salt=salt)
-    rows, cursor = page.cut(queryset)
+    page = KeysetPage.after_cursor(request.GET.get("cursor"), ordering=ordering, limit=ROWS, salt=salt)
+    rows, cursor = page.fetch(queryset)
     return ListPage(rows=rows, next_address=None if cursor is None else _with_cursor(request, cursor))
 
 

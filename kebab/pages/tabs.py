@@ -1,4 +1,4 @@
-"""The tabs of a workspace: each is registered by the part that has its pages."""
+"""The tabs of a workspace, each registered by the package of its pages."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from kebab.people.access.caller import Access
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tab:
-    """A way to pages of a workspace; `route` takes its slug and nothing else."""
+    """A tab of a workspace; its `route` takes the slug as only argument."""
 
     label: str
     route: str
     need: Need
-    #: Tabs stand in the order of these.
+    #: Tabs are sorted by this number.
     place: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTab:
-    """A tab as somebody sees it."""
+class TabLink:
+    """A tab with its URL, as rendered."""
 
     label: str
     address: str
@@ -33,15 +33,15 @@ _tabs: dict[str, Tab] = {}
 
 
 def register_tab(tab: Tab) -> None:
-    """Have workspaces show a tab to those who may see its page."""
+    """Register a tab, shown to users who may see its page."""
     _tabs[tab.route] = tab
 
 
-def tabs_of(access: Access, current: str) -> list[ShownTab]:
-    """Return the tabs that the caller may open, in order; `current` is the route of the one that is open."""
+def tabs_of(access: Access, current: str) -> list[TabLink]:
+    """Return the tabs that the caller may open, in order; `current` is the route of the open one."""
     ordered = sorted(_tabs.values(), key=lambda tab: tab.place)
     return [
-        ShownTab(
+        TabLink(
             label=tab.label,
             address=reverse(tab.route, args=[access.workspace.slug]),
             is_current=tab.route == current,

@@ -1,4 +1,4 @@
-"""What the API does in a workspace, and what each of it needs, read from the URL table in force."""
+"""The API's operations below a workspace and the rights they need, read from the URL table."""
 
 import re
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One method of one address below `/workspaces/{ws}`."""
+    """One method of one URL below `/workspaces/{ws}`."""
 
     method: str
-    #: As the OpenAPI document writes it, without what stands before: `/groups/{group_id}`.
+    #: As in the OpenAPI document, without the prefix: `/groups/{group_id}`.
     route: str
     need: Need
 
@@ -28,17 +28,19 @@ class Operation:
 
 def operations() -> tuple[Operation, ...]:
     """Return all operations, in the order of the URL table."""
-    return _all(get_resolver())
+    return _all_operations(get_resolver())
 
 
 @cache  # a resolver never changes
-def _all(resolver: URLResolver) -> tuple[Operation, ...]:
-    return tuple(each for pattern, route in _views(resolver, "") for each in _of(pattern, route))
+def _all_operations(resolver: URLResolver) -> tuple[Operation, ...]:
+    return tuple(
+        each for pattern, route in _walk_views(resolver, "") for each in _operations_of(pattern, route)
+    )
 
 
-def _of(pattern: URLPattern, whole_route: str) -> Iterator[Operation]:
+def _operations_of(pattern: URLPattern, whole_route: str) -> Iterator[Operation]:
     from kebab.http.api.views import (
-        WorkspaceView,  # it brings the REST framework along, which most verbs never use
+        WorkspaceView,  # it imports the REST framework, which most commands never use
     )
 
     below = _BELOW_WORKSPACE.match(whole_route)
@@ -51,10 +53,10 @@ def _of(pattern: URLPattern, whole_route: str) -> Iterator[Operation]:
             yield Operation(method=method, route=route, need=need)
 
 
-def _views(resolver: URLResolver, before: str) -> Iterator[tuple[URLPattern, str]]:
+def _walk_views(resolver: URLResolver, before: str) -> Iterator[tuple[URLPattern, str]]:
     for pattern in resolver.url_patterns:
         route = before + str(pattern.pattern)
         if isinstance(pattern, URLPattern):
             yield pattern, route
         else:
-            yield from _views(pattern, route)
+            yield from _walk_views(pattern, route)

@@ -1,4 +1,4 @@
-"""Writes down who did what, from where: one row an act, in the act's own transaction."""
+"""The audit log: one row for each action with actor and address, in the action's own transaction."""
 
 import getpass
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from kebab.people.models.invitation import OPERATOR_PREFIX
 _MAX_SUBJECT_CHARS = 500
 _MAX_ACTOR_CHARS = 320
 
-#: The network address that the running request came from; None for the command line and tasks.
+#: The client address of the current request; None for the command line and tasks.
 address: ContextVar[str | None] = ContextVar("kebab_audit_address", default=None)
 
 
 @contextmanager
 def acting_from(request_address: str | None) -> Iterator[None]:
-    """Write `request_address` into what is recorded within."""
+    """Set the client address of the events recorded within the block."""
     token = address.set(request_address)
     try:
         yield
@@ -31,7 +31,7 @@ def acting_from(request_address: str | None) -> Iterator[None]:
 
 
 def record(access: Access, action: str, subject: str = "", **detail: Any) -> None:
-    """Write that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret."""
+    """Record that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret."""
     via = {"via": access.caller.via} if access.caller.via else {}
     _write(access.workspace, access.actor, action, subject, {**detail, **via})
 
@@ -39,9 +39,9 @@ def record(access: Access, action: str, subject: str = "", **detail: Any) -> Non
 def record_person(
     actor: str, action: str, subject: str = "", *, workspace: Workspace | None = None, **detail: Any
 ) -> None:
-    """Write what somebody did without an `Access`: signing in, accepting an invitation, making a workspace.
+    """Record an action without an `Access`: signing in, accepting an invitation, creating a workspace.
 
-    `actor` is the address, as given where nobody has proved to be that person.
+    `actor` is an e-mail address, as entered if the person hasn't been authenticated.
     """
     _write(workspace, actor, action, subject, detail)
 
@@ -54,7 +54,7 @@ def events_of(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> "QuerySet[AuditEvent]":
-    """Return a workspace's events that pass all filters; an `action` that ends in a dot is a beginning."""
+    """Return a workspace's events that pass all filters; an `action` that ends in a dot is a prefix."""
     events = AuditEvent.objects.filter(workspace=workspace)
     if action is not None:
         events = events.filter(**{"action__startswith" if action.endswith(".") else "action": action})
@@ -65,8 +65,8 @@ def events_of(
     return events if until is None else events.filter(at__lt=until)
 
 
-def operator() -> str:
-    """Return the actor that stands for whoever runs the command line on this machine."""
+def operator_actor() -> str:
+    """Return the actor name of the user who runs the command line on this machine."""
     return f"{OPERATOR_PREFIX}{_login_name()}"
 
 
@@ -79,12 +79,12 @@ def _write(
         action=action,
         subject=subject[:_MAX_SUBJECT_CHARS],
         detail=detail,
-        address=_without_zone(address.get()),
+        address=_strip_zone(address.get()),
     )
 
 
-def _without_zone(found: str | None) -> str | None:
-    return None if found is None else found.partition("%")[0]  # `fe80::1%eth0` is none to Postgres
+def _strip_zone(found: str | None) -> str | None:
+    return None if found is None else found.partition("%")[0]  # Postgres refuses `fe80::1%eth0`
 
 
 def _login_name() -> str:

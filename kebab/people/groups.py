@@ -1,6 +1,6 @@
-"""Groups of a workspace: whom the reading of single sources can be narrowed to.
+"""Groups of a workspace, to which reading of single sources can be restricted.
 
-Who restricts something to groups registers here how much that is, because this package knows of no sources.
+Parts that restrict something to groups register a counter here, because this package knows no sources.
 """
 
 import unicodedata
@@ -21,30 +21,30 @@ MAX_NAME_CHARS = 100
 #: The most groups that one token, invitation or source may name.
 MAX_GROUPS = 100
 
-#: Gives for each of some groups how many sources are restricted to it; a group without any may be left out.
+#: Returns the number of sources restricted to each of some groups; groups without any may be left out.
 CountSources = Callable[[Workspace, Collection[uuid.UUID]], Mapping[uuid.UUID, int]]
 _counters: list[CountSources] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSize:
-    """What there is to a group."""
+    """A group with its numbers of members, tokens and restricted sources."""
 
     group: Group
     member_count: int
     token_count: int
-    #: How many sources are restricted to it, alone or with other groups.
+    #: The number of sources restricted to it, alone or with other groups.
     source_count: int
 
 
 def register_source_counter(count: CountSources) -> None:
-    """Have `count` say how many sources are restricted to a group."""
+    """Register `count`, which counts the sources restricted to groups."""
     if count not in _counters:
         _counters.append(count)
 
 
 def clean_name(name: str) -> str:
-    """Return `name` in NFC with single spaces. Raises InvalidRequest for none, a long or an
+    """Return `name` in NFC with single spaces. Raises InvalidRequest for an empty, too long or
     unprintable one.
     """
     clean = " ".join(unicodedata.normalize("NFC", name).split())
@@ -55,7 +55,7 @@ def clean_name(name: str) -> str:
 
 
 def create_group(access: Access, name: str) -> Group:
-    """Return a new group without members. Raises InvalidRequest, Conflict for a taken name."""
+    """Create a group without members. Raises InvalidRequest, Conflict for a taken name."""
     group = Group(workspace=access.workspace, name=clean_name(name))
     with transaction.atomic():
         _save(group, force_insert=True)
@@ -64,10 +64,10 @@ def create_group(access: Access, name: str) -> Group:
 
 
 def rename_group(access: Access, group_id: uuid.UUID, name: str) -> Group:
-    """Return the group with another name. Raises NotFound, InvalidRequest, Conflict for a taken name."""
+    """Rename a group and return it. Raises NotFound, InvalidRequest, Conflict for a taken name."""
     clean = clean_name(name)
     with transaction.atomic():
-        group = _locked(access, group_id)
+        group = _lock_group(access, group_id)
         before, group.name = group.name, clean
         if before != clean:
             _save(group, update_fields=["name"])
@@ -76,13 +76,13 @@ def rename_group(access: Access, group_id: uuid.UUID, name: str) -> Group:
 
 
 def delete_group(access: Access, group_id: uuid.UUID) -> GroupSize:
-    """Delete a group and say what it had. Raises NotFound.
+    """Delete a group and return its last sizes. Raises NotFound.
 
-    What was restricted to it stays restricted: without another group only owners and admins read it then.
+    Sources restricted to it stay restricted: without another group only owners and admins read them.
     """
     with transaction.atomic():
-        group = _locked(access, group_id)
-        size = sizes(access.workspace, [group])[0]
+        group = _lock_group(access, group_id)
+        size = group_sizes(access.workspace, [group])[0]
         Group.objects.filter(pk=group.pk).delete()
         counts = {name: getattr(size, name) for name in ("member_count", "token_count", "source_count")}
         audit.record(access, "group.deleted", group.name, id=str(group.pk), **counts)
@@ -90,36 +90,38 @@ def delete_group(access: Access, group_id: uuid.UUID) -> GroupSize:
 
 
 def add_to_group(access: Access, group_id: uuid.UUID, user_id: int) -> None:
-    """Put a member into a group; one who is in it stays. Raises NotFound for either."""
+    """Add a member to a group; one who is in it stays. Raises NotFound for either."""
     with transaction.atomic():
-        group, membership = _locked(access, group_id), _member(access, user_id)
+        group, membership = _lock_group(access, group_id), _lock_member(access, user_id)
         _, is_new = GroupMember.objects.get_or_create(
             workspace=access.workspace, group=group, membership=membership
         )
         if is_new:
-            audit.record(access, "group.member_added", membership.user.email, **_named(group))
+            audit.record(access, "group.member_added", membership.user.email, **_group_facts(group))
 
 
 def remove_from_group(access: Access, group_id: uuid.UUID, user_id: int) -> None:
-    """Take a member out of a group. Raises NotFound for a group, or for one who isn't in it."""
+    """Remove a member from a group. Raises NotFound for a missing group, or if they aren't in it."""
     with transaction.atomic():
-        group, membership = _locked(access, group_id), _member(access, user_id)
+        group, membership = _lock_group(access, group_id), _lock_member(access, user_id)
         members = GroupMember.objects.filter(workspace=access.workspace, group=group)
         deleted, _ = members.filter(membership=membership).delete()
         if not deleted:
             raise NotFound(f"{membership.user.email} is not in {group.name}.")
-        audit.record(access, "group.member_removed", membership.user.email, **_named(group))
+        audit.record(access, "group.member_removed", membership.user.email, **_group_facts(group))
 
 
 def set_groups(
     access: Access, user_id: int, wanted: Collection[uuid.UUID], *, among: Collection[uuid.UUID]
 ) -> None:
-    """Have a member be in `wanted`, and in none of the others `among` which were chosen from.
+    """Put a member into the groups `wanted` and take them out of the others `among`, which were offered.
 
-    Raises NotFound for the member, and for a group that isn't there.
+    Raises NotFound for the member, and for a group that doesn't exist.
     """
     with transaction.atomic():
-        mine = GroupMember.objects.filter(workspace=access.workspace, membership=_member(access, user_id))
+        mine = GroupMember.objects.filter(
+            workspace=access.workspace, membership=_lock_member(access, user_id)
+        )
         present = set(mine.values_list("group_id", flat=True))
         for group_id in sorted(set(wanted) - present):
             add_to_group(access, group_id, user_id)
@@ -127,21 +129,21 @@ def set_groups(
             remove_from_group(access, group_id, user_id)
 
 
-def one_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
-    """Return the group. Raises NotFound for one that is missing or another workspace's."""
+def get_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
+    """Return the group. Raises NotFound if it is missing or another workspace's."""
     group = workspace.groups.filter(pk=group_id).first()
     if group is None:
         raise NotFound
     return group
 
 
-def groups_of(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
-    """Return the groups, locked so that none goes before what will name it is written; within a transaction.
+def lock_groups(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
+    """Return the groups, locked so that none is deleted before a row refers to it; within a transaction.
 
-    Raises Unprocessable when one is missing or another workspace's, which look the same.
+    Raises Unprocessable if one is missing or another workspace's; the two look the same.
     """
     wanted = set(group_ids)
-    # In a fixed order, so that two who name the same ones don't wait for each other.
+    # A fixed order avoids deadlocks between two callers that name the same groups.
     found = list(workspace.groups.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True))
     missing = wanted - {group.pk for group in found}
     if missing:
@@ -151,11 +153,11 @@ def groups_of(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Gr
     return found
 
 
-def sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
-    """Return the groups in their order with what there is to each: one query, and one for each counter."""
+def group_sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
+    """Return the groups in their order with their sizes: one query, and one for each counter."""
     ids = [group.pk for group in groups]
     restricted = [count(workspace, ids) for count in _counters]
-    counted = {row.pk: row for row in _counted(Group.objects.filter(workspace=workspace, pk__in=ids))}
+    counted = {row.pk: row for row in _annotate_counts(Group.objects.filter(workspace=workspace, pk__in=ids))}
     return [
         GroupSize(
             group=group,
@@ -167,26 +169,26 @@ def sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
     ]
 
 
-def _counted(groups: "QuerySet[Group]") -> "QuerySet[Group]":
-    return groups.annotate(members_counted=_count(GroupMember), tokens_counted=_count(TokenGroup))
+def _annotate_counts(groups: "QuerySet[Group]") -> "QuerySet[Group]":
+    return groups.annotate(members_counted=_count_rows(GroupMember), tokens_counted=_count_rows(TokenGroup))
 
 
-def _count(rows: type[models.Model]) -> Coalesce:
+def _count_rows(rows: type[models.Model]) -> Coalesce:
     mine = rows._default_manager.filter(workspace=OuterRef("workspace"), group=OuterRef("pk"))
     per_group = mine.order_by().values("group")
     counted = per_group.annotate(count=Count("*")).values("count")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 
-def _locked(access: Access, group_id: uuid.UUID) -> Group:
+def _lock_group(access: Access, group_id: uuid.UUID) -> Group:
     group = access.workspace.groups.select_for_update().filter(pk=group_id).first()
     if group is None:
         raise NotFound
     return group
 
 
-def _member(access: Access, user_id: int) -> Membership:
-    """Return the member, who can't leave before the transaction ends."""
+def _lock_member(access: Access, user_id: int) -> Membership:
+    """Return the member, locked so that they can't leave before the transaction ends."""
     members = Membership.objects.filter(workspace=access.workspace, user_id=user_id)
     locked = members.select_related("user").select_for_update(of=("self",), no_key=True).first()
     if locked is None:
@@ -194,7 +196,7 @@ def _member(access: Access, user_id: int) -> Membership:
     return locked
 
 
-def _named(group: Group) -> dict[str, str]:
+def _group_facts(group: Group) -> dict[str, str]:
     return {"group": group.name, "group_id": str(group.pk)}
 
 

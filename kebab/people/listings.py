@@ -1,4 +1,4 @@
-"""What `kebab list` says of workspaces, of who and what belongs to one, and of what was done in it."""
+"""Listings of `kebab list`: workspaces, tokens, members, groups, invitations, audit events."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 
 from kebab.cli.listings import register_listing
 from kebab.people.audit import events_of
-from kebab.people.groups import sizes
+from kebab.people.groups import group_sizes
 from kebab.people.models import ApiToken, Invitation, Membership, Workspace
 
 TOKEN_COLUMNS = ("id", "prefix", "name", "scopes", "groups", "expires_at", "revoked_at", "last_used_at")
@@ -23,7 +23,7 @@ _GROUP_NAMES = ArrayAgg(
 
 
 def workspace_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Return all workspaces by slug."""
+    """Yield all workspaces by slug."""
     for row in Workspace.objects.annotate(member_count=Count("memberships")).order_by("slug")[:limit]:
         yield {
             "slug": row.slug,
@@ -36,7 +36,7 @@ def workspace_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str
 
 
 def token_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's tokens, newest first, without their secrets, with the names of their groups."""
+    """Yield a workspace's tokens, newest first, without their secrets, with the names of their groups."""
     tokens = ApiToken.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
     fields = (*(name for name in TOKEN_COLUMNS if name != "groups"), "created_at", "group_names")
     for row in tokens.order_by("-created_at", "id").values(*fields)[:limit]:
@@ -44,7 +44,7 @@ def token_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, An
 
 
 def member_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's members, oldest membership first, with the names of their groups."""
+    """Yield a workspace's members, oldest membership first, with the names of their groups."""
     members = Membership.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
     for row in members.select_related("user").order_by("pk")[:limit]:
         yield {
@@ -59,8 +59,8 @@ def member_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, A
 
 
 def group_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return a workspace's groups by name, with how many members, tokens and sources each has."""
-    for size in sizes(workspace, workspace.groups.order_by("name")[:limit]):
+    """Yield a workspace's groups by name, with their numbers of members, tokens and sources."""
+    for size in group_sizes(workspace, workspace.groups.order_by("name")[:limit]):
         yield {
             "id": size.group.pk,
             "name": size.group.name,
@@ -72,14 +72,14 @@ def group_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def invitation_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Return the invitations to a workspace, newest first, past ones too."""
-    invitations = Invitation.objects.filter(workspace=workspace).with_standing()
+    """Yield the invitations to a workspace, newest first, past ones too."""
+    invitations = Invitation.objects.filter(workspace=workspace).with_is_backed()
     for row in invitations.order_by("-created_at", "id")[:limit]:
         yield {name: getattr(row, name) for name in (*INVITATION_COLUMNS, "created_at", "group_ids")}
 
 
 def audit_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Return what was done in a workspace, newest first."""
+    """Yield a workspace's audit events, newest first."""
     for row in events_of(workspace).order_by("-at", "id")[:limit]:
         yield {name: getattr(row, name) for name in ("id", *AUDIT_COLUMNS)}
 

@@ -1,4 +1,4 @@
-"""Finds the people, groups and tokens that a verb's arguments name."""
+"""Lookup of the people, groups and tokens that a command's arguments name."""
 
 import re
 import uuid
@@ -13,8 +13,8 @@ from kebab.people.tokens import readable_tokens
 _PREFIX = re.compile(r"\A(?:kbb_)?([a-z2-7]{12})(?:_.*)?\Z")
 
 
-def the_user(email: str) -> User:
-    """Return the person with this address. Raises CliError."""
+def find_user(email: str) -> User:
+    """Return the user with this address. Raises CliError."""
     user = User.objects.with_address(email).first()
     if user is None:
         raise CliError(
@@ -26,7 +26,7 @@ def the_user(email: str) -> User:
     return user
 
 
-def the_member(workspace: Workspace, email: str) -> User:
+def find_member(workspace: Workspace, email: str) -> User:
     """Return the member of the workspace with this address. Raises CliError."""
     user = User.objects.with_address(email).filter(memberships__workspace=workspace).first()
     if user is None:
@@ -38,9 +38,9 @@ def the_member(workspace: Workspace, email: str) -> User:
     return user
 
 
-def the_group(workspace: Workspace, name_or_id: str) -> Group:
+def find_group(workspace: Workspace, name_or_id: str) -> Group:
     """Return the workspace's group of this name or id. Raises CliError."""
-    by_id = _by_id(name_or_id)  # goes first: an admin may name a group like the id of another
+    by_id = _by_id(name_or_id)  # first: an admin may give a group the id of another as its name
     found = workspace.groups.filter(by_id).first() if by_id else None
     group = found or workspace.groups.filter(name=name_or_id).first()
     if group is None:
@@ -52,8 +52,8 @@ def the_group(workspace: Workspace, name_or_id: str) -> Group:
     return group
 
 
-def the_token(id_or_prefix: str) -> Any:
-    """Return the token, one of `readable_tokens`, that an id or a prefix names. Raises CliError."""
+def find_token(id_or_prefix: str) -> Any:
+    """Return the token, one of `readable_tokens`, with this id or prefix. Raises CliError."""
     prefix = _PREFIX.match(id_or_prefix)
     which = Q(prefix=prefix[1]) if prefix is not None else _by_id(id_or_prefix)
     if not which:
@@ -67,7 +67,7 @@ def the_token(id_or_prefix: str) -> Any:
 
 
 def _by_id(text: str) -> Q:
-    """Return the condition that a row has this id; an empty one for what is no id."""
+    """Return the condition that a row has this id; an empty one if `text` is no id."""
     try:
         return Q(id=uuid.UUID(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who belongs to a workspace, and as what: the rules that keep every workspace owned and roles honest."""
+"""Memberships and roles: nobody grants a role above their own, and every workspace keeps an owner."""
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -6,17 +6,17 @@ from django.utils import timezone
 
 from kebab.http.api.errors import Conflict, Forbidden, NotFound, Unprocessable
 from kebab.people import audit
-from kebab.people.access.caller import Access, with_groups
+from kebab.people.access.caller import Access, with_group_ids
 from kebab.people.models import Membership, Role, User, Workspace
 
 
 def members_of(workspace: Workspace) -> "QuerySet[Membership]":
-    """Return the memberships of a workspace, each with its person and `group_ids`."""
-    return with_groups(Membership.objects.filter(workspace=workspace).select_related("user"))
+    """Return the memberships of a workspace, each with its user and `group_ids`."""
+    return with_group_ids(Membership.objects.filter(workspace=workspace).select_related("user"))
 
 
-def one_member(workspace: Workspace, user_id: int) -> Membership:
-    """Return the membership with its person and `group_ids`. Raises NotFound."""
+def get_member(workspace: Workspace, user_id: int) -> Membership:
+    """Return the membership with its user and `group_ids`. Raises NotFound."""
     membership = members_of(workspace).filter(user_id=user_id).first()
     if membership is None:
         raise NotFound
@@ -43,14 +43,14 @@ def add_member(access: Access, email: str, role: Role) -> Membership:
         if not is_new:
             raise Conflict(f"{user.email} is a member already, as {membership.role}.", code="already_member")
         audit.record(access, "member.added", user.email, role=role)
-    return one_member(access.workspace, user.pk)
+    return get_member(access.workspace, user.pk)
 
 
 def change_role(access: Access, user_id: int, role: Role) -> Membership:
-    """Return a member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
+    """Change a member's role. Raises NotFound, Forbidden, Conflict for the last owner."""
     check_grant(access, role)
     with transaction.atomic():
-        membership = _locked(access, user_id)
+        membership = _lock_member(access, user_id)
         before = Role(membership.role)
         check_grant(access, before)
         if role != Role.OWNER:
@@ -58,23 +58,23 @@ def change_role(access: Access, user_id: int, role: Role) -> Membership:
         membership.role = role
         membership.save(update_fields=["role"])
         audit.record(access, "member.changed", membership.user.email, role=role, before=before)
-    return one_member(access.workspace, user_id)
+    return get_member(access.workspace, user_id)
 
 
 def remove_member(access: Access, user_id: int) -> int:
-    """End a membership, and its place in groups; all may end their own.
+    """End a membership, also in groups; everybody may end their own.
 
-    Gives how many tokens that the person made still work: they are the workspace's, and stay.
+    Returns how many tokens created by this person still work: they belong to the workspace and stay.
     Raises NotFound, Forbidden, Conflict for the last owner.
     """
     leaves = access.user is not None and access.user.pk == user_id
     if not leaves:
         check_grant(access, Role.ADMIN)
     with transaction.atomic():
-        membership = _locked(access, user_id)
+        membership = _lock_member(access, user_id)
         check_grant(access, Role(membership.role))
         _check_not_last_owner(access, membership)
-        tokens_left = usable_tokens_made_by(access.workspace, membership.user)
+        tokens_left = count_usable_tokens(access.workspace, membership.user)
         membership.delete()
         facts = {"role": membership.role, "tokens_left": tokens_left}
         audit.record(access, "member.removed", membership.user.email, **facts)
@@ -82,18 +82,18 @@ def remove_member(access: Access, user_id: int) -> int:
 
 
 def check_grant(access: Access, role: Role) -> None:
-    """Raises Forbidden for a role above the caller's own: nobody gives or takes one."""
+    """Raise Forbidden for a role above the caller's own, which nobody may grant or revoke."""
     if access.role is None or access.role.level < role.level:
         raise Forbidden(f"Your role here is too low to give or take the role {role.value}.")
 
 
-def usable_tokens_made_by(workspace: Workspace, user: User) -> int:
-    """Return how many tokens that `user` made for the workspace still work."""
+def count_usable_tokens(workspace: Workspace, user: User) -> int:
+    """Count the usable tokens that `user` created for the workspace."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     return workspace.tokens.filter(fresh, created_by=user, revoked_at=None).count()
 
 
-def owned_alone(user: User) -> "QuerySet[Workspace]":
+def solely_owned_workspaces(user: User) -> "QuerySet[Workspace]":
     """Return the workspaces of `user` that no other active person owns."""
     others = Membership.objects.filter(
         workspace=OuterRef("pk"), role=Role.OWNER, user__is_active=True
@@ -102,8 +102,8 @@ def owned_alone(user: User) -> "QuerySet[Workspace]":
     return owned.exclude(Exists(others)).order_by("slug")
 
 
-def _locked(access: Access, user_id: int) -> Membership:
-    """Lock the owners, so that two of them can't step down at once, and give the member."""
+def _lock_member(access: Access, user_id: int) -> Membership:
+    """Lock the owners, so that two can't step down concurrently, and return the member."""
     members = Membership.objects.select_for_update(of=("self",)).filter(workspace=access.workspace)
     list(members.filter(role=Role.OWNER).order_by("pk"))
     membership = members.select_related("user").filter(user_id=user_id).first()
@@ -113,9 +113,7 @@ def _locked(access: Access, user_id: int) -> Membership:
 
 
 def _check_not_last_owner(access: Access, membership: Membership) -> None:
-    """Return an owner who has been deactivated owns nothing that anybody could act on, so they
-    don't count.
-    """
+    """Raise Conflict if the workspace has no other active owner; deactivated ones can't act."""
     if membership.role != Role.OWNER:
         return
     owners = Membership.objects.filter(workspace=access.workspace, role=Role.OWNER)

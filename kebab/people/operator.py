@@ -1,4 +1,4 @@
-"""As whom the command line acts: an owner of every workspace, whom the audit knows by a name of their own."""
+"""The identity of the command line: an owner of every workspace, with its own actor name in the audit log."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ from kebab.people.models import User, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 
 
-def operating_caller() -> Caller:
-    """Return whoever runs the command line on this machine, where there is no workspace yet."""
-    return Caller(operator=audit.operator())
+def command_line_caller() -> Caller:
+    """Return the command line as a caller, where there is no workspace yet."""
+    return Caller(operator=audit.operator_actor())
 
 
-def the_operator(workspace: Workspace) -> Access:
-    """Return the access, in `workspace`, of whoever runs the command line on this machine."""
-    return operator_access(workspace, audit.operator())
+def command_line_access(workspace: Workspace) -> Access:
+    """Return the access of the command line to `workspace`."""
+    return operator_access(workspace, audit.operator_actor())
 
 
 @contextmanager
 def recording_accounts(action: str, **detail: Any) -> Iterator[None]:
-    """Write that the operator did `action` to each account saved within, once, in the save's transaction."""
+    """Record `action` by the operator once for each account saved in the block, in the save's transaction."""
     written: set[int] = set()
 
     def record(sender: type[User], instance: User, **_: Any) -> None:
@@ -32,8 +32,8 @@ def recording_accounts(action: str, **detail: Any) -> Iterator[None]:
             return
         written.add(instance.pk)
         facts = {"id": str(instance.pk), "is_superuser": instance.is_superuser, **detail}
-        with acting_everywhere():  # an account is no workspace's
-            audit.record_person(audit.operator(), action, instance.email, **facts)
+        with acting_everywhere():  # an account belongs to no workspace
+            audit.record_person(audit.operator_actor(), action, instance.email, **facts)
 
     post_save.connect(record, sender=User)
     try:

@@ -1,4 +1,4 @@
-"""How much a workspace may hold and ask for: what its operator set, else what the settings say for all."""
+"""Quotas of a workspace: the operator's limits for it, else the defaults of the settings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -15,18 +15,18 @@ from kebab.people.models import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """The limits of one workspace; 0 is none."""
+    """The limits of one workspace; 0 means no limit."""
 
     #: Documents of all its sources and versions.
     documents: int
     #: Bytes of those documents.
     bytes: int
-    #: Jobs that wait or run.
+    #: Waiting and running jobs.
     jobs: int
 
     @property
-    def is_of_content(self) -> bool:
-        """Return whether there is a limit to what it holds."""
+    def limits_content(self) -> bool:
+        """Return whether documents or bytes are limited."""
         return bool(self.documents or self.bytes)
 
 
@@ -34,29 +34,29 @@ NAMES = tuple(each.name for each in fields(Quota))
 
 
 def quota_of(workspace: Workspace) -> Quota:
-    """Return the limits that hold for `workspace`."""
+    """Return the limits in force for `workspace`."""
     return Quota(**{**settings.KEBAB_QUOTAS, **workspace.quota})
 
 
 def set_quota(access: Access, changes: Mapping[str, int | None]) -> Quota:
-    """Change limits of a workspace, as an operator; None is what the settings say again. Gives all of them.
+    """Change limits of a workspace, as an operator, and return all; None restores the settings' default.
 
-    Raises InvalidRequest, NotFound when the workspace is gone.
+    Raises InvalidRequest, NotFound if the workspace is gone.
     """
-    _check(changes)
+    _check_limits(changes)
     with transaction.atomic():
         fresh = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
         if fresh is None:
             raise NotFound
         before = quota_of(fresh)
-        kept = {**fresh.quota, **changes}
-        fresh.quota = {name: limit for name, limit in kept.items() if limit is not None}
+        merged = {**fresh.quota, **changes}
+        fresh.quota = {name: limit for name, limit in merged.items() if limit is not None}
         fresh.save(update_fields=["quota"])
         _record(access, before, quota_of(fresh))
     return quota_of(fresh)
 
 
-def _check(changes: Mapping[str, Any]) -> None:
+def _check_limits(changes: Mapping[str, Any]) -> None:
     for name, limit in changes.items():
         if name not in NAMES:
             raise InvalidRequest(f"{name!r} is no quota; there are {', '.join(NAMES)}.")

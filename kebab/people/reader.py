@@ -1,4 +1,4 @@
-"""As whom something is read: what decides which sources of a workspace there are for a caller."""
+"""The read rights of a caller, which decide which sources of a workspace are visible."""
 
 import uuid
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A caller's right to read, within one workspace. `Reader()` reads what is open to all its members."""
+    """A caller's read rights in one workspace. `Reader()` reads what all its members may read."""
 
     #: The groups the caller is in; a source restricted to one of them can be read.
     groups: frozenset[uuid.UUID] = frozenset()
-    #: Owners, admins and whoever runs the machine read restricted sources without being in a group.
+    #: True for owners, admins and operators, who read restricted sources without being in a group.
     reads_all: bool = False
 
 
-#: Whoever runs the command line on the machine, and the system itself.
+#: The command line on this machine, and the system itself.
 OPERATOR = Reader(reads_all=True)

@@ -1,11 +1,11 @@
-"""Takes tokens back."""
+"""Revocation of tokens, without an audit event."""
 
 from django.utils import timezone
 
 from kebab.people.models import ApiToken
 
 
-def revoke_token(token: ApiToken) -> bool:
-    """Make `token` useless from now on; give whether it was not revoked before."""
+def mark_revoked(token: ApiToken) -> bool:
+    """Mark `token` as revoked; return whether it wasn't before."""
     updated = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
     return updated == 1

@@ -1,4 +1,4 @@
-"""Minting and checking of API tokens: `kbb_<prefix>_<secret>`, 256 random bits, SHA-256 at rest."""
+"""API tokens: `kbb_<prefix>_<secret>` with 256 random bits, stored as SHA-256."""
 
 import base64
 import hashlib
@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
-from kebab.database.compiled_queries import Slot, Statement, compiled, loaded
-from kebab.people.models import ApiToken, Group, Scope, TokenGroup, User, Workspace
+from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset, load_instance
+from kebab.people.models import ApiToken, Group, TokenGroup, TokenScope, User, Workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 _FORM = re.compile(r"\Akbb_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
-# A token in use writes its row at most this often.
+# A token's last use is written at most this often.
 _LAST_USE_STEP = timedelta(minutes=1)
 _TOKEN_FIELDS, _WORKSPACE_FIELDS = (
     tuple(field.name for field in model._meta.concrete_fields) for model in (ApiToken, Workspace)
@@ -29,15 +29,15 @@ _TOKEN_FIELDS, _WORKSPACE_FIELDS = (
 def mint_token(
     workspace: Workspace,
     *,
-    scopes: Iterable[Scope | str],
+    scopes: Iterable[TokenScope | str],
     name: str = "",
     groups: Collection[Group] = (),
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Return a new token and its secret form, which is shown once and can't be had again.
+    """Create a token; return it and its secret form, which can't be recovered later.
 
-    `groups` are the workspace's, whose sources it reads; it has their ids as `group_ids`.
+    `groups` are groups of the workspace whose sources it may read; the token has their ids as `group_ids`.
     """
     prefix = base64.b32encode(secrets.token_bytes(8)).decode().lower().rstrip("=")[:12]
     secret = secrets.token_urlsafe(32)
@@ -47,7 +47,7 @@ def mint_token(
             name=name,
             prefix=prefix,
             secret_sha256=hashlib.sha256(secret.encode()).digest(),
-            scopes=sorted({Scope(scope).value for scope in scopes}),
+            scopes=sorted({TokenScope(scope).value for scope in scopes}),
             expires_at=expires_at,
             created_by=created_by,
         )
@@ -57,59 +57,58 @@ def mint_token(
     return token, f"kbb_{prefix}_{secret}"
 
 
-def verify_token(presented: str) -> ApiToken | None:
-    """Return the usable token that `presented` is the secret of, with its workspace and `group_ids`; else
-    None.
+def verify_token(secret_form: str) -> ApiToken | None:
+    """Return the usable token with this secret form, with its workspace and `group_ids`; else None.
 
-    One query by a unique index, none for what has not the form of a token.
+    One query by a unique index, none for a malformed token.
     """
-    form = _FORM.match(presented)
+    form = _FORM.match(secret_form)
     if form is None:
         return None
     prefix, secret = form.groups()
-    token = _token_of(prefix)
+    token = _fetch_token(prefix)
     digest = hashlib.sha256(secret.encode()).digest()
     if token is None or not hmac.compare_digest(bytes(token.secret_sha256), digest) or not token.is_usable:
         return None
-    _note_use(token)
+    _record_use(token)
     return token
 
 
-def _token_of(prefix: str) -> ApiToken | None:
-    # By a statement: every request of a tool asks, and the ORM takes 2 ms to put the question.
-    with acting_everywhere():  # whose it is, is what is asked
-        rows = _with_prefix().rows({"prefix": prefix})
+def _fetch_token(prefix: str) -> ApiToken | None:
+    # A compiled query: every request of a tool needs it, and the ORM takes 2 ms to build the SQL.
+    with acting_everywhere():  # its workspace isn't known yet
+        rows = _query_by_prefix().fetch({"prefix": prefix})
     if not rows:
         return None
     (row,) = rows
-    token = loaded(ApiToken, _TOKEN_FIELDS, row[: len(_TOKEN_FIELDS)])
-    token.workspace = loaded(Workspace, _WORKSPACE_FIELDS, row[len(_TOKEN_FIELDS) : -1])
+    token = load_instance(ApiToken, _TOKEN_FIELDS, row[: len(_TOKEN_FIELDS)])
+    token.workspace = load_instance(Workspace, _WORKSPACE_FIELDS, row[len(_TOKEN_FIELDS) : -1])
     token.group_ids = row[-1]  # type: ignore[attr-defined]
     return token
 
 
 @cache
-def _with_prefix() -> Statement:
+def _query_by_prefix() -> CompiledQuery:
     of_workspace = (f"workspace__{name}" for name in _WORKSPACE_FIELDS)
-    tokens = with_token_groups(ApiToken.objects.filter(prefix=Slot("prefix", TextField())))
-    return compiled(
-        tokens.order_by().values_list(*_TOKEN_FIELDS, *of_workspace, "group_ids"), is_planned_once=True
+    tokens = with_token_groups(ApiToken.objects.filter(prefix=Param("prefix", TextField())))
+    return compile_queryset(
+        tokens.order_by().values_list(*_TOKEN_FIELDS, *of_workspace, "group_ids"), is_prepared=True
     )
 
 
 def readable_tokens() -> "QuerySet[ApiToken]":
-    """Return tokens as `token_access` takes them, each with its workspace and `group_ids`."""
+    """Return tokens as `token_access` needs them, each with its workspace and `group_ids`."""
     return with_token_groups(ApiToken.objects.select_related("workspace"))
 
 
 def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
-    """Return each token its `group_ids`, in the same query."""
+    """Annotate each token with its `group_ids`, in the same query."""
     its_own = TokenGroup.objects.filter(workspace=OuterRef("workspace"), token=OuterRef("pk"))
     groups = its_own.order_by("group_id")
     return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))
 
 
-def _note_use(token: ApiToken) -> None:
+def _record_use(token: ApiToken) -> None:
     now = timezone.now()
     if token.last_used_at is not None and now - token.last_used_at < _LAST_USE_STEP:
         return

@@ -1,4 +1,4 @@
-"""Makes and changes workspaces, for every door. Callers have checked the rights; deletion.py deletes."""
+"""Creation and change of workspaces, for every interface. Callers check rights; deletion.py deletes."""
 
 import uuid
 from collections.abc import Callable
@@ -11,8 +11,13 @@ from kebab.people import audit
 from kebab.people.access.caller import Access, Caller
 from kebab.people.models import Membership, Role, User, Workspace
 from kebab.people.models.workspace import SLUG
-from kebab.people.workspace_settings.hooks import differing, examine, follow, proposed_workspace
-from kebab.people.workspace_settings.registry import merged
+from kebab.people.workspace_settings.hooks import (
+    changed_settings,
+    proposed_workspace,
+    run_followers,
+    run_guards,
+)
+from kebab.people.workspace_settings.registry import merge_settings
 
 MAX_NAME_CHARS = 200
 
@@ -20,7 +25,7 @@ MAX_NAME_CHARS = 200
 def check_slug(slug: str) -> str:
     """Return `slug` if a workspace may have it. Raises InvalidRequest.
 
-    A slug that reads as a UUID is refused: it would stand in for the workspace that has that id.
+    A slug that reads as a UUID is refused: it could be confused with the workspace of that id.
     """
     if not SLUG.regex.match(slug):
         raise InvalidRequest(f"{slug[:100]!r} can't be a slug. {SLUG.message}", code="invalid_slug")
@@ -39,8 +44,10 @@ def create_workspace(
     owner: User | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Workspace:
-    """Return a new workspace, owned by `owner` if given. Raises InvalidRequest, Conflict for a taken slug."""
-    workspace = Workspace(slug=check_slug(slug), name=name or slug, settings=merged({}, settings or {}))
+    """Create a workspace, owned by `owner` if given. Raises InvalidRequest, Conflict for a taken slug."""
+    workspace = Workspace(
+        slug=check_slug(slug), name=name or slug, settings=merge_settings({}, settings or {})
+    )
     with transaction.atomic():
         _save(workspace)
         if owner is not None:
@@ -59,49 +66,49 @@ def change_workspace(
     force: bool = False,
     advance: Callable[[], None] | None = None,
 ) -> Workspace:
-    """Return the workspace with what is not None changed; `settings` are merged into the stored ones.
+    """Change the fields that are not None; `settings` are merged into the stored ones.
 
-    Guards of settings look at them first (`setting_guards`, which says what `advance` is); `force` has them
-    let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug, NotFound when it is
-    gone, and what a guard refuses it with.
+    Guards of settings check them first (`workspace_settings/hooks.py`, which explains `advance`); with
+    `force` they let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug, NotFound
+    if it is gone, and the error of a guard that refuses the change.
     """
-    examined = None
+    findings = None
     if settings:
         present = Workspace.objects.filter(pk=access.workspace.pk).first()
         if present is None:
             raise NotFound
-        examined = examine(access, present, settings, is_forced=force, advance=advance)
+        findings = run_guards(access, present, settings, is_forced=force, advance=advance)
     with transaction.atomic():
-        fresh = _locked(access.workspace)
-        if examined is not None and fresh.settings != examined.seen:
+        fresh = _lock_workspace(access.workspace)
+        if findings is not None and fresh.settings != findings.seen:
             raise Conflict("Somebody else changed the settings meanwhile; look at them, and try again.")
         before, settings_before = _values(fresh), proposed_workspace(fresh, {})
         fresh.slug = fresh.slug if slug is None else check_slug(slug)
         fresh.name = fresh.name if name is None else name
-        fresh.settings = merged(fresh.settings, settings or {})
+        fresh.settings = merge_settings(fresh.settings, settings or {})
         changes = _changes(before, _values(fresh))
         if changes:
             _save(fresh, update_fields=["slug", "name", "settings"])
-            found = {} if examined is None else examined.facts
+            found = {} if findings is None else findings.facts
             facts = {"id": str(fresh.pk), "values": changes, **found}
             audit.record(access, "workspace.changed", before["slug"], **facts)
-            follow(access, fresh, differing(settings_before, fresh))
+            run_followers(access, fresh, changed_settings(settings_before, fresh))
     return fresh
 
 
 def store_settings(workspace: Workspace, settings: dict[str, Any]) -> Workspace:
-    """Return the workspace with `settings` merged into the stored ones, as part of an act written elsewhere.
+    """Merge `settings` into the stored ones, as part of an action that is audited elsewhere.
 
-    Raises NotFound when it is gone.
+    Returns the workspace. Raises NotFound if it is gone.
     """
     with transaction.atomic():
-        fresh = _locked(workspace)
-        fresh.settings = merged(fresh.settings, settings)
+        fresh = _lock_workspace(workspace)
+        fresh.settings = merge_settings(fresh.settings, settings)
         fresh.save(update_fields=["settings"])
     return fresh
 
 
-def _locked(workspace: Workspace) -> Workspace:
+def _lock_workspace(workspace: Workspace) -> Workspace:
     fresh = Workspace.objects.select_for_update().filter(pk=workspace.pk).first()
     if fresh is None:
         raise NotFound
@@ -114,7 +121,7 @@ def _values(workspace: Workspace) -> dict[str, Any]:
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what differs, as the audit log has it; a setting that isn't stored is None."""
+    """Return the changed fields as the audit log stores them; a setting that isn't stored is None."""
     return [
         {"field": name, "before": before.get(name), "after": after.get(name)}
         for name in sorted({*before, *after})

@@ -1,1 +1,1 @@
-"""The process itself: role, threads, memory, shutdown."""
+"""The process itself: role, threads, memory, draining, shutdown."""

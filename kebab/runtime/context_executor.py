@@ -1,20 +1,20 @@
-"""Threads that know for whom they work: for which request or job, in which workspace, within which trace."""
+"""A thread pool whose tasks inherit the context: request or job, workspace, trace."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, ParamSpec, TypeVar
 
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
+_Params = ParamSpec("_Params")
+_Result = TypeVar("_Result")
 
 
-class ContextThreads(ThreadPoolExecutor):
-    """An executor whose tasks run in the context of whoever submits them."""
+class ContextExecutor(ThreadPoolExecutor):
+    """An executor whose tasks run in the context of the code that submits them."""
 
-    def submit(  # type: ignore[override]  # the base's first argument has a name of its own
-        self, task: Callable[_Given, _Made], /, *args: _Given.args, **kwargs: _Given.kwargs
-    ) -> Future[_Made]:
-        """Have a thread do `task`."""
+    def submit(  # type: ignore[override]  # the base class names its first argument differently
+        self, task: Callable[_Params, _Result], /, *args: _Params.args, **kwargs: _Params.kwargs
+    ) -> Future[_Result]:
+        """Submit `task`, to be run in a copy of the current context."""
         run: Any = copy_context().run
         return super().submit(run, task, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""How many heaps the threads of a process share."""
+"""The number of malloc arenas of a process."""
 
 import ctypes
 from typing import Final
@@ -8,11 +8,11 @@ _ARENAS: Final = 2
 _M_ARENA_MAX: Final = -8
 
 
-def share_arenas() -> None:
-    """Have all threads take their memory from two heaps, where the C library makes sixteen on two processors.
+def limit_malloc_arenas() -> None:
+    """Limit glibc to two malloc arenas for all threads; by default it creates sixteen on two processors.
 
-    Each keeps what was once taken of it for its own threads: a web process of seventeen threads took a sixth
-    more. To be called before there are many threads; does nothing with a C library that has no such setting.
+    Each arena retains the memory once allocated by its threads: a web process of seventeen threads took a
+    sixth more. Call it before there are many threads; it does nothing with a C library without this setting.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

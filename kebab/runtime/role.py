@@ -1,16 +1,16 @@
-"""What this process does in its node: `web`, `worker`, `mirror` …; `verb` for all that ends by itself."""
+"""The role of this process in its node: `web`, `worker`, `mirror` …; `verb` for a one-off command."""
 
 import contextlib
 import logging
 import resource
 from typing import Final
 
-#: A process that nobody has given a role.
-VERB: Final = "verb"
+#: The role of a process that has not been given one.
+COMMAND: Final = "verb"
 
-_role = VERB
+_role = COMMAND
 
-# Every connection and every mirror that is read is an open file; shells often allow 1,024.
+# Every connection and every open mirror takes a file descriptor; shells often allow 1,024.
 _OPEN_FILES = 65_536
 
 
@@ -19,19 +19,19 @@ def own_role() -> str:
     return _role
 
 
-def take_role(role: str) -> None:
-    """Have this process known by `role` in logs, metrics and traces."""
+def set_role(role: str) -> None:
+    """Set the role of this process for logs, metrics and traces, and raise its limit of open files."""
     global _role
     _role = role
-    # What the interpreter and libraries warn of is a line of the log like any other.
+    # Warnings of the interpreter and libraries go to the log.
     logging.captureWarnings(True)
-    _allow_open_files()
+    _raise_open_file_limit()
 
 
-def _allow_open_files() -> None:
-    """Raise what this process may open to what the system lets it have; its children inherit that."""
+def _raise_open_file_limit() -> None:
+    """Raise the limit of open files as far as the system allows; children inherit it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(ValueError, OSError):  # some systems have another limit beside it
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    target = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        with contextlib.suppress(ValueError, OSError):  # some systems have a further limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))

@@ -1,30 +1,30 @@
-"""What a process still has to write before the servers that it writes to are gone.
+"""Shutdown callbacks, which write buffered data before the servers that receive it have stopped.
 
-The end of the interpreter is too late: by then a verb's own servers have stopped, and a web process that is
-told to end has been ended by the signal.
+`atexit` is too late: by then a command's own servers have stopped, and a web process that was told to end has
+been ended by the signal.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_last_acts: list[Callable[[], None]] = []
+_callbacks: list[Callable[[], None]] = []
 
 
-def register(act: Callable[[], None]) -> None:
-    """Have `act` done at the end of each verb and of each web process; it must not raise."""
-    _last_acts.append(act)
+def register_callback(callback: Callable[[], None]) -> None:
+    """Register a callback to run at the end of each command and of each web process; it must not raise."""
+    _callbacks.append(callback)
 
 
-def end() -> None:
-    """Do all of it, in the order of registration."""
-    for act in _last_acts:
-        act()
+def run_callbacks() -> None:
+    """Run all callbacks, in the order of registration."""
+    for callback in _callbacks:
+        callback()
 
 
 @contextmanager
-def ending_in_order() -> Iterator[None]:
-    """Do all of it when the block ends, however it does."""
+def run_callbacks_at_end() -> Iterator[None]:
+    """Run all callbacks when the block ends, however it does."""
     try:
         yield
     finally:
-        end()
+        run_callbacks()

@@ -1,1 +1,1 @@
-"""The embedded stack: PostgreSQL, Redis, the supervisor of all processes and their heartbeats."""
+"""The embedded stack: PostgreSQL, Redis, the supervisor of all processes, and their heartbeats."""

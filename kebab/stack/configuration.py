@@ -1,4 +1,4 @@
-"""What the supervisor has to know, read from the settings once."""
+"""The configuration of a node's stack, read from the settings once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from django.conf import settings
 
 from kebab.stack.paths import DataDirectory
 
-#: The queues of the ordinary worker. Embedding has its own: it would starve them.
+#: The queues of the ordinary worker. Embedding has a queue of its own, as it would starve the others.
 WORKER_QUEUES = ("ingest", "mirror", "maintenance")
 EMBED_QUEUES = ("embed",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackConfiguration:
-    """One node's stack."""
+    """The configuration of one node's stack."""
 
     directory: DataDirectory
     runtime_dir: str
@@ -27,7 +27,7 @@ class StackConfiguration:
     has_embedded_postgres: bool
     has_embedded_redis: bool
     postgres_user: str
-    #: Where the embedded Postgres archives its log.
+    #: The folder to which the embedded Postgres archives its WAL.
     archive: Path | None
     #: Django's settings of the default database.
     database: Mapping[str, Any] = field(repr=False)
@@ -37,7 +37,7 @@ class StackConfiguration:
 
     @classmethod
     def from_settings(cls, *, host: str | None = None, port: int | None = None) -> Self:
-        """Return the stack that the settings describe."""
+        """Return the configuration from the settings."""
         return cls(
             directory=DataDirectory(settings.KEBAB_DATA_DIR),
             runtime_dir=settings.KEBAB_RUNTIME_DIR,
@@ -56,6 +56,6 @@ class StackConfiguration:
 
     @property
     def url(self) -> str:
-        """Return where a browser on this machine finds the web process."""
+        """Return the web process's URL for a browser on this machine."""
         host = "127.0.0.1" if self.host in {"0.0.0.0", "::", ""} else self.host  # noqa: S104 - compared only
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"

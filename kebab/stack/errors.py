@@ -1,22 +1,22 @@
-"""What can go wrong with the stack.
+"""The error tree of the stack.
 
 StackError
 ├── PathRefused         a folder, file or socket path that cannot be used
 ├── ServerMissing       no binary of an embedded server
 ├── ServerFailed        an embedded server that does not start
 ├── ServerUnreachable   an external server that does not answer
-├── RestoreUnfinished   a restore was killed: the data is not whole
+├── RestoreUnfinished   a restore was killed: the data is incomplete
 ├── PreparationFailed   migrations or a preparation step ended with an error
-├── PortTaken           the web port belongs to someone else
+├── PortTaken           another process listens on the web port
 ├── HostUnknown         there is no address to listen on
 ├── StackAlreadyRuns    a second `up` on the same data directory
 ├── BlobsNotShared      this node's blobs are not those of the other nodes
-└── StackBusy           another verb holds the data directory for too long
+└── StackBusy           another command holds the data directory for too long
 """
 
 
 class StackError(Exception):
-    """Base of all errors of the stack; `code` is stable, the message names the value and the remedy."""
+    """The base of all errors of the stack; `code` is stable, the message names the value and the remedy."""
 
     code = "stack_error"
 
@@ -46,7 +46,7 @@ class ServerUnreachable(StackError):
 
 
 class RestoreUnfinished(StackError):
-    """A restore was killed: the data is not whole."""
+    """A restore was killed: the data is incomplete."""
 
     code = "restore_unfinished"
 
@@ -58,13 +58,13 @@ class PreparationFailed(StackError):
 
 
 class PortTaken(StackError):
-    """The web port belongs to someone else."""
+    """Another process listens on the web port."""
 
     code = "port_taken"
 
 
 class HostUnknown(StackError):
-    """There is no such address to listen on."""
+    """The host has no address to listen on."""
 
     code = "host_unknown"
 
@@ -82,6 +82,6 @@ class BlobsNotShared(StackError):
 
 
 class StackBusy(StackError):
-    """Another verb holds the data directory for longer than we wait."""
+    """Another command holds the data directory for longer than we wait."""
 
     code = "stack_busy"

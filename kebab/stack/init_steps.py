@@ -1,4 +1,4 @@
-"""Steps that apps add to `kebab init`: what has to exist before the stack serves, such as a model's file."""
+"""Steps that apps add to `kebab init`, which create what the stack needs, such as a model's file."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ _steps: dict[str, Callable[[], None]] = {}
 
 
 def register(name: str, step: Callable[[], None]) -> None:
-    """Add a step from `AppConfig.ready`; it runs at every start, after the migrations: make it idempotent."""
+    """Register an idempotent step in `AppConfig.ready`; it runs at every start, after the migrations."""
     _steps[name] = step
 
 

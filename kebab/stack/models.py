@@ -1,4 +1,4 @@
-"""What every running process says about itself."""
+"""Tables of running processes and of the blob store's mark."""
 
 import uuid
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class ProcessRole(models.TextChoices):
-    """What a process does."""
+    """The role of a process."""
 
     WEB = "web"
     WORKER = "worker"
@@ -17,7 +17,7 @@ class ProcessRole(models.TextChoices):
 
 
 class StackProcess(models.Model):
-    """One process of a node; its row is renewed every ten seconds and goes when it ends.
+    """One process of a node; its row is updated every ten seconds and deleted when the process ends.
 
     It belongs to no workspace.
     """

@@ -1,4 +1,4 @@
-"""Where the stack keeps its files, and where its sockets are."""
+"""Paths of the stack's files and sockets, and durable file writes."""
 
 import contextlib
 import hashlib
@@ -15,113 +15,113 @@ from kebab.stack.errors import PathRefused
 SOCKET_PATH_LIMIT_BYTES = 107
 
 _PRIVATE = 0o700
-# The database user that root drops to has to walk through to its own folder.
-_PRIVATE_BUT_TRAVERSABLE = 0o711
+# The database user that root drops to has to traverse the folder to its own.
+_PRIVATE_TRAVERSABLE = 0o711
 
 
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
-    """The folder named by `KEBAB_DATA_DIR` and the places in it."""
+    """The folder named by `KEBAB_DATA_DIR` and the paths in it."""
 
     path: Path
 
     @property
     def postgres(self) -> Path:
-        """Return the database cluster, unless root had to put it elsewhere (`postgres_location`)."""
+        """Return the folder of the cluster, unless root had to put it elsewhere (`postgres_location`)."""
         return self.path / "postgres"
 
     @property
     def postgres_location(self) -> Path:
-        """Return a text file with the cluster's path when it lies outside the data directory."""
+        """Return the text file with the cluster's path if it lies outside the data directory."""
         return self.path / "postgres-location"
 
     @property
     def redis(self) -> Path:
-        """Return the append-only file and configuration of Redis."""
+        """Return the folder of Redis' append-only file and configuration."""
         return self.path / "redis"
 
     @property
     def mirrors(self) -> Path:
-        """Return the SQLite mirrors of this node."""
+        """Return the folder of this node's SQLite mirrors."""
         return self.path / "mirrors"
 
     @property
     def blobs(self) -> Path:
-        """Uploaded files."""
+        """Return the folder of uploaded files."""
         return self.path / "blobs"
 
     @property
     def repositories(self) -> Path:
-        """Copies of the git repositories that sources on this node read."""
+        """Return the folder of copies of the git repositories that sources on this node read."""
         return self.path / "repositories"
 
     @property
     def models(self) -> Path:
-        """Embedding models made or fetched on this machine."""
+        """Return the folder of embedding models built or downloaded on this machine."""
         return self.path / "models"
 
     @property
     def logs(self) -> Path:
-        """One log file for each process."""
+        """Return the folder of log files, one for each process."""
         return self.path / "logs"
 
     @property
     def mail(self) -> Path:
-        """E-mails, one file each, where no mail server is named."""
+        """Return the folder of e-mails, one file each, if no mail server is configured."""
         return self.path / "mail"
 
     @property
     def demo(self) -> Path:
-        """Return what the demonstration shows; sources may read it."""
+        """Return the folder of the demo's documents; sources may read it."""
         return self.path / "demo"
 
     @property
     def bench(self) -> Path:
-        """Text made up to be measured with; sources may read it."""
+        """Return the folder of generated benchmark documents; sources may read it."""
         return self.path / "bench"
 
     @property
     def run(self) -> Path:
-        """Locks and the state of the running stack."""
+        """Return the folder of locks and of the running stack's state."""
         return self.path / "run"
 
     @property
     def metrics(self) -> Path:
-        """Return what the running processes count."""
+        """Return the folder of the running processes' metrics files."""
         return self.run / "metrics"
 
     @property
     def secrets(self) -> Path:
-        """Return the secrets of the embedded stack."""
+        """Return the file of the embedded stack's secrets."""
         return self.path / "secrets.json"
 
     @property
     def unfinished_restore(self) -> Path:
-        """There while a restore is under way, or was killed: then nothing else may start."""
+        """Return the file of a running or killed restore; while it exists nothing else may start."""
         return self.path / "restoring"
 
     @property
     def stack_lock(self) -> Path:
-        """Return the lock that the running stack holds."""
+        """Return the lock file that the running stack holds."""
         return self.run / "up.lock"
 
     @property
     def stack_state(self) -> Path:
-        """Return what the running stack says about itself; a hint, the lock decides."""
+        """Return the file of the running stack's state; only a hint, the lock decides."""
         return self.run / "stack.json"
 
     @property
     def socket_record(self) -> Path:
-        """Return which runtime directory was used last, so that every process looks in the same one."""
+        """Return the file that names the last runtime directory, so that every process uses the same one."""
         return self.run / "sockets"
 
     def ensure(self) -> None:
-        """Make the folders that are missing; what exists keeps its mode and owner.
+        """Create the missing folders; existing ones retain their mode and owner.
 
         Raises:
-            PathRefused: a folder cannot be made.
+            PathRefused: a folder cannot be created.
         """
-        make_folder(self.path, _own_mode())
+        create_folder(self.path, _folder_mode())
         for folder in (
             self.redis,
             self.mirrors,
@@ -132,14 +132,14 @@ class DataDirectory:
             self.mail,
             self.run,
         ):
-            make_folder(folder, _PRIVATE)
+            create_folder(folder, _PRIVATE)
 
 
-def make_folder(path: Path, mode: int) -> bool:
-    """Make a folder with exactly this mode; False when it was there, and then it is left alone.
+def create_folder(path: Path, mode: int) -> bool:
+    """Create a folder with exactly this mode; return False, without a change, if it exists.
 
     Raises:
-        PathRefused: the folder cannot be made.
+        PathRefused: the folder cannot be created.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,12 +150,12 @@ def make_folder(path: Path, mode: int) -> bool:
         raise PathRefused(f"{path} is not a folder; move it away.") from None
     except OSError as error:
         raise PathRefused(f"{path} cannot be made ({error.strerror}); set KEBAB_DATA_DIR.") from error
-    path.chmod(mode)  # mkdir's own mode is cut by the umask
+    path.chmod(mode)  # the umask limits mkdir's own mode
     return True
 
 
-def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return device and inode, which are one however a file is reached; None if it can't be read."""
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode, the same for every path to a file; None if it can't be read."""
     try:
         status = path.stat()
     except OSError:
@@ -164,12 +164,12 @@ def identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def data_directory_hash(data_dir: Path) -> str:
-    """Twelve hex digits that stand for the resolved path of a data directory."""
+    """Return twelve hex digits that identify the resolved path of a data directory."""
     return hashlib.blake2b(os.fsencode(data_dir.resolve()), digest_size=6).hexdigest()
 
 
 def runtime_directory(data_dir: Path, chosen: str = "") -> Path:
-    """Return the short private folder for the sockets of a data directory; nothing is made or checked.
+    """Return the short private folder for the sockets of a data directory, without creating or checking it.
 
     It lies in `chosen` (`KEBAB_RUNTIME_DIR`) if given, else where the stack put it last, else in the user's
     `/run/user/<uid>`, else in the temporary folder.
@@ -182,21 +182,21 @@ def runtime_directory(data_dir: Path, chosen: str = "") -> Path:
         return recorded
     uid = os.geteuid()
     session_folder = Path("/run/user") / str(uid)
-    # Root's is closed to the database user that root drops to.
-    if uid != 0 and _refusal(session_folder) is None:
+    # Root's is not accessible to the database user that root drops to.
+    if uid != 0 and _refusal_reason(session_folder) is None:
         return session_folder / name
     return Path(tempfile.gettempdir()) / f"kebab-{uid}-{data_directory_hash(data_dir)}"
 
 
 def ensure_runtime_directory(data_dir: Path, chosen: str = "") -> Path:
-    """Make the runtime directory, check that nobody else can touch it, and remember it in the data directory.
+    """Create the runtime directory, check that only we can write it, and record it in the data directory.
 
     Raises:
-        PathRefused: it is a link, belongs to someone else or can be written by others.
+        PathRefused: it is a link, belongs to another user or can be written by others.
     """
     path = runtime_directory(data_dir, chosen)
-    make_folder(path, _own_mode())
-    refusal = _refusal(path)
+    create_folder(path, _folder_mode())
+    refusal = _refusal_reason(path)
     if refusal is not None:
         raise PathRefused(
             f"The socket folder {path} {refusal}; remove it, or set KEBAB_RUNTIME_DIR to your own folder."
@@ -206,20 +206,20 @@ def ensure_runtime_directory(data_dir: Path, chosen: str = "") -> Path:
 
 
 def remove_runtime_directory(data_dir: Path, chosen: str = "") -> None:
-    """Remove the runtime directory after the servers have stopped; what is still in use stays."""
+    """Delete the runtime directory after the servers have stopped; a folder still in use stays."""
     path = runtime_directory(data_dir, chosen)
     for folder in (path / "pg", path):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
-def checked_socket_path(path: Path) -> Path:
-    """Return the path itself when a socket can have it.
+def validate_socket_path(path: Path) -> Path:
+    """Return the path unchanged if a socket can have it.
 
     Raises:
-        PathRefused: it is longer than 107 bytes, or holds a comma or a quote.
+        PathRefused: it is longer than 107 bytes, or contains a comma or a quote.
     """
-    # To libpq a comma separates hosts, to Postgres both have a meaning in its list of folders.
+    # libpq splits hosts at commas; Postgres' list of folders gives both characters a meaning.
     if "," in str(path) or '"' in str(path):
         raise PathRefused(
             f"The socket path {path} holds a comma or a quote; set KEBAB_RUNTIME_DIR without one."
@@ -234,7 +234,7 @@ def checked_socket_path(path: Path) -> Path:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file, readable only by us, that is there whole or not at all."""
+    """Replace a file atomically; only its owner can read it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     temporary = Path(name)
     try:
@@ -248,15 +248,15 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
-def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that it is there whole or not at all, also after a power cut."""
+def copy_atomically(source: Path, target: Path) -> None:
+    """Copy a file atomically and durably: after a power cut the target is complete or absent."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with source.open("rb") as read, draft.open("wb") as written:
-            shutil.copyfileobj(read, written, 1_000_000)
-            written.flush()
-            os.fsync(written.fileno())
+        with source.open("rb") as source_file, draft.open("wb") as draft_file:
+            shutil.copyfileobj(source_file, draft_file, 1_000_000)
+            draft_file.flush()
+            os.fsync(draft_file.fileno())
         draft.replace(target)
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -270,15 +270,15 @@ def _recorded_runtime_directory(data_dir: Path) -> Path | None:
         return None
     # A copied data directory must not reach for the original's sockets.
     belongs_here = recorded.name.endswith(data_directory_hash(data_dir))
-    return recorded if belongs_here and _refusal(recorded) is None else None
+    return recorded if belongs_here and _refusal_reason(recorded) is None else None
 
 
-def _own_mode() -> int:
-    return _PRIVATE_BUT_TRAVERSABLE if os.geteuid() == 0 else _PRIVATE
+def _folder_mode() -> int:
+    return _PRIVATE_TRAVERSABLE if os.geteuid() == 0 else _PRIVATE
 
 
-def _refusal(folder: Path) -> str | None:
-    """Return why a folder cannot hold our sockets; None when it can."""
+def _refusal_reason(folder: Path) -> str | None:
+    """Return the reason why a folder cannot hold our sockets; None when it can."""
     try:
         found = folder.lstat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What apps add to `kebab status`, such as the lag of the mirrors."""
+"""Sections that apps add to `kebab status`, such as the lag of the mirrors."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ _reports: dict[str, Callable[[], Sequence[Row]]] = {}
 
 
 def register(name: str, report: Callable[[], Sequence[Row]]) -> None:
-    """Add a report from `AppConfig.ready`: it returns rows with the same keys, made of JSON values."""
+    """Register a report in `AppConfig.ready`: it returns rows with the same keys, made of JSON values."""
     _reports[name] = report
 
 

@@ -1,15 +1,15 @@
-"""How Celery's messages travel, which tasks its workers take from which queue, which run again and again."""
+"""Celery's transport settings, task routes and beat schedule."""
 
 from typing import Any, Final
 
-#: The queue of each task that waits elsewhere than in the default one, `maintenance`.
+#: The queues of tasks that are not in the default queue, `maintenance`.
 TASK_ROUTES: Final = {
     "ingest.run_job": {"queue": "ingest"},
     "ingest.run_embedding": {"queue": "embed"},
     "search.sync_mirror": {"queue": "mirror"},
 }
-#: Seconds between two runs. A message that nobody has taken for ten minutes is worth nothing; nodes whose
-#: clocks differ by less take each other's.
+#: Periods in seconds. A message that no worker has taken for ten minutes expires; nodes whose clocks differ
+#: by less take each other's messages.
 BEAT_SCHEDULE: Final = {
     "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 600}},
     "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 600}},
@@ -38,7 +38,7 @@ _TRANSPORT: Final = {
 
 
 def celery_settings(broker_url: str) -> dict[str, Any]:
-    """Return Celery's settings by their names among Django's: what travels may be lost and doubled."""
+    """Return Celery's settings by their Django names; messages may be lost or delivered twice."""
     return {
         "CELERY_BROKER_URL": broker_url,
         "CELERY_TASK_SERIALIZER": "json",
@@ -48,7 +48,7 @@ def celery_settings(broker_url: str) -> dict[str, Any]:
         "CELERY_WORKER_PREFETCH_MULTIPLIER": 1,
         "CELERY_WORKER_ENABLE_REMOTE_CONTROL": False,
         "CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS": True,
-        # After SIGQUIT or a second Ctrl-C; at SIGTERM jobs are put back (kebab.stack.supervisor.worker_stop).
+        # After SIGQUIT or a second Ctrl-C; at SIGTERM jobs are requeued (kebab.stack.supervisor.worker_stop).
         "CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT": 30,
         "CELERY_WORKER_HIJACK_ROOT_LOGGER": False,
         "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP": True,

@@ -1,6 +1,6 @@
-"""Celery's beat by a clock that nobody sets.
+"""A Celery beat scheduler that uses the monotonic clock.
 
-Its own goes by the time of day: where that is set back by an hour, nothing is sent for an hour.
+Celery's own uses the time of day: when that is set back by an hour, nothing is sent for an hour.
 """
 
 from time import monotonic
@@ -10,21 +10,21 @@ from celery.schedules import schedstate
 
 
 class SteadyEntry(ScheduleEntry):
-    """A task that is due again so many seconds after it was sent; `last_run_at` is of `time.monotonic`."""
+    """A task that is due one period after it was last sent; `last_run_at` is by `time.monotonic`."""
 
     def default_now(self) -> float:
-        """Return the present moment."""
+        """Return the current time by the monotonic clock."""
         return monotonic()
 
     def is_due(self) -> schedstate:
-        """Return whether it is due, and in how many seconds to look again."""
+        """Return whether the task is due, and the seconds until the next check."""
         period_s = self.schedule.seconds
         left_s = self.last_run_at + period_s - self.default_now()
         return schedstate(is_due=left_s <= 0, next=left_s if left_s > 0 else period_s)
 
 
 class SteadyScheduler(Scheduler):
-    """Sends what is due again and again, each so many seconds after the last time."""
+    """A scheduler that sends each task one period after it was last sent."""
 
     Entry = SteadyEntry
 

@@ -1,1 +1,1 @@
-"""The walls between workspaces in the database: keys that carry the workspace, and row-level security."""
+"""Isolation of workspaces in the database: keys that include the workspace, and row-level security."""

@@ -1,4 +1,4 @@
-"""What `kebab doctor` and `manage.py check --deploy` say about row-level security."""
+"""Checks of row-level security for `kebab doctor` and `manage.py check --deploy`."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,11 +8,17 @@ from django.core import checks
 from django.db import connection, connections
 from django.db.models import Model
 
-from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
-from kebab.tenancy.rls_repair import rebuild_walls
+from kebab.observability.health.checks import (
+    CheckResult,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
+from kebab.tenancy.rls_repair import rebuild_policies
 from kebab.tenancy.roles import OWNER, application_role
 
-#: What `check_walls` is called.
+#: The name of the check `check_row_level_security`.
 WALLS: Final = "row-level security"
 _REMEDY = (
     "Have DATABASE_URL name a role that owns nothing (CREATE ROLE … LOGIN NOSUPERUSER NOBYPASSRLS), "
@@ -20,7 +26,7 @@ _REMEDY = (
 )
 _RIGHTS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _OWNED = "SELECT relname FROM pg_class WHERE oid = ANY(%s::regclass[]) AND pg_has_role(relowner, 'USAGE')"
-# One policy that lets a row pass is enough, so that each must ask where the statement acts.
+# A row passes if any permissive policy lets it pass, so each policy must test the current workspace.
 _OPEN = """
 SELECT relname FROM pg_class c WHERE oid = ANY(%s::regclass[]) AND NOT (
     relrowsecurity AND relforcerowsecurity AND coalesce((
@@ -32,23 +38,23 @@ SELECT relname FROM pg_class c WHERE oid = ANY(%s::regclass[]) AND NOT (
 
 
 def tenant_models() -> list[type[Model]]:
-    """Return the models whose rows belong to a workspace, and that of workspaces themselves."""
+    """Return the models whose rows belong to a workspace, and the workspace model itself."""
     workspace = apps.get_model("people", "Workspace")
     return [workspace, *(model for model in apps.get_models() if _refers_to(model, workspace))]
 
 
-def unwalled_tables() -> list[str]:
-    """Return the tenant tables without policy, with one that all rows pass, or that don't hold all to it."""
+def unprotected_tables() -> list[str]:
+    """Return the tenant tables without a policy, with one that all rows pass, or with row security off."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN, [_tables()])
         return [name for (name,) in cursor.fetchall()]
 
 
-def check_walls(repair: bool = False) -> CheckResult:
-    """Return whether the database itself keeps workspaces apart from each other."""
-    unwalled = unwalled_tables()
+def check_row_level_security(repair: bool = False) -> CheckResult:
+    """Check that the database itself isolates workspaces from each other."""
+    unwalled = unprotected_tables()
     if unwalled:
-        return _unwalled(unwalled, repair=repair)
+        return _report_unprotected(unwalled, repair=repair)
     with connection.cursor() as cursor:
         cursor.execute(_RIGHTS)
         passes_walls = cursor.fetchone()[0]
@@ -57,25 +63,25 @@ def check_walls(repair: bool = False) -> CheckResult:
     role = application_role()
     if passes_walls:
         detail = f"the role {role} passes every policy: a superuser, or with BYPASSRLS"
-        return failed(WALLS, detail, _REMEDY)
+        return failed_result(WALLS, detail, _REMEDY)
     if owned:
         detail = f"holds, but the role {role} may switch it off: it owns {len(owned)} tables"
-        return warning(WALLS, detail, _REMEDY)
-    return well(WALLS, f"holds for the role {role}")
+        return warning_result(WALLS, detail, _REMEDY)
+    return ok_result(WALLS, f"holds for the role {role}")
 
 
-def _unwalled(tables: Sequence[str], *, repair: bool) -> CheckResult:
+def _report_unprotected(tables: Sequence[str], *, repair: bool) -> CheckResult:
     detail = f"no policy holds for {', '.join(tables[:5])}"
     if not repair:
-        return failed(WALLS, detail, "Run: kebab doctor --repair")
-    rebuild_walls(tables)
-    if still := unwalled_tables():
-        return failed(WALLS, f"no policy holds for {', '.join(still[:5])}", "Run: kebab init")
-    return repaired(WALLS, f"{detail}; made again")
+        return failed_result(WALLS, detail, "Run: kebab doctor --repair")
+    rebuild_policies(tables)
+    if still := unprotected_tables():
+        return failed_result(WALLS, f"no policy holds for {', '.join(still[:5])}", "Run: kebab init")
+    return repaired_result(WALLS, f"{detail}; made again")
 
 
 def check_roles(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
-    """Warn where one role is owner and application; for `check --deploy`, which asks no database."""
+    """Warn if one role is owner and application; for `check --deploy`, which queries no database."""
     if application_role() != connections[OWNER].settings_dict["USER"]:
         return []
     return [

@@ -1,6 +1,6 @@
-"""In which workspace the running code acts: what row-level security lets it see.
+"""The current workspace of the running code, which row-level security enforces.
 
-Nothing is the default, so code that nobody has told where it acts sees no tenant row at all.
+The default is none, so that code which hasn't set it sees no tenant row at all.
 """
 
 import uuid
@@ -11,15 +11,15 @@ from typing import Final
 
 from django.db import connection
 
-#: What the setting `kebab.workspace_id` holds for nothing, and for every workspace.
+#: Values of the setting `kebab.workspace_id`: for no workspace, and for all of them.
 NOWHERE: Final = ""
 EVERYWHERE: Final = "*"
 
 _acting: ContextVar[str] = ContextVar("kebab_acting_in", default=NOWHERE)
 
 
-def acting_in_setting() -> str:
-    """Return the value of `kebab.workspace_id` for the code that runs now: a UUID, NOWHERE or EVERYWHERE."""
+def workspace_setting() -> str:
+    """Return the value of `kebab.workspace_id` for the running code: a UUID, NOWHERE or EVERYWHERE."""
     return _acting.get()
 
 
@@ -31,8 +31,8 @@ def acting_in(workspace_id: uuid.UUID) -> Iterator[None]:
 
 
 @contextmanager
-def acting_for_a_step_in(workspace_id: uuid.UUID) -> Iterator[None]:
-    """Act in a workspace for one step of long work: outside a transaction its connection is given back."""
+def acting_in_step(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Act in a workspace for one step of long work; outside a transaction the connection is then released."""
     try:
         with acting_in(workspace_id):
             yield
@@ -43,14 +43,14 @@ def acting_for_a_step_in(workspace_id: uuid.UUID) -> Iterator[None]:
 
 @contextmanager
 def acting_everywhere() -> Iterator[None]:
-    """See and write the rows of all workspaces: for operators, sweeps, and to find out who is calling."""
+    """See and write the rows of all workspaces: for operators, sweeps, and the identification of callers."""
     with _acting_as(EVERYWHERE):
         yield
 
 
 @contextmanager
 def acting_nowhere() -> Iterator[None]:
-    """See no tenant row: how every request begins."""
+    """See no tenant row, as at the start of every request."""
     with _acting_as(NOWHERE):
         yield
 

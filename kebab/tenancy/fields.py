@@ -1,17 +1,17 @@
-"""References of tenant models, whose constraints and indexes carry the workspace: migrations make them."""
+"""Foreign keys of tenant models; migrations create their constraints and indexes with the workspace."""
 
 from django.db import models
 
 
 def workspace_key(**options: object) -> models.ForeignKey:  # type: ignore[type-arg]
-    """Return the workspace column of a tenant model; constraint and index are the migration's."""
+    """Return the workspace column of a tenant model; migrations create constraint and index."""
     return tenant_key("people.Workspace", "+", **options)
 
 
 def tenant_key(model: str, related_name: str, **options: object) -> models.ForeignKey:  # type: ignore[type-arg]
     """Return a reference to another tenant row of the same workspace; the migration makes it composite.
 
-    What refers to a row that is deleted goes with it in the database; Django needn't look for it.
+    The database deletes referring rows along with the referenced one; Django doesn't look for them.
     """
     return models.ForeignKey(
         model,

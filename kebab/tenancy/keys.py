@@ -1,4 +1,4 @@
-"""The database's side of tenancy, for migrations: keys and references that carry the workspace."""
+"""Migration operations for tenancy: primary keys and references that include the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def composite_primary_key(table: str) -> migrations.RunSQL:
 
 
 def unique_in_workspace(table: str) -> migrations.RunSQL:
-    """Make (workspace_id, id) of `table` something that a reference can name."""
+    """Make (workspace_id, id) of `table` unique, so that references can target it."""
     return migrations.RunSQL(
         f"ALTER TABLE {table} ADD CONSTRAINT {table}_in_workspace UNIQUE (workspace_id, id)",
         f"ALTER TABLE {table} DROP CONSTRAINT {table}_in_workspace",
@@ -38,7 +38,7 @@ def unique_in_workspace(table: str) -> migrations.RunSQL:
 
 
 def foreign_key(reference: Reference) -> migrations.RunSQL:
-    """Make the database hold `reference`, checked at once and deleted along."""
+    """Add `reference` as a constraint, checked at once, with its `on_delete` action."""
     columns, targets = ", ".join(reference.columns), ", ".join(reference.target_columns)
     return migrations.RunSQL(
         f"ALTER TABLE {reference.table} ADD CONSTRAINT {reference.name} FOREIGN KEY ({columns})"

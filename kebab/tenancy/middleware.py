@@ -1,4 +1,4 @@
-"""Where requests act: nowhere, until a view knows its workspace; an operator's in the admin everywhere."""
+"""The initial workspace of requests: none, until a view sets it; all for staff in the admin."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,32 +8,32 @@ from django.http.response import HttpResponseBase
 
 from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
 
-# As in kebab.urls; the whole request, for its pages are made after their views have returned.
+# As in kebab.urls. For the whole request, since templates are rendered after the views have returned.
 _ADMIN = "/admin/"
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class ActNowhere:
-    """First in the list: whatever the thread did before, a request begins without a workspace."""
+    """First in the list: a request starts without a workspace, whatever its thread did before."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer."""
+        """Process the request without a workspace."""
         with acting_nowhere():
             return self._get_response(request)
 
 
 class ActInAdmin:
-    """Behind authentication: the admin's pages act everywhere for an active staff member."""
+    """After authentication: the admin's pages act in all workspaces for active staff."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer."""
+        """Process the request, in all workspaces for staff in the admin."""
         if not request.path_info.startswith(_ADMIN) or not _is_operator(request):
             return self._get_response(request)
         with acting_everywhere():

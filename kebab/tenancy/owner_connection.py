@@ -1,4 +1,4 @@
-"""A connection as the owner of the tables, for what only the owner may do beside the running system."""
+"""A connection as the owner of the tables, for owner-only statements next to the running system."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ _LOCK_LIMIT_MS = 5_000
 
 
 class NotTheOwner(Exception):
-    """The owner's address is missing, is another role's, or leads nowhere; set KEBAB_OWNER_DATABASE_URL."""
+    """The owner's URL is missing, wrong or unreachable; set KEBAB_OWNER_DATABASE_URL."""
 
 
 @contextmanager
 def owner_connection() -> Iterator[Connection]:
-    """Return a connection that commits each statement and waits for no lock longer than five seconds.
+    """Yield a connection in autocommit that waits for locks for at most five seconds.
 
-    Outside Django: it has no time limit, and a statement that takes no transaction around it may be run.
-    Raises NotTheOwner when there is none, or when a statement is the owner's alone.
+    It is outside Django: it has no statement timeout, and can run statements that allow no transaction.
+    Raises NotTheOwner if it can't connect, or if a statement needs the owner's rights.
     """
     try:
         owner = connect(connections[OWNER].settings_dict, options=f"-c lock_timeout={_LOCK_LIMIT_MS}")

@@ -1,7 +1,7 @@
-"""Row-level security, for migrations: the policies of tables whose rows belong to a workspace.
+"""Migration operations for row-level security: the policies of tables whose rows belong to a workspace.
 
-What is compared with lies in sub-selects, which PostgreSQL evaluates once a statement (InitPlans) and never
-for a row. A setting that is missing or empty compares as NULL: no row.
+The compared values are sub-selects, which PostgreSQL evaluates once for each statement (InitPlans), not for
+each row. A missing or empty setting compares as NULL: no row.
 """
 
 from collections.abc import Iterable
@@ -10,24 +10,26 @@ from typing import Final
 from django.db import migrations
 
 _SETTING: Final = "current_setting('kebab.workspace_id', true)"
-# As an inequality: PostgreSQL reckons that nearly all rows pass one with an unknown value, as they do, and
-# plans as without a policy. Of a bare truth value it reckons half, once more for each table that is joined.
+# As an inequality: PostgreSQL estimates that nearly all rows pass one with an unknown value, as they do, and
+# plans as without a policy. For a plain boolean it estimates half, again for each joined table.
 _IS_EVERYWHERE: Final = f"(SELECT ({_SETTING} = '*')::int) <> 0"
 _ACTING_IN: Final = f"(SELECT nullif(nullif({_SETTING}, ''), '*')::uuid)"
 
 
 def wall(table: str, column: str = "workspace_id", *, shows_unowned: bool = False) -> migrations.RunSQL:
-    """Let statements see and write the rows of `table` whose `column` is the acting workspace.
+    """Add a policy: statements see and write the rows of `table` whose `column` is the current workspace.
 
-    With `shows_unowned` the rows of no workspace, whose column is NULL, as well.
+    With `shows_unowned` also the rows of no workspace, whose column is NULL.
     """
     condition = _condition(column, shows_unowned)
-    return _walled(table, [f"CREATE POLICY acting ON {table} USING ({condition}) WITH CHECK ({condition})"])
+    return _create_policies(
+        table, [f"CREATE POLICY acting ON {table} USING ({condition}) WITH CHECK ({condition})"]
+    )
 
 
 def wall_of_records(table: str) -> migrations.RunSQL:
-    """Do the same for rows that are only ever added; anyone may add one of no workspace, and not read it."""
-    return _walled(
+    """Add policies for append-only rows; anyone may add rows of no workspace, but not read them."""
+    return _create_policies(
         table,
         [
             f"CREATE POLICY acting_reads ON {table} FOR SELECT USING ({_condition('workspace_id', False)})",
@@ -42,8 +44,8 @@ def _condition(column: str, shows_unowned: bool) -> str:
     return f"{column} = {_ACTING_IN} OR {_IS_EVERYWHERE}{unowned}"
 
 
-def _walled(table: str, policies: Iterable[str]) -> migrations.RunSQL:
-    # FORCE: the owner too, where the application has no role of its own.
+def _create_policies(table: str, policies: Iterable[str]) -> migrations.RunSQL:
+    # FORCE applies them to the owner too, for installations without a separate role.
     switches = [f"ALTER TABLE {table} {word} ROW LEVEL SECURITY" for word in ("ENABLE", "FORCE")]
     back = [f"ALTER TABLE {table} {word} ROW LEVEL SECURITY" for word in ("NO FORCE", "DISABLE")]
     named = [statement.split(" ON ")[0].removeprefix("CREATE POLICY ") for statement in policies]

@@ -1,4 +1,4 @@
-"""Making row-level security again where somebody has switched it off."""
+"""Repair of row-level security where it was disabled."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,23 +11,23 @@ from kebab.tenancy.owner_connection import owner_connection
 _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
 
 
-def rebuild_walls(tables: Sequence[str]) -> None:
-    """Return tables the policies that migrations made, and no others. Raises NotTheOwner."""
-    made = dict(_walls())
+def rebuild_policies(tables: Sequence[str]) -> None:
+    """Restore the policies that migrations created on `tables`, and drop others. Raises NotTheOwner."""
+    expected = dict(_migration_policies())
     with owner_connection() as owner:
         for table in tables:
             with owner.transaction():
                 for (name,) in owner.execute(_POLICIES, [table]).fetchall():
                     policy, on = sql.Identifier(name), sql.Identifier(table)
                     owner.execute(sql.SQL("DROP POLICY {} ON {}").format(policy, on))
-                for statement in made.get(table, ()):
+                for statement in expected.get(table, ()):
                     owner.execute(statement)
 
 
-def _walls() -> Iterator[tuple[str, Sequence[str]]]:
-    """Return each table with the statements that made its policies, later ones later."""
+def _migration_policies() -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each table with the statements that created its policies, in order of migrations."""
     for _, migration in sorted(MigrationLoader(None).disk_migrations.items()):
         for operation in migration.operations:
-            said = getattr(operation, "sql", "")
-            if isinstance(said, list) and str(said[0]).startswith("CREATE POLICY "):
-                yield str(said[0]).split(" ON ")[1].split()[0], said
+            statements = getattr(operation, "sql", "")
+            if isinstance(statements, list) and str(statements[0]).startswith("CREATE POLICY "):
+                yield str(statements[0]).split(" ON ")[1].split()[0], statements

@@ -1,1 +1,1 @@
-"""What a caller may read: scope, restricted sources, querysets."""
+"""Read access: search scope, restrictions of sources, querysets."""

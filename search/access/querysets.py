@@ -1,4 +1,4 @@
-"""Which sources and documents of a workspace there are for a reader: what one may not read does not exist."""
+"""Querysets of the sources and documents that a reader may see; to the reader, no others exist."""
 
 from django.db.models import QuerySet
 
@@ -7,15 +7,15 @@ from kebab.people.reader import Reader
 from search.models import Document, Source
 
 
-def sources_of(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
-    """Return the queryset of sources that `reader` may know of."""
+def visible_sources(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
+    """Return the sources that `reader` may see."""
     sources: QuerySet[Source] = Source.objects.in_workspace(workspace).readable_by(reader)
     return sources
 
 
-def documents_of(workspace: Workspace, reader: Reader) -> "QuerySet[Document]":
-    """Return the queryset of documents that `reader` may know of."""
+def visible_documents(workspace: Workspace, reader: Reader) -> "QuerySet[Document]":
+    """Return the documents that `reader` may see."""
     documents: QuerySet[Document] = Document.objects.in_workspace(workspace)
     if reader.reads_all:
         return documents
-    return documents.filter(source__in=sources_of(workspace, reader).order_by().values("pk"))
+    return documents.filter(source__in=visible_sources(workspace, reader).order_by().values("pk"))

@@ -1,4 +1,4 @@
-"""Narrowing a source to groups, and whom each source is narrowed to."""
+"""Restriction of sources to groups of readers."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -20,28 +20,30 @@ Groups = list[uuid.UUID] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restriction:
-    """Who read a source until now, and who does from now on."""
+    """The readers of a source before and after a change."""
 
     before: Groups
     after: Groups
 
     @property
     def facts(self) -> dict[str, list[str] | None]:
-        """Return `before` and `after` as the audit log has them."""
+        """Return `before` and `after` for the audit log."""
         return {"before": _texts(self.before), "after": _texts(self.after)}
 
 
 def restrict(source: Source, groups: Collection[uuid.UUID] | None) -> Restriction:
-    """Let the members of `groups` alone read the source, none: only owners and admins; None: every member.
+    """Restrict the source to the members of `groups`; none: only owners and admins; None: every member.
 
-    It holds from the next request on. Raises NotFound when the source is gone, Unprocessable for an id that
-    no group of the workspace has.
+    It takes effect from the next request on. Raises NotFound if the source is deleted, Unprocessable for an
+    id that no group of the workspace has.
     """
     with transaction.atomic():
         sources = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
         if sources.select_for_update(no_key=True).first() is None:
             raise NotFound
-        before = readers_of(with_readers(sources).get())  # once it is locked: nobody else changes them now
+        before = readers_of(
+            annotate_readers(sources).get()
+        )  # after the lock, so that nobody else changes them
         after = None if groups is None else sorted(set(groups))
         _check_groups(source.workspace_id, after or [])
         rows = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source.pk)
@@ -55,10 +57,8 @@ def restrict(source: Source, groups: Collection[uuid.UUID] | None) -> Restrictio
     return Restriction(before=before, after=after)
 
 
-def with_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "QuerySet[Any]":
-    """Return the sources, each with what `readers_of` needs: who doesn't read all is shown own
-    groups alone.
-    """
+def annotate_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "QuerySet[Any]":
+    """Return the sources with the groups for `readers_of`, of a restricted reader only their own groups."""
     groups = SourceReader.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace"))
     if not shown_to.reads_all:
         groups = groups.filter(group__in=shown_to.groups)
@@ -66,12 +66,12 @@ def with_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "Q
 
 
 def readers_of(source: Any) -> Groups:
-    """Return the groups that a source, one of `with_readers`, is restricted to."""
+    """Return the groups that a source from `annotate_readers` is restricted to."""
     return sorted(source.reader_groups) if source.is_restricted else None
 
 
-def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
-    """Return the sources that there are not for `reader`: counts of the whole workspace hold these too."""
+def hidden_sources(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
+    """Return the sources that are hidden from `reader`, which counts of the whole workspace include."""
     restricted = Source.objects.in_workspace(workspace).filter(is_restricted=True)
     if reader.reads_all:
         return restricted.none()
@@ -79,16 +79,16 @@ def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
 
 
 def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
-    """Return for each of the groups that read any restricted source how many these are."""
+    """Return the number of restricted sources of each group, without groups that have none."""
     rows = SourceReader.objects.in_workspace(workspace).filter(group__in=groups).order_by()
     return dict(rows.values("group_id").annotate(count=Count("*")).values_list("group_id", "count"))
 
 
 def _check_groups(workspace_id: uuid.UUID, groups: list[uuid.UUID]) -> None:
-    """Lock the groups, so that none goes meanwhile. Raises Unprocessable naming those that aren't there."""
+    """Lock the groups against concurrent deletion. Raises Unprocessable, naming the missing ones."""
     rows = Group.objects.filter(workspace=workspace_id, pk__in=groups).order_by("pk")
-    there = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
-    unknown = [group for group in groups if group not in there]
+    existing = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
+    unknown = [group for group in groups if group not in existing]
     if unknown:
         named = ", ".join(map(str, unknown))
         raise Unprocessable(

@@ -1,4 +1,4 @@
-"""What a search may look at: a workspace, the sources that its reader may read, and the query's filters."""
+"""The scope of a search: a workspace, the sources that the reader may read, and the query's filters."""
 
 import json
 import uuid
@@ -25,16 +25,16 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Concat
 
-from kebab.database.compiled_queries import Slot, Statement, compiled
+from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 
-#: What each condition on a document is to Django.
+#: The Django lookup of each condition on a document.
 _LOOKUPS = {
     "path": "path__matches_any",
     "not_path": "path__matches_none",
@@ -47,43 +47,43 @@ _LOOKUPS = {
     "source": "source__pk__any_of",
     "version": "version__tag__any_of",
 }
-#: The same for those on a chunk itself.
+#: The lookups of the conditions on a chunk itself.
 _CHUNK_LOOKUPS = {"kind": "kind__any_of", "code_lang": "language__any_of"}
-# A joined table of its own, whose rows carry the workspace too.
+# Joined tables whose rows are filtered by workspace, too.
 _JOINED = ("version",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Some sources of a workspace: what Postgres and mirrors know them by. Of none there is no row."""
+    """Sources of a workspace, by their ids in Postgres and keys in mirrors. Without any, no row matches."""
 
     ids: tuple[uuid.UUID, ...] = ()
-    #: In order.
+    #: Sorted.
     keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """Resolved filters and rights."""
+class SearchScope:
+    """The resolved filters and rights of a search."""
 
     workspace_id: uuid.UUID
     filters: SearchFilters
-    #: The log's head when the search began.
+    #: The head of the change log at the start of the search.
     head_seq: int
     #: None before the workspace's first vector.
     space: LiveSpace | None
-    #: What rows may be of, by the filters and the reader's rights; None: any source.
+    #: The sources allowed by the filters and the reader's rights; None: any source.
     sources: Sources | None
-    #: What the reader may read, whatever the filters say; None: every source that there is.
+    #: The sources that the reader may read, regardless of the filters; None: all sources.
     readable: Sources | None
-    #: ("",) is the default version alone; an empty tuple narrows nothing.
+    #: ("",) is the default version only; an empty tuple means no restriction.
     version_tags: tuple[str, ...]
-    #: Whether the search has waited for a change: then it is to miss nothing that has been there since.
-    is_awaited: bool = False
+    #: Whether the search has waited for a change; then it must miss nothing indexed since.
+    has_waited: bool = False
 
     @property
     def values(self) -> dict[str, Any]:
-        """Return the values of the conditions on a document that are in use, by name."""
+        """Return the values of the conditions in use on a document, by name."""
         filters = self.filters
         values: dict[str, Any] = {
             "path": [compile_glob(pattern).sql_regex for pattern in filters.path_glob],
@@ -101,7 +101,7 @@ class Scope:
 
     @property
     def chunk_values(self) -> dict[str, Any]:
-        """Return `values` with those of the conditions on a chunk itself, its kind and language."""
+        """Return `values` and the values of the conditions on a chunk, its kind and language."""
         on_chunk = {
             "kind": [kind.value for kind in self.filters.kind],
             "code_lang": list(self.filters.code_lang_names),
@@ -114,14 +114,14 @@ class Scope:
 
 
 def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
-    """Return the conditions on a document that `Scope.values` names; values may be slots of a statement."""
+    """Return the conditions on a document for `SearchScope.values`, or query parameters in their place."""
     wanted = {f"{prefix}{_LOOKUPS[name]}": value for name, value in values.items()}
     wanted |= {f"{prefix}{name}__workspace": workspace_id for name in _JOINED if name in values}
     return Q(**wanted)
 
 
 def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
-    """Return the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
+    """Return the chunks that pass `SearchScope.chunk_values`, or query parameters in their place."""
     on_document = {name: value for name, value in values.items() if name not in _CHUNK_LOOKUPS}
     on_chunk = {_CHUNK_LOOKUPS[name]: value for name, value in values.items() if name in _CHUNK_LOOKUPS}
     chunks = Chunk.objects.filter(workspace_id=workspace_id, **on_chunk)
@@ -132,80 +132,81 @@ def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]"
     )
 
 
-def slots(names: Iterable[str]) -> dict[str, Slot]:
-    """Return a slot for each name, in order: what a statement takes in the place of values."""
-    return {name: Slot(name) for name in sorted(names)}
+def query_params(names: Iterable[str]) -> dict[str, Param]:
+    """Return a query parameter for each name, sorted, to use in the place of values."""
+    return {name: Param(name) for name in sorted(names)}
 
 
-def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> Scope:
+def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> SearchScope:
     """Return the scope of a search by `reader` that begins now, in one statement.
 
-    A query that names no version sees the default ones. Sources may be named by key or id; a name that
-    nothing has, or nothing that the reader may read, finds nothing. Raises Workspace.DoesNotExist when it is
-    gone.
+    A query without a version covers the default versions. Sources may be named by key or id; the name of no
+    source, or of one that the reader may not read, matches nothing. Raises Workspace.DoesNotExist if the
+    workspace was deleted.
     """
     values = {
         "workspace": workspace.pk,
         "groups": list(reader.groups),
         "names": list(filters.source),
-        "ids": [id_ for id_ in map(as_uuid, filters.source) if id_ is not None],
+        "ids": [id_ for id_ in map(parse_uuid, filters.source) if id_ is not None],
     }
-    rows = _workspace_now(reader.reads_all, bool(filters.source)).rows(values)
+    rows = _scope_query(reader.reads_all, bool(filters.source)).fetch(values)
     if not rows:
         raise Workspace.DoesNotExist(f"The workspace {workspace.pk} is gone.")
     head_seq, is_tagged, space, readable, named = rows[0]
-    return Scope(
+    return SearchScope(
         workspace_id=workspace.pk,
         filters=filters,
         head_seq=head_seq,
         space=None if space is None else LiveSpace(**json.loads(space)),
-        sources=_sources(named if filters.source else readable),
-        readable=_sources(readable),
+        sources=_parse_sources(named if filters.source else readable),
+        readable=_parse_sources(readable),
         version_tags=filters.version or (("",) if is_tagged else ()),
     )
 
 
 @cache
-def _workspace_now(reads_all: bool, is_narrowed: bool) -> Statement:
-    """Head, versions, space, the readable sources (NULL where none is hidden) and those that filters name."""
+def _scope_query(reads_all: bool, is_narrowed: bool) -> CompiledQuery:
+    """Return the query of head, versions, space, readable (NULL if none is hidden) and named sources."""
     tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
     space = live_spaces(OuterRef("pk")).values(columns=SPACE_AS_JSON)
-    return compiled(
-        Workspace.objects.filter(pk=Slot("workspace", UUIDField()))
+    return compile_queryset(
+        Workspace.objects.filter(pk=Param("workspace", UUIDField()))
         .annotate(is_tagged=Exists(tagged), space=Subquery(space))
         .annotate(
-            readable=_NULL if reads_all else _readable(), named=_named(reads_all) if is_narrowed else _NULL
+            readable=_NULL if reads_all else _readable_sources(),
+            named=_named_sources(reads_all) if is_narrowed else _NULL,
         )
         .values_list("head_seq", "is_tagged", "space", "readable", "named"),
-        is_planned_once=True,
+        is_prepared=True,
     )
 
 
 _NULL = Value(None, output_field=ArrayField(TextField()))
 
 
-def _readable() -> Expression:
-    readable = is_readable(Slot("groups"))
-    hidden = _of_workspace().filter(is_restricted=True).exclude(readable)  # an index has these alone
-    return Case(When(Exists(hidden), then=_listed(_of_workspace().filter(readable))), default=_NULL)
+def _readable_sources() -> Expression:
+    readable = is_readable(Param("groups"))
+    hidden = _workspace_sources().filter(is_restricted=True).exclude(readable)  # uses a partial index
+    return Case(When(Exists(hidden), then=_source_list(_workspace_sources().filter(readable))), default=_NULL)
 
 
-def _named(reads_all: bool) -> Expression:
-    named = _of_workspace().filter(Q(key__any_of=Slot("names")) | Q(pk__any_of=Slot("ids")))
-    return _listed(named if reads_all else named.filter(is_readable(Slot("groups"))))
+def _named_sources(reads_all: bool) -> Expression:
+    named = _workspace_sources().filter(Q(key__any_of=Param("names")) | Q(pk__any_of=Param("ids")))
+    return _source_list(named if reads_all else named.filter(is_readable(Param("groups"))))
 
 
-def _of_workspace() -> "QuerySet[Source]":
+def _workspace_sources() -> "QuerySet[Source]":
     return Source.objects.filter(workspace_id=OuterRef("pk"))
 
 
-def _listed(sources: "QuerySet[Source]") -> ArraySubquery:
-    """Each source's id and key, in the order of the keys; without a source an empty array, never NULL."""
+def _source_list(sources: "QuerySet[Source]") -> ArraySubquery:
+    """Return id and key of each source, sorted by key; without sources an empty array, never NULL."""
     listed = Concat(Cast("pk", TextField()), Value(" "), F("key"), output_field=TextField())
     return ArraySubquery(sources.order_by("key").values(listed=listed))
 
 
-def _sources(listed: Sequence[str] | None) -> Sources | None:
+def _parse_sources(listed: Sequence[str] | None) -> Sources | None:
     if listed is None:
         return None
     pairs = [each.split(" ") for each in listed]

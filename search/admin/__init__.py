@@ -1,3 +1,3 @@
-"""Sources, documents and indexes in the Django admin."""
+"""Django admin of sources, documents and indexes."""
 
 from search.admin import corpus, index  # noqa: F401 - registers

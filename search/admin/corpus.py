@@ -1,4 +1,4 @@
-"""Sources, versions and documents with their passages, in the Django admin."""
+"""Django admin of sources, versions, and documents with their passages."""
 
 import uuid
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.decorators import display
 
 from kebab.admin import formatting
-from kebab.admin.changelist import window_of
+from kebab.admin.changelist import newest_window
 from kebab.admin.pagination import CappedPaginator
 from kebab.admin.site import site
 from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin, chosen_workspace
 from kebab.people.models import Workspace
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.corpus.content_ids import document_id
 from search.models import Chunk, Document, Source, SourceReader, SourceVersion
 
 _IN_VERSION = "version"
-# Versions of a source on its page, and those among which a path is sought.
+# Versions listed on a source's page, and versions searched for a path.
 _VERSIONS_SHOWN = 100
 _VERSIONS_SOUGHT = 1_000
 _PASSAGES_A_PAGE = 50
@@ -35,13 +35,13 @@ _SOURCE_STATES = {"indexed": "success", "indexing": "info", "error": "danger"}
 
 @admin.register(Source, site=site)
 class SourceAdmin(TenantAdmin):
-    """Where documents come from. Its credentials are sealed, and not shown."""
+    """Sources of documents. Their credentials are encrypted and never shown."""
 
     list_display = (
         "key",
         "in_workspace",
         "kind",
-        "standing_label",
+        "state_label",
         "is_restricted",
         "sync_failures",
         "last_indexed_at",
@@ -64,7 +64,7 @@ class SourceAdmin(TenantAdmin):
                     "in_workspace",
                     "id",
                     "kind",
-                    "standing_label",
+                    "state_label",
                     "title",
                     "description",
                     "library_id",
@@ -91,13 +91,13 @@ class SourceAdmin(TenantAdmin):
     )
 
     @display(description="state", label=_SOURCE_STATES)  # type: ignore[untyped-decorator]
-    def standing_label(self, source: Source) -> str:
+    def state_label(self, source: Source) -> str:
         """Return the state."""
         return source.state  # type: ignore[no-any-return]
 
     @admin.display(description="readers")
     def readers_shown(self, source: Source) -> Any:
-        """Return the groups that may read it, or that all members may."""
+        """Return the groups that may read the source, or "All members"."""
         if not source.is_restricted:
             return "All members"
         readers = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
@@ -105,17 +105,17 @@ class SourceAdmin(TenantAdmin):
 
     @admin.display(description="configuration")
     def config_shown(self, source: Source) -> Any:
-        """Return what it reads."""
+        """Return the source's configuration."""
         return formatting.as_json(source.config)
 
     @admin.display(description="credentials", boolean=True)
     def has_credentials(self, source: Source) -> bool:
-        """Return whether it has some."""
+        """Return whether the source has credentials."""
         return bool(source.sealed_credentials)
 
     @admin.display(description="versions")
     def versions_shown(self, source: Source) -> Any:
-        """Return its first versions with their documents."""
+        """Return the source's first versions with links to their documents."""
         versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
         cells = [
             (formatting.link(version), version.commit[:12] or formatting.NONE, _documents_of(version))
@@ -125,21 +125,21 @@ class SourceAdmin(TenantAdmin):
 
     @admin.display(description="rules")
     def rules_shown(self, source: Source) -> Any:
-        """Return what tools are told first."""
+        """Return the rules that tools receive first."""
         return formatting.as_json(source.rules)
 
     @admin.display(description="project file")
     def project_shown(self, source: Source) -> Any:
-        """Return what its project file said."""
+        """Return the contents of the project file."""
         return formatting.as_json(source.project)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Source]:
-        """Return the sources with this id or key; in a workspace, those whose key begins so."""
-        id_ = as_uuid(term)
+        """Return the sources with this id or key; within a workspace, those whose key starts with `term`."""
+        id_ = parse_uuid(term)
         if id_ is not None:
-            return self.in_scope(request).filter(pk=id_)
+            return self.scoped_rows(request).filter(pk=id_)
         exactly = chosen_workspace(request) is None
-        return self.in_scope(request).filter(**{"key" if exactly else "key__startswith": term.lower()})
+        return self.scoped_rows(request).filter(**{"key" if exactly else "key__startswith": term.lower()})
 
 
 @admin.register(SourceVersion, site=site)
@@ -158,21 +158,21 @@ class SourceVersionAdmin(TenantAdmin):
 
     @admin.display(description="documents")
     def documents(self, version: SourceVersion) -> Any:
-        """Return a link to its documents."""
+        """Return a link to the version's documents."""
         return _documents_of(version)
 
 
 class _VersionFilter(TextFilter):  # type: ignore[misc]
-    """Documents of one version; it is linked from sources and versions."""
+    """Filter for the documents of one version, linked from sources and versions."""
 
     title = "version id"
     parameter_name = _IN_VERSION
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return those of the version. Raises IncorrectLookupParameters for what is no id."""
+        """Return the documents of the version. Raises IncorrectLookupParameters for an invalid id."""
         if not self.value():
             return queryset
-        version_id = as_uuid(self.value() or "")
+        version_id = parse_uuid(self.value() or "")
         if version_id is None:
             raise IncorrectLookupParameters
         return queryset.filter(version_id=version_id)
@@ -239,7 +239,7 @@ class DocumentAdmin(TenantAdmin):
     )
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list of the chosen workspace; the first one's when none is chosen."""
+        """Show the list of the chosen workspace; redirect to the first workspace if none is chosen."""
         if chosen_workspace(request) is None:
             first = Workspace.objects.order_by("slug").first()
             if first is not None:
@@ -248,7 +248,7 @@ class DocumentAdmin(TenantAdmin):
         return super().changelist_view(request, extra_context)  # type: ignore[no-any-return]
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address of a document's passages."""
+        """Add the URL of a document's passages."""
         view = self.admin_site.admin_view(self.passages_view)
         return [
             path("<path:object_id>/passages/", view, name="search_document_passages"),
@@ -274,12 +274,12 @@ class DocumentAdmin(TenantAdmin):
     @admin.display(description="title")
     def title_shown(self, document: Document) -> str:
         """Return the title."""
-        return formatting.clipped(document.title) or document.doc_id.hex
+        return formatting.truncate(document.title) or document.doc_id.hex
 
     @admin.display(description="path")
     def path_shown(self, document: Document) -> str:
         """Return the path."""
-        return formatting.clipped(document.path)
+        return formatting.truncate(document.path)
 
     @admin.display(description="source")
     def of_source(self, document: Document) -> Any:
@@ -293,30 +293,30 @@ class DocumentAdmin(TenantAdmin):
 
     @admin.display(description="passages")
     def passages(self, document: Document) -> Any:
-        """Return a link to what is searched of it."""
+        """Return a link to the document's chunks."""
         return formatting.anchor(reverse("admin:search_document_passages", args=(document.pk,)), "Show")
 
     @admin.display(description="set by people")
     def overrides_shown(self, document: Document) -> Any:
-        """Return what people set instead of what was found."""
+        """Return the properties that people have overridden."""
         return formatting.as_json(document.overrides)
 
     @admin.display(description="metadata")
     def metadata_shown(self, document: Document) -> Any:
-        """Return what its parser found."""
+        """Return the metadata that the parser found."""
         return formatting.as_json(document.metadata)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Document]:
-        """Return the document with this id, those at this path, else the newest whose title begins so."""
-        documents = self.in_scope(request)
-        id_ = as_uuid(term)
+        """Return the document with this id, those at this path, else recent ones with this title prefix."""
+        documents = self.scoped_rows(request)
+        id_ = parse_uuid(term)
         if id_ is not None:
             return documents.filter(doc_id=id_)
         by_path = documents.filter(doc_id__in=_ids_at(chosen_workspace(request), term))
         if by_path.exists():
             return by_path
-        # Behind row-level security no index serves a beginning.
-        window = window_of(documents, "id")
+        # Under row-level security no index serves a prefix search.
+        window = newest_window(documents, "id")
         return documents.filter(window or Q(), title__istartswith=" ".join(term.split()))
 
 
@@ -326,7 +326,7 @@ def _documents_of(version: SourceVersion) -> Any:
 
 
 def _ids_at(workspace_id: uuid.UUID | None, path: str) -> list[uuid.UUID]:
-    """Return the ids that a document at `path` has in the versions of the workspace: they follow from it."""
+    """Return the ids, derived from `path`, of the documents at `path` in all versions of the workspace."""
     workspace = Workspace.objects.filter(pk=workspace_id).first()
     if workspace is None:
         return []

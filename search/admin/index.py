@@ -1,4 +1,4 @@
-"""Embedding spaces in the Django admin, and what operators ask of a workspace's mirror."""
+"""Django admin of embedding spaces, and the action that rebuilds a workspace's mirror."""
 
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from kebab.admin.actions import Act, acting, offer
+from kebab.admin.actions import RowAction, admin_access, register_actions
 from kebab.admin.site import site
 from kebab.admin.tenants import WORKSPACE_FILTER, TenantAdmin
 from kebab.people import audit
@@ -21,7 +21,7 @@ _SPACE_STATES = {"live": "success", "building": "info"}
 
 @admin.register(EmbeddingSpace, site=site)
 class EmbeddingSpaceAdmin(TenantAdmin):
-    """The models that vectors were made with."""
+    """Embedding spaces: the models that vectors were computed with."""
 
     list_display = (
         "model",
@@ -61,13 +61,13 @@ class EmbeddingSpaceAdmin(TenantAdmin):
 
 def _rebuild_mirror(request: HttpRequest, workspace: Workspace) -> str:
     transaction.on_commit(lambda: local_mirrors.trigger_rebuild(workspace.pk))
-    audit.record(acting(request, workspace), "mirror.rebuild_asked", workspace.slug)
+    audit.record(admin_access(request, workspace), "mirror.rebuild_asked", workspace.slug)
     return f"The mirror of {workspace.slug} on this node is made anew; searches go on meanwhile."
 
 
-offer(
+register_actions(
     Workspace,
-    Act(
+    RowAction(
         name="rebuild-mirror",
         label="Rebuild mirror",
         icon="sync",

@@ -1,17 +1,17 @@
-"""What a text is to the lexical index: its tokens, and where each lies.
+"""Text analysis for the lexical index: tokens with offsets.
 
-On top of what FTS5's `unicode61` does (runs of letters and digits, case and diacritics folded) and `porter`
-(stems): identifiers are split at their capitals and found whole as well, scripts that write no spaces are
-indexed by overlapping pairs of signs, other languages have their own stems, and `C++` is not `C`.
+It extends FTS5's `unicode61` (runs of letters and digits, case and diacritics folded) and `porter` (stems):
+identifiers are split at their capitals and indexed whole as well, unspaced scripts are indexed by character
+bigrams, other languages have their own stems, and `C++` is not `C`.
 """
 
 from search.analysis.fts5 import register_tokenizer
 from search.analysis.kinds import ANALYSES, STEMMED, UNSTEMMED_WORDS, Analysis
-from search.analysis.phrases import analysed_phrase
+from search.analysis.phrases import encode_phrase
 from search.analysis.stems import ANALYSIS_VERSION
 from search.analysis.tokens import Token, analyse, is_prefix, query_terms, query_tokens, relaxed_terms
 
-#: The analysis that every workspace begins with, as an FTS5 table names it.
+#: The default analysis of a workspace, by its tokenizer name in FTS5.
 TOKENIZER = STEMMED.tokenizer
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Analysis",
     "Token",
     "analyse",
-    "analysed_phrase",
+    "encode_phrase",
     "is_prefix",
     "query_terms",
     "query_tokens",

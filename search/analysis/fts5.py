@@ -1,4 +1,4 @@
-"""The analyses as tokenizers of FTS5."""
+"""FTS5 tokenizers for the analyses."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -6,19 +6,19 @@ from functools import partial
 import apsw
 
 from search.analysis.kinds import ANALYSES, Analysis
-from search.analysis.phrases import positions_in
+from search.analysis.phrases import decode_phrase
 from search.analysis.tokens import Token
 
 _Tokens = Iterable[Token]
 
 
 def register_tokenizer(connection: apsw.Connection) -> None:
-    """Let the connection read and write tables with these tokenizers; each connection has to."""
+    """Register the tokenizers on the connection; every connection to tables with them needs it."""
     for analysis in ANALYSES:
-        connection.register_fts5_tokenizer(analysis.tokenizer, partial(_make, analysis))
+        connection.register_fts5_tokenizer(analysis.tokenizer, partial(_create_tokenizer, analysis))
 
 
-def _make(
+def _create_tokenizer(
     analysis: Analysis, connection: apsw.Connection, arguments: list[str]
 ) -> Callable[[bytes, int, str | None], _Tokens]:
     return partial(_tokenize, analysis)
@@ -28,6 +28,6 @@ def _tokenize(analysis: Analysis, utf8: bytes, reason: int, locale: str | None) 
     text = utf8.decode("utf-8", "replace")
     if not reason & apsw.FTS5_TOKENIZE_QUERY:
         return analysis.analyse(text)
-    positions = positions_in(text) or analysis.query_terms(text)
-    # In a query offsets have no meaning, yet FTS5 is given some.
+    positions = decode_phrase(text) or analysis.query_terms(text)
+    # Offsets have no meaning in a query, but FTS5 requires them.
     return [(0, 0, *alternatives) for alternatives in positions]

@@ -1,20 +1,20 @@
-"""The analyses that a workspace may have: with stems, or with words as they are."""
+"""The analyses that a workspace may choose: with stems, or with unstemmed words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from search.analysis import tokens
-from search.analysis.phrases import analysed_phrase
+from search.analysis.phrases import encode_phrase
 from search.analysis.tokens import Token
 from search.analysis.words import UNSTEMMED
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What an index does to texts, and to the terms of a query. There are STEMMED and UNSTEMMED_WORDS."""
+    """An analysis of texts and query terms; either STEMMED or UNSTEMMED_WORDS."""
 
-    #: As an FTS5 table names it.
+    #: The tokenizer name in FTS5.
     tokenizer: str
     is_stemmed: bool
 
@@ -38,12 +38,12 @@ class Analysis:
         """See `tokens.relaxed_terms`."""
         return tokens.relaxed_terms(term)
 
-    def analysed_phrase(self, positions: Sequence[Sequence[str]]) -> str:
-        """See `phrases.analysed_phrase`."""
-        return analysed_phrase(positions)
+    def encode_phrase(self, positions: Sequence[Sequence[str]]) -> str:
+        """See `phrases.encode_phrase`."""
+        return encode_phrase(positions)
 
 
 STEMMED: Final = Analysis("kebab", True)
 UNSTEMMED_WORDS: Final = Analysis("kebab_words", False)
-#: In the order of the numbers that mirror files have for them.
+#: In the order of their numbers in mirror files.
 ANALYSES: Final = (STEMMED, UNSTEMMED_WORDS)

@@ -1,4 +1,4 @@
-"""Stems: English for all Latin words, their own for other languages and scripts."""
+"""Stemming: English for all Latin words, and language-specific for other languages and scripts."""
 
 import re
 import unicodedata
@@ -10,12 +10,12 @@ import Stemmer
 
 from search.retrieval.text.unicode_scripts import fold
 
-#: Names the libraries that the terms of a text depend on.
+#: Versions of the libraries that determine the terms of a text.
 ANALYSIS_VERSION = f"snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
 
 #: ISO 639-1 code -> algorithm of Snowball (M. F. Porter, "Snowball: a language for stemming
 #: algorithms", 2001) for the languages whose words have a second stem.
-OWN: Final = {
+LANGUAGE_STEMMERS: Final = {
     "cs": "czech",
     "da": "danish",
     "de": "german",
@@ -46,27 +46,27 @@ _BY_SCRIPT: Final = {
 }
 _MIN_STEMMED_CHARS = 3
 _DIGIT = re.compile(r"\d")
-# A stemmer keeps state while it works.
-_one_at_a_time = Lock()
+# A stemmer has internal state during a call.
+_stemmer_lock = Lock()
 
 
 def stem(word: str) -> str:
-    """Return the index term of `word`: folded, and stemmed by its script; with a digit in it, as it is."""
+    """Return the index term of `word`: folded, and stemmed by its script unless it contains a digit."""
     folded = fold(word)
     if len(folded) < _MIN_STEMMED_CHARS or _DIGIT.search(folded):
         return folded
     script = unicodedata.name(folded[0], "").partition(" ")[0]
     algorithm = _BY_SCRIPT.get(script)
-    return folded if algorithm is None else _stemmed(algorithm, folded)
+    return folded if algorithm is None else _apply_stemmer(algorithm, folded)
 
 
 def stem_in(language: str, word: str) -> str:
-    """Return the folded stem of `word` in a language of `OWN`, whose stemmers know accents."""
-    return fold(_stemmed(OWN[language], unicodedata.normalize("NFC", word.lower())))
+    """Return the folded stem of `word` in a language of `LANGUAGE_STEMMERS`; those stemmers need accents."""
+    return fold(_apply_stemmer(LANGUAGE_STEMMERS[language], unicodedata.normalize("NFC", word.lower())))
 
 
-def _stemmed(algorithm: str, word: str) -> str:
-    with _one_at_a_time:
+def _apply_stemmer(algorithm: str, word: str) -> str:
+    with _stemmer_lock:
         return str(_stemmer(algorithm).stemWord(word))
 
 

@@ -1,22 +1,22 @@
-"""One word, or one run of an unspaced script, as tokens."""
+"""Tokens of a single word or run of an unspaced script."""
 
 import re
 from itertools import accumulate, pairwise
 from operator import add
 from typing import Any
 
-from search.analysis.stems import OWN, stem, stem_in
-from search.retrieval.text.unicode_scripts import fold, is_unspaced, signs_of
+from search.analysis.stems import LANGUAGE_STEMMERS, stem, stem_in
+from search.retrieval.text.unicode_scripts import fold, is_unspaced, split_graphemes
 
-#: Offsets of start and end in the UTF-8 of its run, the main term, then others found at the same position.
+#: UTF-8 offsets of start and end in its run, the main term, then other terms at the same position.
 Part = tuple[Any, ...]
 
-# Longer words are keys and hashes: their beginning tells them apart.
+# Longer words are keys and hashes, and their start identifies them.
 _MAX_TERM_CHARS = 128
-#: In the place of a language: words are their own terms, folded, whatever language they are of.
+#: Used in place of a language: the terms are the folded words.
 UNSTEMMED = "unstemmed"
 _FEW_PARTS = 3
-# Characters that the parts of a name have at least, on average; of random letters and digits fewer have.
+# Minimum average length of the parts of a name; those of random letters and digits are shorter.
 _LEAST_OF_FEW, _LEAST_OF_LETTERS, _LEAST = 2.0, 2.5, 3.0
 _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 
@@ -24,18 +24,18 @@ _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
     """Return the tokens of a word, or of a run of an unspaced script.
 
-    The first token of a word stands for the whole word as well. `language`, one of `OWN`, adds its stems;
-    UNSTEMMED takes all stems away.
+    The first token of a word also has the terms of the whole word. `language`, one of `LANGUAGE_STEMMERS`,
+    adds its stems; UNSTEMMED removes all stems.
     """
-    return _pairs(run) if is_unspaced(run[0]) else _word(run, language)
+    return _bigrams(run) if is_unspaced(run[0]) else _word_parts(run, language)
 
 
 def without_symbols(run: str) -> str:
-    """Return the word of a run that may be a name with its signs: C of `C++`, NET of `.NET`."""
+    """Return the word of a run without the symbols of a name: C of `C++`, NET of `.NET`."""
     return run.strip("+#.")
 
 
-def _word(run: str, language: str | None) -> tuple[Part, ...]:
+def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
     word = without_symbols(run)
     (_, end), *rest = borders_of(word)
     terms = _terms(word, language)
@@ -43,11 +43,11 @@ def _word(run: str, language: str | None) -> tuple[Part, ...]:
         terms = (*_terms(word[:end], language), *terms)
     if word != run:
         terms = (*terms, fold(run))
-    here = (0, len(run.encode()), *dict.fromkeys(terms))
+    whole = (0, len(run.encode()), *dict.fromkeys(terms))
     if not rest:
-        return (here,)
+        return (whole,)
     octets = list(accumulate(map(len, map(str.encode, word)), initial=0))
-    return (here, *((octets[low], octets[high], *_terms(word[low:high], language)) for low, high in rest))
+    return (whole, *((octets[low], octets[high], *_terms(word[low:high], language)) for low, high in rest))
 
 
 def _terms(word: str, language: str | None) -> tuple[str, ...]:
@@ -55,39 +55,40 @@ def _terms(word: str, language: str | None) -> tuple[str, ...]:
     if language == UNSTEMMED:
         return (fold(beginning),)
     term = stem(beginning)
-    if language not in OWN:
+    if language not in LANGUAGE_STEMMERS:
         return (term,)
     own = stem_in(language, beginning)
     return (term,) if own == term else (term, own)
 
 
-def _pairs(run: str) -> tuple[Part, ...]:
-    signs = signs_of(run)
-    folded = list(map(fold, signs))
-    octets = list(accumulate(map(len, map(str.encode, signs)), initial=0))
+def _bigrams(run: str) -> tuple[Part, ...]:
+    characters = split_graphemes(run)
+    folded = list(map(fold, characters))
+    octets = list(accumulate(map(len, map(str.encode, characters)), initial=0))
     pairs = zip(octets, octets[2:], map(add, folded, folded[1:]), strict=False)
     return (*pairs, (octets[-2], octets[-1], folded[-1]))
 
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
-    """Return the terms that a word is found by as a whole: `ratelimit`, `c++`."""
+    """Return the terms of a word as a whole: `ratelimit`, `c++`."""
     word = without_symbols(run)
     return _terms(word.lower(), language) if word == run else (fold(run),)
 
 
 def borders_of(word: str) -> list[tuple[int, int]]:
-    """Return where the parts of an identifier lie: HTTP and Server in `HTTPServer`, sha and 256 in
-    `sha256`.
+    """Return the ranges of the parts of an identifier.
+
+    `HTTPServer` has the parts HTTP and Server, `sha256` has sha and 256.
     """
     borders: list[tuple[int, int]] = []
-    for low, high in pairwise([*_capitals(word), len(word)]):
+    for low, high in pairwise([*_part_starts(word), len(word)]):
         number = _NUMBERED.fullmatch(word, low, high)
         borders += [(low, number.start(1)), number.span(1)] if number else [(low, high)]
     return borders
 
 
-def _capitals(word: str) -> list[int]:
-    """Return where parts begin; too short to be words (LaTeX, a key in base 64), they are one."""
+def _part_starts(word: str) -> list[int]:
+    """Return the starts of the parts; parts too short to be words (LaTeX, a base64 key) are not split."""
     if word[1:] == word[1:].lower() or word.isupper():
         return [0]
     starts = [0, *(at for at in range(1, len(word)) if _begins_part(word, at))]

@@ -1,4 +1,4 @@
-"""Answers: a question, what was found for it, and a text whose every citation can be checked.
+"""Answers to questions: retrieved hits, and a text whose every citation can be checked.
 
 question → search → cutoff → gates → passages → model, or the passages' best sentences → markers → answer
 """

@@ -1,16 +1,16 @@
-"""Whether what was found is about the question: without it no answer is tried, and no model asked.
+"""Gates that refuse a question which the retrieved passages don't answer, before a model is asked.
 
-The first gate looks at the best fused score, which a fused list hardly ever falls below. The second looks at
-how much of the question the best passages speak of: each of its content words weighs what it tells, by how
-few chunks of the collection have it,
+The first gate is the best fused score, which a fused list hardly ever falls below. The second is the share of
+the question that the best passages cover: each of its content words is weighted by its rarity among the
+chunks of the collection,
 
     coverage = sum of the weights of the words that a passage has / sum of the weights of all,
     weight   = ln(1 + (N - n + 0.5) / (n + 0.5)),
 
 and a word that the whole collection lacks weighs most (the idf of S. Robertson and H. Zaragoza, "The
-Probabilistic Relevance Framework: BM25 and Beyond", 2009, as Lucene has it: never below nothing). To it the
-best cosine of question and passage is added where there are vectors of its language: a paraphrase shares few
-words, and a question about something else shares its common ones.
+Probabilistic Relevance Framework: BM25 and Beyond", 2009, in Lucene's variant, which is never negative). The
+best cosine of question and passage is added to the coverage where vectors of the question's language exist: a
+paraphrase shares few words, and a question about something else shares its common ones.
 """
 
 import math
@@ -19,72 +19,72 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.answers.types import AnswerReason
-from search.retrieval.query.match import Analysis, Frequencies, Unit, match_of, parse_query
+from search.retrieval.query.match import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
 
-#: A passage among so many first ones may cover the question, and any where words alone tell.
-LOOKED_AT: Final = 3
-#: Of coverage and cosine together, and of coverage where there are no vectors: with less it isn't answered.
-#: Of questions about English prose, half of which was left out, the first refuses nine in ten about that
-#: half, and fewer than one in ten about the other (docs/evaluation/answers.md).
+#: With vectors only this many first passages may cover the question; without vectors any passage may.
+COVERAGE_PASSAGES: Final = 3
+#: Least coverage plus cosine, and least coverage alone without vectors, of a question that is answered.
+#: Measured with English prose of which one half was indexed: the first refuses nine in ten questions about
+#: the missing half, and fewer than one in ten about the indexed half (docs/evaluation/answers.md).
 MIN_SUPPORT: Final = 0.97
 MIN_COVERAGE: Final = 0.43
-#: In a small collection every word that it has is common: it counts as one of so many chunks. That costs two
+#: A smaller collection counts as one of this size, because every word that it has is common. That costs two
 #: points at most on sets of 130 and 230 chunks.
 MIN_CHUNKS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A content word of a question: the index terms at each of its positions, and what it tells."""
+class WeightedWord:
+    """A content word of a question: the index terms at each of its positions, and its weight."""
 
     positions: tuple[tuple[str, ...], ...]
     weight: float
 
     def is_in(self, terms: frozenset[str]) -> bool:
-        """Return whether a text with these index terms has the word, in whatever order its parts stand."""
+        """Return whether a text with these index terms has all parts of the word, in any order."""
         return all(not terms.isdisjoint(alternatives) for alternatives in self.positions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the gates go by."""
+    """The inputs of the gates."""
 
-    #: Of the first hit, in [0, 1].
+    #: Fused score of the first hit, in [0, 1].
     best_score: float
-    #: In [0, 1]; None where nothing could be looked up.
+    #: In [0, 1]; None when the words couldn't be looked up.
     coverage: float | None
-    #: Of question and passage, the best; None without vectors.
+    #: Best cosine of question and passage; None without vectors.
     best_cosine: float | None
 
 
-def weigh(
+def weigh_words(
     question: str, analysis: Analysis, frequencies: Frequencies, chunk_count: int
-) -> tuple[Weighed, ...]:
-    """Return the content words of a question, by how few of the chunks have each."""
-    match = match_of(parse_query(question).terms, analysis, frequencies)
+) -> tuple[WeightedWord, ...]:
+    """Return the content words of a question, each weighted by its rarity among the chunks."""
+    match = build_plain_match(parse_query(question).terms, analysis, frequencies)
     units = () if match is None else match.some
-    having = frequencies({term for unit in units for terms in unit.positions for term in terms})
-    return tuple(Weighed(unit.positions, _weight(unit, having, chunk_count)) for unit in units)
+    chunk_counts = frequencies({term for unit in units for terms in unit.positions for term in terms})
+    return tuple(WeightedWord(unit.positions, _weight(unit, chunk_counts, chunk_count)) for unit in units)
 
 
-def coverage(words: Sequence[Weighed], passages: Iterable[frozenset[str]]) -> float:
-    """Return the best share of the words' weight that one of the passages, each its index terms, has.
+def coverage(words: Sequence[WeightedWord], passages: Iterable[frozenset[str]]) -> float:
+    """Return the largest share of the words' weight that one passage covers; 0 without words.
 
-    Of no words it is 0.
+    Each passage is given as its set of index terms.
     """
     total = math.fsum(word.weight for word in words)
     if not total:
         return 0.0
-    return max((covered(words, terms) / total for terms in passages), default=0.0)
+    return max((covered_weight(words, terms) / total for terms in passages), default=0.0)
 
 
-def covered(words: Iterable[Weighed], terms: frozenset[str]) -> float:
-    """Return the weight of the words that a text with these index terms has."""
+def covered_weight(words: Iterable[WeightedWord], terms: frozenset[str]) -> float:
+    """Return the total weight of the words that are in a text with these index terms."""
     return math.fsum(word.weight for word in words if word.is_in(terms))
 
 
 def refusal(evidence: Evidence, score_gate: float) -> AnswerReason | None:
-    """Return why no answer is tried; None: one is."""
+    """Return the reason for refusing the question; None when it passes the gates."""
     if evidence.best_score < score_gate:
         return AnswerReason.SCORE_GATE
     return None if _is_supported(evidence) else AnswerReason.NOT_COVERED
@@ -98,7 +98,7 @@ def _is_supported(evidence: Evidence) -> bool:
     return evidence.coverage + max(0.0, evidence.best_cosine) >= MIN_SUPPORT
 
 
-def _weight(unit: Unit, having: Mapping[str, int], chunk_count: int) -> float:
-    # Alternatives are spellings of one word, and of several positions the rarest tells most.
-    n = min((max(having.get(term, 0) for term in terms) for terms in unit.positions), default=0)
+def _weight(unit: MatchUnit, chunk_counts: Mapping[str, int], chunk_count: int) -> float:
+    # Alternatives are spellings of one word. Of several positions the rarest is the most informative.
+    n = min((max(chunk_counts.get(term, 0) for term in terms) for terms in unit.positions), default=0)
     return math.log(1 + (max(MIN_CHUNKS, chunk_count, n) - n + 0.5) / (n + 0.5))

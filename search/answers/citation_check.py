@@ -1,4 +1,4 @@
-"""Whether what an answer cites still stands in the current version of its documents."""
+"""Check of an answer's citations against the current version of their documents."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -7,45 +7,45 @@ from enum import StrEnum
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.querysets import documents_of
+from search.access.querysets import visible_documents
 from search.answers.types import AnswerCitation
 from search.models import Chunk
 from search.retrieval.citation import Citation
 
 
 class CitationState(StrEnum):
-    """What has become of a cited text."""
+    """State of a cited text in the current version of its document."""
 
-    #: It stands in the document, where `citation` says.
+    #: The document still contains the text, at `citation`.
     STANDS = "stands"
-    #: The document is there, and doesn't say it any more.
+    #: The document exists and no longer contains the text.
     CHANGED = "changed"
-    #: There is no such document for the reader.
+    #: The document doesn't exist, or the reader may not read it.
     GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedCitation:
-    """A citation of an answer, and what has become of it."""
+    """A citation of an answer and its current state."""
 
     cited: AnswerCitation
     state: CitationState
-    #: Where the text stands now; None where it doesn't.
+    #: Current location of the text; None when it isn't found.
     citation: Citation | None
 
 
 def check_citations(
     workspace: Workspace, reader: Reader, citations: Sequence[AnswerCitation]
 ) -> tuple[CheckedCitation, ...]:
-    """Return for each citation whether its text still stands, white space aside, and where. One query."""
+    """Return the state and the current location of each citation's text, ignoring white space. One query."""
     chunks = _chunks_of(workspace, reader, {each.doc_id for each in citations})
-    return tuple(_checked(each, chunks.get(each.doc_id)) for each in citations)
+    return tuple(_check(each, chunks.get(each.doc_id)) for each in citations)
 
 
 def _chunks_of(workspace: Workspace, reader: Reader, doc_ids: set[str]) -> Mapping[str, list[Chunk]]:
-    """Return the chunks of those of the documents that the reader may read, in order, by document."""
+    """Return the chunks, in order, of the documents that the reader may read, by document id."""
     ids = [uuid.UUID(hex=doc_id) for doc_id in doc_ids]
-    documents = documents_of(workspace, reader).filter(doc_id__in=ids)
+    documents = visible_documents(workspace, reader).filter(doc_id__in=ids)
     found: dict[str, list[Chunk]] = {doc_id.hex: [] for doc_id in documents.values_list("doc_id", flat=True)}
     rows = (
         Chunk.objects.in_workspace(workspace)
@@ -58,22 +58,22 @@ def _chunks_of(workspace: Workspace, reader: Reader, doc_ids: set[str]) -> Mappi
     return found
 
 
-def _checked(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> CheckedCitation:
+def _check(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> CheckedCitation:
     if chunks is None:
         return CheckedCitation(cited=cited, state=CitationState.GONE, citation=None)
     same = [chunk for chunk in chunks if chunk.chunk_id.hex == cited.chunk_id]
-    quote = _folded(cited.quote)
-    standing = next((chunk for chunk in (*same, *chunks) if quote in _folded(chunk.text)), None)
-    if standing is not None:
-        return CheckedCitation(cited=cited, state=CitationState.STANDS, citation=standing.citation)
-    first = _first_of_several(quote, chunks)
+    quote = _fold_white_space(cited.quote)
+    holder = next((chunk for chunk in (*same, *chunks) if quote in _fold_white_space(chunk.text)), None)
+    if holder is not None:
+        return CheckedCitation(cited=cited, state=CitationState.STANDS, citation=holder.citation)
+    first = _first_chunk_of_span(quote, chunks)
     state = CitationState.CHANGED if first is None else CitationState.STANDS
     return CheckedCitation(cited=cited, state=state, citation=None if first is None else first.citation)
 
 
-def _first_of_several(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
-    """Return where a text begins that other chunks than before hold together; None where it doesn't stand."""
-    texts = [_folded(chunk.text) for chunk in chunks]
+def _first_chunk_of_span(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
+    """Return the first chunk of a quote that spans several chunks; None when the document lacks it."""
+    texts = [_fold_white_space(chunk.text) for chunk in chunks]
     at = " ".join(texts).find(quote)
     if at < 0:
         return None
@@ -85,5 +85,5 @@ def _first_of_several(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
     return None
 
 
-def _folded(text: str) -> str:
+def _fold_white_space(text: str) -> str:
     return " ".join(text.split())

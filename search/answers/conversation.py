@@ -1,4 +1,4 @@
-"""What was asked and answered before in a conversation."""
+"""Earlier questions and answers of a conversation."""
 
 import uuid
 from collections.abc import Sequence
@@ -10,55 +10,55 @@ from kebab.people.access.caller import Caller
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.analysis import STEMMED
-from search.answers.history import documents_behind, turns_of
+from search.answers.history import answer_doc_ids, conversation_turns
 from search.answers.prompt import EarlierTurn
 from search.models import KeptAnswer
 from search.retrieval.query.match import index_terms, parse_query
 
-#: So many turns a model is told of, and so much of what was answered in each.
+#: Number of earlier turns in a prompt, and the length of each earlier answer in it.
 MAX_TURNS: Final = 3
 MAX_TURN_CHARS: Final = 1_000
-# A question with fewer words that say what it is about is taken for one about what was asked before.
+# A question with fewer content words is taken for a follow-up of the earlier questions.
 _MIN_WORDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation as far as its asker may still read what it was made from."""
+    """A conversation, limited to the turns whose documents its asker may still read."""
 
     id: uuid.UUID
-    #: The last ones, in order.
+    #: The last turns, in order.
     turns: tuple[EarlierTurn, ...] = ()
-    #: What these were made from, and so what comes of them is.
+    #: Documents that these turns were made from; answers to follow-up questions depend on them too.
     doc_ids: frozenset[str] = frozenset()
 
-    def asked(self, question: str) -> str:
-        """Return what to search for: a question that says little by itself goes on with those before."""
-        asked = question
+    def expand_question(self, question: str) -> str:
+        """Return the text to search for: a question with few content words is preceded by earlier ones."""
+        text = question
         for turn in reversed(self.turns):
-            if _says_enough(asked):
+            if _is_self_contained(text):
                 break
-            asked = f"{turn.question} {asked}"
-        return asked
+            text = f"{turn.question} {text}"
+        return text
 
 
 def find_conversation(
     workspace: Workspace, reader: Reader, asker: Caller, conversation_id: uuid.UUID | None
 ) -> Conversation:
-    """Return the conversation, a new one for None. Raises NotFound when the asker has none of this id."""
+    """Return the conversation with this id, a new one for None. Raises NotFound when the asker has none."""
     if conversation_id is None:
         return Conversation(id=uuid.uuid4())
-    rows = list(turns_of(workspace, reader, asker, conversation_id)[:MAX_TURNS])
+    rows = list(conversation_turns(workspace, reader, asker, conversation_id)[:MAX_TURNS])
     if not rows:
         raise NotFound
     return Conversation(
         id=conversation_id,
         turns=_turns(rows[::-1]),
-        doc_ids=frozenset(documents_behind(workspace, rows)),
+        doc_ids=frozenset(answer_doc_ids(workspace, rows)),
     )
 
 
-def _says_enough(text: str) -> bool:
+def _is_self_contained(text: str) -> bool:
     return len(index_terms(parse_query(text).terms, STEMMED)) >= _MIN_WORDS
 
 

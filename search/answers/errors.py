@@ -1,4 +1,4 @@
-"""What can go wrong while an answer is made; none of it reaches who asked but as the answer's state."""
+"""Errors of answer generation; the asker sees them only as the answer's state."""
 
 from typing import ClassVar
 
@@ -7,9 +7,10 @@ from search.retrieval.errors import SearchError
 
 
 class ModelFailed(SearchError):
-    """The model gave no whole answer; the message names no question, address or key; `remedy` is for the log.
+    """The model gave no complete answer.
 
-    Without `is_fault` the model is well: it refused what it was asked, or nobody waits for it any more.
+    The message names no question, address or key; `remedy` is for the log. Without `is_fault` the model is
+    healthy: it refused the request, or the caller has stopped waiting.
     """
 
     code: ClassVar[str] = "model_failed"

@@ -1,4 +1,4 @@
-"""How an answer's text comes about: refused, drawn from the passages, or written by a model."""
+"""Generation of an answer's text: a refusal, an extract of the passages, or a model's text."""
 
 import logging
 import threading
@@ -9,103 +9,108 @@ from typing import Any, Final
 
 from search.answers.conversation import Conversation
 from search.answers.errors import ModelFailed
-from search.answers.extract import Sentence, extract, text_of
-from search.answers.markers import Taming, verdict_on
+from search.answers.extract import Sentence, extract, format_sentences
+from search.answers.markers import MarkupNeutraliser, judge_markers
 from search.answers.model.configured import ChatModel
-from search.answers.passages import EXTRACTIVE_TOKENS, Found, Passage
-from search.answers.prompt import Frame, FramedPassage, Message
+from search.answers.passages import EXTRACTIVE_TOKENS, Passage, RetrievalOutcome
+from search.answers.prompt import FramedPassage, Message, PromptFrame
 from search.answers.types import AnswerCitation, AnswerReason, AnswerState, TextAdded, Usage
-from search.context.budget import counting
+from search.context.budget import text_counter
 from search.context.request import BudgetUnit
 
 logger = logging.getLogger(__name__)
 
-# Of a model's context: what it may write at most, and how many tokens its own tokenizer may make of ten.
-_WRITTEN_SHARE: Final = 4
+# One in this many tokens of a model's context is reserved for its answer; and the number of tokens that the
+# model's own tokenizer may make of ten of ours.
+_ANSWER_SHARE: Final = 4
 _MODEL_TOKENS_OF_TEN: Final = 12
-# What a block has beside a passage's text.
+# Tokens of a passage's block in addition to its text.
 _BLOCK_TOKENS: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What came of a question."""
+class GenerationOutcome:
+    """The text, state and citations that were generated for a question."""
 
     state: AnswerState
     reason: AnswerReason | None = None
     text: str = ""
     citations: tuple[AnswerCitation, ...] = ()
-    #: None where none was asked.
+    #: None when no model was asked.
     model: str | None = None
     usage: Usage | None = None
     warnings: tuple[str, ...] = ()
 
 
-#: Gives the pieces of the text as they come, and what came of it in the end.
-Writing = Generator[TextAdded, None, Outcome]
+#: Yields the pieces of the text as they come and returns the outcome.
+AnswerGenerator = Generator[TextAdded, None, GenerationOutcome]
 
 
 def passage_tokens(model: ChatModel | None, question: str, conversation: Conversation, hits: int) -> int:
-    """Return how many tokens the passages of an answer may have together."""
+    """Return the token budget of all passages of an answer together."""
     if model is None:
         return EXTRACTIVE_TOKENS
-    count, _ = counting(BudgetUnit.TOKENS)
-    frame = Frame().messages(question, [], conversation.turns)
+    count, _ = text_counter(BudgetUnit.TOKENS)
+    frame = PromptFrame().build_messages(question, [], conversation.turns)
     framed = sum(count(message["content"]) for message in frame) + hits * _BLOCK_TOKENS
-    readable = model.context_tokens - model.context_tokens // _WRITTEN_SHARE
+    readable = model.context_tokens - model.context_tokens // _ANSWER_SHARE
     return max(0, readable * 10 // _MODEL_TOKENS_OF_TEN - framed)
 
 
-def write(
+def generate_answer(
     question: str,
-    found: Found,
+    found: RetrievalOutcome,
     conversation: Conversation,
     *,
     model: ChatModel | None,
     stop: threading.Event,
-) -> Writing:
-    """Answer a question from what was found for it; a refusal asks no model."""
+) -> AnswerGenerator:
+    """Answer a question from the retrieved passages; a refusal asks no model."""
     if found.refusal is not None:
-        return Outcome(state=AnswerState.REFUSED, reason=found.refusal)
+        return GenerationOutcome(state=AnswerState.REFUSED, reason=found.refusal)
     if model is None:
-        return (yield from _extracted(found))
-    return (yield from _written(_messages(question, found, conversation), found, model, stop))
+        return (yield from _extract_answer(found))
+    return (yield from _ask_model(_build_messages(question, found, conversation), found, model, stop))
 
 
-def _extracted(found: Found) -> Writing:
+def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
     sentences = extract(found.passages, found.words or (), found.analysis)
     if not sentences:
-        return Outcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
-    text = text_of(sentences)
+        return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
+    text = format_sentences(sentences)
     yield TextAdded(text=text)
-    return Outcome(state=AnswerState.EXTRACTIVE, text=text, citations=_quotes(sentences, found.passages))
+    return GenerationOutcome(
+        state=AnswerState.EXTRACTIVE, text=text, citations=_cite_sentences(sentences, found.passages)
+    )
 
 
-def _written(messages: Sequence[Message], found: Found, model: ChatModel, stop: threading.Event) -> Writing:
-    taming, text, usage = Taming(), "", None
+def _ask_model(
+    messages: Sequence[Message], found: RetrievalOutcome, model: ChatModel, stop: threading.Event
+) -> AnswerGenerator:
+    neutraliser, text, usage = MarkupNeutraliser(), "", None
     reason: AnswerReason | None = None
     warnings: tuple[str, ...] = ()
     try:
-        with closing(model.answer(messages, lambda: _go_on(stop))) as pieces:  # type: ignore[type-var]
+        with closing(model.answer(messages, lambda: _raise_if_stopped(stop))) as pieces:  # type: ignore[type-var]
             for piece in pieces:
-                _go_on(stop)
+                _raise_if_stopped(stop)
                 if isinstance(piece, Usage):
                     usage = piece
-                elif added := taming.feed(piece):
+                elif added := neutraliser.feed(piece):
                     text += added
                     yield TextAdded(text=added)
     except ModelFailed as error:
         logger.warning("no whole answer: %s", " ".join(filter(None, (f"{error}.", error.remedy))))
         reason, warnings = error.reason, (f"{str(error).capitalize()}.",)
-    if rest := taming.finish():
+    if rest := neutraliser.finish():
         text += rest
         yield TextAdded(text=rest)
-    verdict = verdict_on(text, [passage.hit.n or 0 for passage in found.passages])
-    return Outcome(
+    verdict = judge_markers(text, [passage.hit.n or 0 for passage in found.passages])
+    return GenerationOutcome(
         state=_state(reason, verdict.reason),
         reason=reason or verdict.reason,
         text=text,
-        citations=_cited(verdict.named, found.passages),
+        citations=_cite_passages(verdict.named, found.passages),
         model=model.name,
         usage=usage,
         warnings=warnings,
@@ -118,12 +123,12 @@ def _state(failure: AnswerReason | None, doubt: AnswerReason | None) -> AnswerSt
     return AnswerState.GROUNDED if doubt is None else AnswerState.UNGROUNDED
 
 
-def _go_on(stop: threading.Event) -> None:
+def _raise_if_stopped(stop: threading.Event) -> None:
     if stop.is_set():
         raise ModelFailed(AnswerReason.STOPPED, "was stopped: nobody waits for its answer", is_fault=False)
 
 
-def _messages(question: str, found: Found, conversation: Conversation) -> Sequence[Message]:
+def _build_messages(question: str, found: RetrievalOutcome, conversation: Conversation) -> Sequence[Message]:
     framed = [
         FramedPassage(
             n=passage.hit.n or 0,
@@ -135,27 +140,27 @@ def _messages(question: str, found: Found, conversation: Conversation) -> Sequen
         )
         for passage in found.passages
     ]
-    return Frame().messages(question, framed, conversation.turns)
+    return PromptFrame().build_messages(question, framed, conversation.turns)
 
 
-def _quotes(sentences: Sequence[Sentence], passages: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
-    """Cite each passage once: the sentence that is taken from it, or all of it where there are several."""
+def _cite_sentences(sentences: Sequence[Sentence], passages: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
+    """Cite each passage once, quoting its one chosen sentence, or its whole text if several were chosen."""
     texts: dict[int, list[str]] = {}
     for sentence in sentences:
         texts.setdefault(sentence.n, []).append(sentence.text)
     by_number = {passage.hit.n or 0: passage for passage in passages}
     return tuple(
-        _citation(by_number[n], taken[0] if len(taken) == 1 else by_number[n].text)
-        for n, taken in texts.items()
+        _build_citation(by_number[n], quotes[0] if len(quotes) == 1 else by_number[n].text)
+        for n, quotes in texts.items()
     )
 
 
-def _cited(numbers: Sequence[int], passages: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
+def _cite_passages(numbers: Sequence[int], passages: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
     by_number = {passage.hit.n: passage for passage in passages}
-    return tuple(_citation(by_number[n], by_number[n].text) for n in numbers)
+    return tuple(_build_citation(by_number[n], by_number[n].text) for n in numbers)
 
 
-def _citation(passage: Passage, quote: str) -> AnswerCitation:
+def _build_citation(passage: Passage, quote: str) -> AnswerCitation:
     hit = passage.hit
     shared: dict[str, Any] = {
         name: getattr(hit, name)

@@ -1,7 +1,7 @@
-"""Answers as they are kept: whom each is there for, and what goes with it.
+"""Stored answers: visibility, retention and deletion.
 
-An answer is its asker's, and whoever manages the workspace and reads all of it may review it. It is there for
-as long as its reader may read every document that it was made from; a document that goes takes it along.
+An answer belongs to its asker; callers who manage the workspace and may read all of it can review it. It is
+visible while its reader may read every document that it was made from, and deleted with any of them.
 """
 
 import uuid
@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from kebab.http.api.errors import NotFound
 from kebab.people.access.caller import Access, Caller
-from kebab.people.models import Scope, Workspace
+from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
-from search.access.restrictions import hidden_from
+from search.access.restrictions import hidden_sources
 from search.answers.types import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState, Usage
 from search.answers.wire import answer_citation_to_wire, answer_hit_to_wire, usage_to_wire
 from search.models import AnswerDocument, Document, KeptAnswer
@@ -26,10 +26,10 @@ from search.retrieval.citation import Citation
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode
 
-#: The setting of a workspace: how many days it keeps answers; 0: until they are deleted.
-KEPT_DAYS: Final = "answers_kept_days"
+#: Workspace setting: the number of days that answers are retained; 0: until they are deleted.
+RETENTION_DAYS: Final = "answers_kept_days"
 _BATCH = 500
-_AS_THEY_ARE = (
+_COPIED_FIELDS = (
     "question",
     "asked_by",
     "text",
@@ -42,8 +42,8 @@ _AS_THEY_ARE = (
 )
 
 
-def keep_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Collection[str]) -> bool:
-    """Keep an answer that was made from these documents; False, and not kept, when one of them has gone."""
+def store_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Collection[str]) -> bool:
+    """Store an answer made from these documents; return False, without storing, if one has been deleted."""
     documents = Document.objects.in_workspace(workspace).filter(
         doc_id__in=[uuid.UUID(hex=doc_id) for doc_id in doc_ids]
     )
@@ -56,26 +56,24 @@ def keep_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Co
             AnswerDocument.objects.bulk_create(
                 AnswerDocument(workspace=workspace, answer=row, document_id=id_) for id_ in ids
             )
-    except IntegrityError:  # the document, or all of the workspace, has gone this moment
+    except IntegrityError:  # the document or the workspace was deleted concurrently
         return False
     return True
 
 
 def visible_answers(access: Access) -> "QuerySet[KeptAnswer]":
-    """Return the answers that there are for the caller, newest first."""
+    """Return the answers that the caller may see, newest first."""
     answers = _readable(access.workspace, access.reader)
-    return answers if reviews(access) else answers.filter(creator=access.identity)
+    return answers if can_review_all(access) else answers.filter(creator=access.identity)
 
 
-def reviews(access: Access) -> bool:
-    """Return whether everybody's answers are there for the caller: who manages the workspace and reads all of
-    it.
-    """
-    return Scope.MANAGE in access.scopes and not hidden_from(access.workspace, access.reader).exists()
+def can_review_all(access: Access) -> bool:
+    """Return whether the caller sees everybody's answers: it manages the workspace and may read all of it."""
+    return TokenScope.MANAGE in access.scopes and not hidden_sources(access.workspace, access.reader).exists()
 
 
-def one_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
-    """Return an answer. Raises NotFound when there is none for the caller."""
+def get_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
+    """Return an answer. Raises NotFound when the caller may not see one with this id."""
     row = visible_answers(access).filter(pk=answer_id).first()
     if row is None:
         raise NotFound
@@ -83,19 +81,19 @@ def one_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
 
 
 def delete_answer(access: Access, answer_id: uuid.UUID) -> None:
-    """Delete an answer. Raises NotFound when there is none for the caller."""
-    row = one_answer(access, answer_id)
+    """Delete an answer. Raises NotFound when the caller may not see one with this id."""
+    row = get_answer(access, answer_id)
     KeptAnswer.objects.in_workspace(access.workspace).filter(pk=row.pk).delete()
 
 
 def prune_answers() -> int:
-    """Delete the answers that are older than their workspaces keep them, and give how many."""
-    limited = Workspace.objects.filter(**{f"settings__{KEPT_DAYS}__gt": 0})
+    """Delete the answers that are past their workspaces' retention, and return their number."""
+    limited = Workspace.objects.filter(**{f"settings__{RETENTION_DAYS}__gt": 0})
     return sum(_prune(workspace) for workspace in limited.iterator())
 
 
 def _prune(workspace: Workspace) -> int:
-    oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
+    oldest = timezone.now() - timedelta(days=preference(workspace, RETENTION_DAYS))
     old = KeptAnswer.objects.in_workspace(workspace).filter(created_at__lt=oldest)
     count = 0
     while ids := list(old.values_list("pk", flat=True)[:_BATCH]):
@@ -104,7 +102,7 @@ def _prune(workspace: Workspace) -> int:
     return count
 
 
-def turns_of(
+def conversation_turns(
     workspace: Workspace, reader: Reader, asker: Caller, conversation_id: uuid.UUID
 ) -> "QuerySet[KeptAnswer]":
     """Return the asker's own answers in a conversation, newest first."""
@@ -112,8 +110,8 @@ def turns_of(
     return own.order_by("-created_at", "id")
 
 
-def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "QuerySet[KeptAnswer]":
-    """Return the first answer that there is of each of the asker's conversations, newest first."""
+def conversation_starts(workspace: Workspace, reader: Reader, asker: Caller) -> "QuerySet[KeptAnswer]":
+    """Return the first visible answer of each of the asker's conversations, newest first."""
     own = _readable(workspace, reader).filter(creator=asker.identity)
     is_before = Q(created_at__lt=OuterRef("created_at")) | Q(
         created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
@@ -122,28 +120,28 @@ def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "Qu
     return own.filter(~Exists(before.order_by())).order_by("-created_at", "id")
 
 
-def documents_behind(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[str]:
-    """Return the documents that these answers were made from."""
+def answer_doc_ids(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[str]:
+    """Return the ids of the documents that these answers were made from."""
     rows = AnswerDocument.objects.in_workspace(workspace).filter(
         answer__in=[row.pk for row in answers], document__workspace=workspace
     )
     return {doc_id.hex for doc_id in rows.values_list("document__doc_id", flat=True)}
 
 
-def answer_of(row: KeptAnswer) -> Answer:
-    """Return a kept answer as it was given."""
+def answer_from_row(row: KeptAnswer) -> Answer:
+    """Return a stored answer as it was given."""
     return Answer(
         answer_id=row.pk,
         conversation_id=row.conversation_id,
         state=AnswerState(row.state),
         reason=AnswerReason(row.reason) if row.reason else None,
-        citations=tuple(AnswerCitation(**_place(each)) for each in row.citations),
-        hits=tuple(AnswerHit(**_place(each)) for each in row.hits),
+        citations=tuple(AnswerCitation(**_restore_fields(each)) for each in row.citations),
+        hits=tuple(AnswerHit(**_restore_fields(each)) for each in row.hits),
         usage=None if row.usage is None else Usage(**row.usage),
         mode=Mode(row.mode),
         degraded=tuple(row.degraded),
         warnings=tuple(row.warnings),
-        **{name: getattr(row, name) for name in _AS_THEY_ARE},
+        **{name: getattr(row, name) for name in _COPIED_FIELDS},
     )
 
 
@@ -154,7 +152,7 @@ def _readable(workspace: Workspace, reader: Reader) -> "QuerySet[KeptAnswer]":
         return answers
     hidden = AnswerDocument.objects.in_workspace(workspace).filter(
         document__workspace=workspace,
-        document__source__in=hidden_from(workspace, reader).order_by().values("pk"),
+        document__source__in=hidden_sources(workspace, reader).order_by().values("pk"),
     )
     return answers.exclude(pk__in=hidden.values("answer"))
 
@@ -173,16 +171,16 @@ def _fields(workspace: Workspace, asker: Caller, answer: Answer) -> dict[str, An
         "mode": answer.mode.value,
         "degraded": list(answer.degraded),
         "warnings": list(answer.warnings),
-        **{name: getattr(answer, name) for name in _AS_THEY_ARE},
+        **{name: getattr(answer, name) for name in _COPIED_FIELDS},
     }
 
 
-def _place(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a citation or a hit from what was kept of it."""
-    citation = {name: value for name, value in kept["citation"].items() if name != "uri"}
-    fields = {name: value for name, value in kept.items() if name != "uri"}
+def _restore_fields(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a citation or a hit from its stored JSON."""
+    citation = {name: value for name, value in stored["citation"].items() if name != "uri"}
+    fields = {name: value for name, value in stored.items() if name != "uri"}
     return fields | {
-        "heading_path": tuple(kept["heading_path"]),
-        "trust_level": TrustLevel(kept["trust_level"]),
+        "heading_path": tuple(stored["heading_path"]),
+        "trust_level": TrustLevel(stored["trust_level"]),
         "citation": Citation(**citation),
     }

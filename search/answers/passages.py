@@ -1,4 +1,4 @@
-"""What was found for a question: hits, the texts of their passages, and what tells how well they fit it."""
+"""Retrieval for a question: hits, the texts of their passages, and the decision of the gates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,23 @@ import apsw
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
-from search.access.scope import Scope
+from search.access.scope import SearchScope
 from search.analysis import STEMMED, Analysis
-from search.answers.answerability import LOOKED_AT, Evidence, Weighed, coverage, refusal, weigh
+from search.answers.answerability import (
+    COVERAGE_PASSAGES,
+    Evidence,
+    WeightedWord,
+    coverage,
+    refusal,
+    weigh_words,
+)
 from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
-from search.context.budget import counting
+from search.context.budget import text_counter
 from search.context.request import BudgetUnit
 from search.embedders.minilm.weights import MODEL
 from search.engine.readback import read_passages
-from search.engine.search import mirror_reading, scope_from, search_in
+from search.engine.search import mirror_reading, resolve_scope_at_seq, search_in_scope
 from search.mirror import schema
 from search.mirror.errors import MirrorError
 from search.rerank import configured_reranker
@@ -26,7 +33,7 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.match import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 
-#: Tokens of passages where no model limits them.
+#: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000
 
 
@@ -38,35 +45,35 @@ class Passage:
     text: str
     #: Index terms of its headings and its text.
     terms: frozenset[str]
-    #: The cosine of question and passage; None where it isn't known.
+    #: Cosine of question and passage; None when unknown.
     cosine: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a search for a question came to."""
+class RetrievalOutcome:
+    """The outcome of the search for a question."""
 
     result: SearchResult
-    #: All of them, numbered as far as there is room.
+    #: All hits; those that fit the token budget are numbered.
     hits: tuple[AnswerHit, ...]
-    #: The numbered ones, in order.
+    #: The numbered hits, in order.
     passages: tuple[Passage, ...]
-    #: Content words of the question; None where there was no mirror to look them up in.
-    words: tuple[Weighed, ...] | None
+    #: Content words of the question; None when no mirror was available to look them up.
+    words: tuple[WeightedWord, ...] | None
     analysis: Analysis
     refusal: AnswerReason | None
 
 
 def find_passages(
-    workspace: Workspace, reader: Reader, request: AnswerRequest, asked: str, *, tokens: int
-) -> Found:
-    """Search for `asked`, which the question is in its conversation, and give what was found.
+    workspace: Workspace, reader: Reader, request: AnswerRequest, question: str, *, tokens: int
+) -> RetrievalOutcome:
+    """Search for `question`, the request's question expanded by its conversation, and apply the gates.
 
     The passages have `tokens` tokens at most. Raises InvalidQuery and InvalidFilter, NotSearchableYet,
     Workspace.DoesNotExist.
     """
-    scope = scope_from(workspace, request.filters, reader, request.min_seq)
-    text = _plain(asked)
+    scope = resolve_scope_at_seq(workspace, request.filters, reader, request.min_seq)
+    text = _strip_quotes(question)
     query = SearchQuery(
         text=text,
         mode=request.mode,
@@ -76,16 +83,16 @@ def find_passages(
         cutoff=True,
         rerank=configured_reranker() is not None,
     )
-    result = search_in(workspace, scope, query, with_snippets=False)
+    result = search_in_scope(workspace, scope, query, with_snippets=False)
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])
-    standing = [hit for hit in result.hits if hit.chunk_id in texts]
-    words, analysis = _weighed(workspace, scope, text) if standing else (None, STEMMED)
-    passages = _packed(standing, texts, analysis, tokens)
+    hits = [hit for hit in result.hits if hit.chunk_id in texts]
+    words, analysis = _weigh_words(workspace, scope, text) if hits else (None, STEMMED)
+    passages = _pack_passages(hits, texts, analysis, tokens)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
-    evidence = _evidence(standing, passages, words)
-    return Found(
+    evidence = _evidence(hits, passages, words)
+    return RetrievalOutcome(
         result=result,
-        hits=tuple(_hit(hit, numbers.get(hit.chunk_id)) for hit in standing),
+        hits=tuple(_build_hit(hit, numbers.get(hit.chunk_id)) for hit in hits),
         passages=passages,
         words=words,
         analysis=analysis,
@@ -93,18 +100,18 @@ def find_passages(
     )
 
 
-def _plain(asked: str) -> str:
-    """Return a question that is searched for its words, also when it stands in quotes."""
-    while parse_query(asked).raw is not None:
-        asked = asked.strip().removeprefix("'").removesuffix("'")
-    return asked
+def _strip_quotes(question: str) -> str:
+    """Remove the quotes around a question, so that it isn't parsed as a raw query."""
+    while parse_query(question).raw is not None:
+        question = question.strip().removeprefix("'").removesuffix("'")
+    return question
 
 
-def _packed(
+def _pack_passages(
     hits: Sequence[SearchHit], texts: Mapping[str, tuple[str, str]], analysis: Analysis, tokens: int
 ) -> tuple[Passage, ...]:
-    """Number the hits whose texts fit, in order; one that is too long is passed over for the next."""
-    count, _ = counting(BudgetUnit.TOKENS)
+    """Number the hits whose texts fit the budget, in order, skipping those that are too long."""
+    count, _ = text_counter(BudgetUnit.TOKENS)
     packed: list[Passage] = []
     for hit in hits:
         breadcrumb, text = texts[hit.chunk_id]
@@ -114,7 +121,7 @@ def _packed(
         tokens -= size
         packed.append(
             Passage(
-                hit=_hit(hit, len(packed) + 1),
+                hit=_build_hit(hit, len(packed) + 1),
                 text=text,
                 terms=terms_of(f"{breadcrumb}\n{text}", analysis),
                 cosine=_cosine(hit),
@@ -128,8 +135,10 @@ def terms_of(text: str, analysis: Analysis) -> frozenset[str]:
     return frozenset(term for token in analysis.analyse(text) for term in token[2:])
 
 
-def _weighed(workspace: Workspace, scope: Scope, text: str) -> tuple[tuple[Weighed, ...] | None, Analysis]:
-    """Weigh the question's words by the chunks that its reader may read; None without a mirror."""
+def _weigh_words(
+    workspace: Workspace, scope: SearchScope, text: str
+) -> tuple[tuple[WeightedWord, ...] | None, Analysis]:
+    """Weight the question's words by the chunks that its reader may read; None without a mirror."""
     reading = mirror_reading(workspace, scope)
     try:
         with reading.connection() as connection:
@@ -139,18 +148,18 @@ def _weighed(workspace: Workspace, scope: Scope, text: str) -> tuple[tuple[Weigh
             def frequencies(terms: object) -> dict[str, int]:
                 return collection.frequencies(connection, terms)  # type: ignore[arg-type]
 
-            return weigh(text, analysis, frequencies, collection.chunks.chunk_count), analysis
+            return weigh_words(text, analysis, frequencies, collection.chunks.chunk_count), analysis
     except (MirrorError, apsw.InterruptError):
         return None, STEMMED
 
 
 def _evidence(
-    hits: Sequence[SearchHit], passages: Sequence[Passage], words: Sequence[Weighed] | None
+    hits: Sequence[SearchHit], passages: Sequence[Passage], words: Sequence[WeightedWord] | None
 ) -> Evidence | None:
     if not passages:
         return None
     cosines = [passage.cosine for passage in passages if passage.cosine is not None]
-    covering = passages[:LOOKED_AT] if cosines else passages
+    covering = passages[:COVERAGE_PASSAGES] if cosines else passages
     return Evidence(
         best_score=max(hit.retrieval.fusion_score for hit in hits),
         coverage=None if words is None else coverage(words, (each.terms for each in covering)),
@@ -165,7 +174,7 @@ def _refusal(workspace: Workspace, evidence: Evidence | None, mode: Mode) -> Ans
 
 
 def _score_gate(workspace: Workspace, mode: Mode) -> float:
-    """Return the workspace's gate; where it has set none there is none for words alone.
+    """Return the workspace's score gate; lexical search has none unless the workspace sets one.
 
     bm25 collapses on small or uniform collections: of two chunks the one that has all words scores 0.0001.
     """
@@ -175,16 +184,15 @@ def _score_gate(workspace: Workspace, mode: Mode) -> float:
 
 
 def _cosine(hit: SearchHit) -> float | None:
-    """Return the cosine behind a vector score, which is (1 + cos) / 2, of the model that it was measured
-    with.
+    """Return the cosine of a vector score, which is (1 + cos) / 2; None for any but the default model.
 
-    Other models' cosines lie elsewhere: some give texts that have nothing to do with each other 0.7.
+    The gate was measured with that model. Other models' cosines lie elsewhere: some give unrelated texts 0.7.
     """
     score = hit.retrieval.vector_score
     return None if score is None or hit.embedding_model != MODEL else 2 * score - 1
 
 
-def _hit(hit: SearchHit, n: int | None) -> AnswerHit:
+def _build_hit(hit: SearchHit, n: int | None) -> AnswerHit:
     return AnswerHit(
         rank=hit.rank,
         score=hit.score,

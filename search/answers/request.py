@@ -1,4 +1,4 @@
-"""What an answer is asked for."""
+"""The parameters of an answer."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -7,33 +7,33 @@ from typing import Final
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.cutoff import MAX_K
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.text.cleaning import storable
+from search.retrieval.text.cleaning import strip_unstorable
 from search.retrieval.types import Mode
 
 MAX_QUESTION_CHARS: Final = 4_000
-#: What the cutoff leaves at most.
+#: Most hits that the cutoff leaves.
 MAX_HITS: Final = MAX_K
 DEFAULT_HITS: Final = MAX_HITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
-    """A question, and what it is asked of. Raises: InvalidQuery, naming the parameter."""
+    """A question and the filters and mode of its search. Raises: InvalidQuery, naming the parameter."""
 
-    #: NULs and lone surrogates are dropped, white space around it too.
+    #: NULs, lone surrogates and surrounding white space are removed.
     question: str
     filters: SearchFilters = field(default_factory=SearchFilters)
-    #: The conversation that it goes on with; None begins one.
+    #: The conversation to continue; None starts a new one.
     conversation_id: uuid.UUID | None = None
     #: The most hits that an answer is made of, 1 to 8.
     k: int = DEFAULT_HITS
     mode: Mode = Mode.HYBRID
-    #: Wait, within a limit, until this change is searchable; None: answer from what is.
+    #: Wait, within a limit, until this change is searchable; None: answer from the current index.
     min_seq: int | None = None
 
     def __post_init__(self) -> None:
-        # The one way to set a field of a frozen value while it is being made.
-        object.__setattr__(self, "question", storable(self.question).strip())
+        # The only way to set a field of a frozen dataclass during initialisation.
+        object.__setattr__(self, "question", strip_unstorable(self.question).strip())
         object.__setattr__(self, "mode", Mode(self.mode))
         if not self.question or len(self.question) > MAX_QUESTION_CHARS:
             raise InvalidQuery(

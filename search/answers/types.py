@@ -1,4 +1,4 @@
-"""What an answer is, and what happens until there is one."""
+"""Answers, their states and reasons, and the events of answering."""
 
 import uuid
 from dataclasses import dataclass
@@ -11,40 +11,40 @@ from search.retrieval.types import Mode
 
 
 class AnswerState(StrEnum):
-    """How an answer ended."""
+    """Final state of an answer."""
 
-    #: A model's text with at least one marker, and none of a passage that it was not given.
+    #: A model's text with at least one marker, all of them of passages in its prompt.
     GROUNDED = "grounded"
-    #: A model's text that can't be held against the passages it was given.
+    #: A model's text that can't be checked against the passages in its prompt.
     UNGROUNDED = "ungrounded"
     #: The best sentences of the passages themselves, because no model is configured.
     EXTRACTIVE = "extractive"
-    #: The workspace doesn't hold an answer; no model was asked.
+    #: The workspace holds no answer; no model was asked.
     REFUSED = "refused"
-    #: The model gave no whole answer.
+    #: The model gave no complete answer.
     FAILED = "failed"
 
 
 class AnswerReason(StrEnum):
-    """Why an answer is refused, ungrounded or failed."""
+    """Reason of a refused, ungrounded or failed answer."""
 
-    #: Refused: nothing was found.
+    #: Refused: the search had no hits.
     NO_CHUNKS = "no_chunks"
     #: Refused: the best score is below the workspace's `score_gate`.
     SCORE_GATE = "score_gate"
-    #: Refused: what was found doesn't hold enough of what the question is about.
+    #: Refused: the passages cover too little of the question.
     NOT_COVERED = "not_covered"
-    #: Ungrounded: no text, no marker, or a marker of a passage that the model was not given.
+    #: Ungrounded: no text, no marker, or a marker of a passage that wasn't in the prompt.
     EMPTY = "empty"
     NO_MARKER = "no_marker"
     UNKNOWN_MARKER = "unknown_marker"
-    #: Failed: no whole answer in time; broken off; asked too often; refused; out of reach or left alone.
+    #: Failed: timed out; broken off; rate limited; refused by the endpoint; unreachable or circuit open.
     MODEL_TIMEOUT = "model_timeout"
     MODEL_DIED = "model_died"
     RATE_LIMITED = "rate_limited"
     MODEL_REFUSED = "model_refused"
     MODEL_UNAVAILABLE = "model_unavailable"
-    #: Failed: whoever asked left before the end.
+    #: Failed: the caller left before the end.
     STOPPED = "stopped"
 
 
@@ -56,7 +56,7 @@ class AnswerHit:
     rank: int
     #: In [0, 1].
     score: float
-    #: The number of its marker, None where there was no room for it among the passages.
+    #: The number of its marker; None when it didn't fit into the prompt.
     n: int | None
     chunk_id: str
     doc_id: str
@@ -70,7 +70,7 @@ class AnswerHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCitation:
-    """What a marker `[#n]` in the answer's text leads to."""
+    """The cited passage of a marker `[#n]` in the answer's text."""
 
     n: int
     chunk_id: str
@@ -81,18 +81,18 @@ class AnswerCitation:
     version: str | None
     trust_level: TrustLevel
     citation: Citation
-    #: The cited text as it stood when the answer was given.
+    #: The cited text at the time of the answer.
     quote: str
 
     @property
     def uri(self) -> str:
-        """Return where the cited text lies: `guides/install.md#L7-L12`."""
+        """Return the location of the cited text: `guides/install.md#L7-L12`."""
         return self.citation.uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the model's endpoint counted them; None where it doesn't say."""
+    """Tokens as counted by the model's endpoint; None when it doesn't report them."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -100,27 +100,27 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer, whatever it came to; what was missing is named in `degraded` and `warnings`."""
+    """An answer in any state; `degraded` and `warnings` name missing parts."""
 
     answer_id: uuid.UUID
     conversation_id: uuid.UUID
-    #: As the audit names the caller.
+    #: The caller's name in the audit log.
     asked_by: str
     question: str
-    #: With markers `[#n]`; '' where it was refused, or a model said nothing.
+    #: With markers `[#n]`; '' when refused, or when the model wrote nothing.
     text: str
     state: AnswerState
-    #: None where it is grounded or extractive.
+    #: None when grounded or extractive.
     reason: AnswerReason | None
-    #: In the order in which the text names them first.
+    #: In order of first occurrence in the text.
     citations: tuple[AnswerCitation, ...]
     hits: tuple[AnswerHit, ...]
-    #: The model's name; None where none was asked.
+    #: The model's name; None when no model was asked.
     model: str | None
     usage: Usage | None
     mode: Mode
     index_version: str
-    #: The change up to which the index that answered had come, and how many it was behind.
+    #: Sequence number of the last change in the index that was searched, and its lag in changes.
     seq: int
     lag: int
     took_ms: float
@@ -131,11 +131,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
-    """First event: what was found, best first."""
+    """First event: the hits, best first."""
 
     conversation_id: uuid.UUID
     hits: tuple[AnswerHit, ...]
-    #: What the answer is made from: the hits' documents, and those behind what was said before.
+    #: The documents that the answer is made from: those of the hits and of earlier turns.
     doc_ids: frozenset[str]
 
 
@@ -148,7 +148,7 @@ class TextAdded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """Last event: the answer, as it is kept."""
+    """Last event: the complete answer, as stored."""
 
     answer: Answer
 

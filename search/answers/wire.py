@@ -1,4 +1,4 @@
-"""Answers as JSON-ready values. Every field is there; absent ones are null."""
+"""JSON representation of answers. Every field is present; absent values are null."""
 
 import uuid
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ CHECK_VERSION: Final = "answer_check.v1"
 
 
 def answer_to_wire(answer: Answer) -> Wire:
-    """Return an `answer.v1`."""
+    """Return an answer as `answer.v1`."""
     return {
         "schema_version": ANSWER_VERSION,
-        **_flat(answer),
+        **_field_values(answer),
         "answer_id": str(answer.answer_id),
         "conversation_id": str(answer.conversation_id),
         "state": answer.state.value,
@@ -33,17 +33,17 @@ def answer_to_wire(answer: Answer) -> Wire:
 
 
 def answer_hit_to_wire(hit: AnswerHit) -> Wire:
-    """Return a hit of an answer."""
-    return _flat(hit) | _place(hit)
+    """Return the JSON of a hit of an answer."""
+    return _field_values(hit) | _shared_fields(hit)
 
 
 def answer_citation_to_wire(citation: AnswerCitation) -> Wire:
-    """Return a citation of an answer, with its `uri` also beside the others."""
-    return _flat(citation) | _place(citation) | {"uri": citation.uri}
+    """Return the JSON of a citation of an answer, with `uri` also at its top level."""
+    return _field_values(citation) | _shared_fields(citation) | {"uri": citation.uri}
 
 
 def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> Wire:
-    """Return an `answer_check.v1`."""
+    """Return the check of an answer's citations as `answer_check.v1`."""
     return {
         "schema_version": CHECK_VERSION,
         "answer_id": str(answer_id),
@@ -60,11 +60,11 @@ def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> W
 
 
 def usage_to_wire(usage: Usage) -> Wire:
-    """Return what a model counted."""
-    return _flat(usage)
+    """Return the JSON of a model's token usage."""
+    return _field_values(usage)
 
 
-def _place(found: AnswerHit | AnswerCitation) -> Wire:
+def _shared_fields(found: AnswerHit | AnswerCitation) -> Wire:
     return {
         "heading_path": list(found.heading_path),
         "trust_level": found.trust_level.value,
@@ -72,5 +72,5 @@ def _place(found: AnswerHit | AnswerCitation) -> Wire:
     }
 
 
-def _flat(value: Answer | AnswerHit | AnswerCitation | Usage) -> Wire:
+def _field_values(value: Answer | AnswerHit | AnswerCitation | Usage) -> Wire:
     return {field.name: getattr(value, field.name) for field in fields(value)}

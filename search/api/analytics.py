@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/analytics`: what a workspace is asked."""
+"""`/workspaces/{ws}/analytics`: statistics of a workspace's queries."""
 
 from typing import ClassVar
 
@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from search.api.search import json_response
-from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, analytics
+from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
 from search.query_log.storage import REVIEW
 from search.query_log.wire import analytics_to_wire
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 
 class AnalyticsQuery(StrictSerializer):
-    """Of how many days, and how long the lists may be."""
+    """The number of days, and the length of the lists."""
 
     days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
     limit = serializers.IntegerField(
@@ -26,15 +26,17 @@ class AnalyticsQuery(StrictSerializer):
 
 
 class AnalyticsView(WorkspaceView):
-    """What the workspace is asked, how often in vain, and how fast it answers."""
+    """Statistics of the workspace's queries: which were asked, how many had no results, and how fast the
+    answers were.
+    """
 
     required: ClassVar = {"GET": REVIEW}
     queries: ClassVar = {"GET": AnalyticsQuery}
 
-    @extend_schema(responses={200: inlined_schema("analytics.v1")})
+    @extend_schema(responses={200: inline_schema("analytics.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Return the figures of the last days, to who manages the workspace and may read all of its
-        sources.
+        """Return the statistics of the last days. The caller needs the right to manage the workspace and to
+        read all of its sources.
         """
-        found = analytics(self.access, days=self.query["days"], limit=self.query["limit"])
+        found = compute_analytics(self.access, days=self.query["days"], limit=self.query["limit"])
         return json_response(analytics_to_wire(self.workspace.slug, found))

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/search/bulk`: many searches in one request, each with an answer of its own."""
+"""`/workspaces/{ws}/search/bulk`: many searches in one request, each with its own result."""
 
 from time import monotonic
 from typing import Any, ClassVar
@@ -9,38 +9,38 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from kebab.http.api.permissions import Need
-from kebab.http.api.problems import logged_problem, problem_document
-from kebab.http.api.serializers import strict_body, validated
+from kebab.http.api.problems import log_problem, problem_document
+from kebab.http.api.serializers import strict_body, validate_fields
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
-from search.api.query import TYPED_TEXT, BulkBody, SearchBody, answer
+from kebab.people.models import Role, TokenScope
+from search.api.query import TYPED_TEXT, BulkBody, SearchBody, run_search
 from search.api.search import json_response
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 
 class BulkSearchView(WorkspaceView):
-    """Up to 100 searches, one after another; an error in one is that one's."""
+    """Up to 100 searches, run one after another; an error in one doesn't affect the others."""
 
-    required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=Scope.SEARCH)}
+    required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=TokenScope.SEARCH)}
     body_limit_bytes = 5_000_000
     typed_text = TYPED_TEXT
 
-    @extend_schema(request=BulkBody, responses={200: inlined_schema("bulk_response.v1")})
+    @extend_schema(request=BulkBody, responses={200: inline_schema("bulk_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
-        """Search for each query; the results stand in the queries' order, each an answer or a problem."""
+        """Search for each query. The results are in the queries' order, each a response or a problem."""
         queries = strict_body(request, BulkBody)["queries"]
         deadline = monotonic() + settings.KEBAB_BULK_LIMIT_S
-        results = [self._result(query, deadline) for query in queries]
+        results = [self._run_query(query, deadline) for query in queries]
         return json_response({"schema_version": BULK_VERSION, "results": results})
 
-    def _result(self, query: dict[str, Any], deadline: float) -> dict[str, object]:
+    def _run_query(self, query: dict[str, Any], deadline: float) -> dict[str, object]:
         try:
             if monotonic() >= deadline:
                 limit = f"{settings.KEBAB_BULK_LIMIT_S} s"
                 raise OutOfTime(f"The bulk's {limit} were over before this query's turn; ask fewer at once.")
-            given = validated(SearchBody, query)
-            return result_to_wire(answer(self.access, given, given.get("filters", {})))
-        except Exception as error:  # noqa: BLE001 - a defect that one query meets takes no other along
-            return problem_document(logged_problem(error, type(self).__name__))
+            given = validate_fields(SearchBody, query)
+            return result_to_wire(run_search(self.access, given, given.get("filters", {})))
+        except Exception as error:  # noqa: BLE001 - a defect in one query must not fail the others
+            return problem_document(log_problem(error, type(self).__name__))

@@ -1,4 +1,4 @@
-"""A document's bytes over HTTP, in a form that no browser runs: somebody else wrote them."""
+"""A document's bytes over HTTP, served so that no browser runs them, as they are untrusted."""
 
 import re
 from pathlib import PurePosixPath
@@ -11,12 +11,12 @@ from search.corpus.blobs import open_blob
 from search.models import Document
 
 _TEXT = re.compile(r"text/[a-z0-9][a-z0-9.+-]*")
-# Types that a browser would do more with than show.
+# Types that a browser would run or apply, not only show.
 _ACTIVE = {"text/html", "text/xml", "text/javascript", "text/ecmascript", "text/css"}
 
 
 def content_response(request: Request, document: Document) -> HttpResponseBase:
-    """Answer with the document's bytes, or 304 to who has them already. Raises FileNotFoundError."""
+    """Return the document's bytes, or 304 if the client has them. Raises FileNotFoundError."""
     etag = f'"{document.content_hash}"'
     response = get_conditional_response(request, etag=etag) or _download(document)
     response["ETag"] = etag
@@ -25,7 +25,7 @@ def content_response(request: Request, document: Document) -> HttpResponseBase:
 
 
 def safe_content_type(mime: str) -> str:
-    """Return the type to serve bytes of the type `mime` as: passive text, or bytes to save."""
+    """Return the content type to serve bytes of type `mime` as: passive text, or bytes to save."""
     if not _TEXT.fullmatch(mime):
         return "application/octet-stream"
     return f"{'text/plain' if mime in _ACTIVE else mime}; charset=utf-8"

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/context`: what a library says about a question, for an agent to read."""
+"""`/workspaces/{ws}/context`: a library's rules and snippets on a question, for agents."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
 from search.libraries.wire import context_to_wire
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 
 class ContextQuery(FormatFields):
@@ -39,13 +39,13 @@ class ContextView(WorkspaceView):
 
     @extend_schema(
         responses={
-            (200, "application/json"): inlined_schema("context.v1"),
+            (200, "application/json"): inline_schema("context.v1"),
             (200, "text/plain"): OpenApiTypes.STR,
         }
     )
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Return rules and snippets, best first, within the budget; without a version, the default
-        branch's.
+        """Return rules and snippets, best first, within the budget. Without a version they are of the default
+        branch.
         """
         reader = self.access.reader
         library = choose_library(self.workspace, reader, self.query["libraryId"])

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/context-pack`."""
+"""`/workspaces/{ws}/context-pack`: passages for an information request, within a budget."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope, Workspace
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.api.query import (
     AwaitedSeqField,
@@ -21,9 +21,9 @@ from search.api.query import (
     EnumeratedField,
     FilterFields,
     awaited_seq,
-    enumerated,
+    drop_nulls,
     make_query,
-    stated,
+    parse_enum,
 )
 from search.context import (
     DEFAULT_BUDGET,
@@ -41,14 +41,14 @@ from search.rerank import configured_reranker
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.document_cap import TOP_M
 from search.retrieval.types import Fusion, Mode
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000
-_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _SIZE = {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET}
-# Fields that a search has too, under the same names.
-_OF_QUERY = ("mode", "fusion", "filters", "cutoff")
+# Fields that a search has, too, with the same names.
+_QUERY_FIELDS = ("mode", "fusion", "filters", "cutoff")
 
 
 @extend_schema_field(
@@ -89,7 +89,7 @@ class BudgetField(serializers.Field):
 
 
 class SurroundingFields(StrictSerializer):
-    """What is added to the hits, at a lower score."""
+    """The passages that are added to the hits, at a lower score."""
 
     neighbours = serializers.IntegerField(
         min_value=0,
@@ -145,8 +145,8 @@ class ContextPackBody(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is stated."""
-        return stated(attrs)
+        """Return the fields that are not null."""
+        return drop_nulls(attrs)
 
 
 class ContextPackView(WorkspaceView):
@@ -154,23 +154,23 @@ class ContextPackView(WorkspaceView):
 
     required: ClassVar = {"POST": _READ}
 
-    @extend_schema(request=ContextPackBody, responses={200: inlined_schema("context_pack.v1")})
+    @extend_schema(request=ContextPackBody, responses={200: inline_schema("context_pack.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
-        """Find what an information request needs, with what stands around it. Nothing is changed by it."""
+        """Find passages for an information request, with their surroundings. Nothing is changed."""
         given = strict_body(request, ContextPackBody)
-        asked, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
-        pack = build_context_pack(self.workspace, self.access.reader, asked, min_seq=seq)
+        context, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
+        pack = build_context_pack(self.workspace, self.access.reader, context, min_seq=seq)
         text = json.dumps(pack_to_wire(pack), ensure_ascii=False, separators=(",", ":"))
         return HttpResponse(text, content_type="application/json")
 
 
 def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:
-    """Return what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter."""
-    asked = {name: given[name] for name in _OF_QUERY if name in given}
+    """Build the request from the clean fields of a body. Raises InvalidQuery, InvalidFilter."""
+    query_fields = {name: given[name] for name in _QUERY_FIELDS if name in given}
     query = make_query(
         workspace,
         {
-            **asked,
+            **query_fields,
             "q": given["information_request"],
             "k": given.get("k", TOP_M),
             "rerank": given.get("rerank", configured_reranker() is not None),
@@ -178,12 +178,12 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
         },
         given.get("filters", {}),
     )
-    return ContextRequest.asking(
+    return ContextRequest.with_channels(
         query,
         given.get("technical_terms", ()),
         budget=given.get("budget", DEFAULT_BUDGET),
         surroundings=Surroundings(**given.get("expand", {})),
-        response_mode=enumerated(
+        response_mode=parse_enum(
             ResponseMode, "response_mode", given.get("response_mode", ResponseMode.TEXT)
         ),
         by_file=given["by_file"],

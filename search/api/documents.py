@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/documents/{id}` and what is below it, and `/workspaces/{ws}/chunks/{id}`: reading."""
+"""Read access to documents, their content and chunks, below `/workspaces/{ws}/documents` and `/chunks`."""
 
 import uuid
 from functools import partial
@@ -16,29 +16,29 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from search.api.content import content_response
-from search.api.querysets import chunk_in_context, chunks_of, one_document, with_bytes
+from search.api.querysets import chunk_in_context, chunks_of, get_document, use_document_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer
 
 MAX_CONTEXT = 20
-READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 
 
 class DocumentView(WorkspaceView):
-    """One document, for reading; `ingest` adds changing and deleting it at the same address."""
+    """One document, read-only; `ingest` adds changing and deleting it at the same URL."""
 
     required: ClassVar = {"GET": READ}
 
     @extend_schema(responses=DocumentSerializer)
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
-        """Return what is known of the document."""
-        document = one_document(self.workspace, self.access.reader, doc_id)
+        """Return the document's properties."""
+        document = get_document(self.workspace, self.access.reader, doc_id)
         return Response(DocumentSerializer(document).data)
 
 
 class DocumentContentView(WorkspaceView):
-    """The bytes that a document was read from."""
+    """The original bytes of a document."""
 
     required: ClassVar = {"GET": READ}
 
@@ -46,7 +46,7 @@ class DocumentContentView(WorkspaceView):
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
         """Return the original file, for saving. Its ETag is the document's `content_hash`."""
         respond = partial(content_response, request)
-        return with_bytes(self.workspace, self.access.reader, doc_id, respond)
+        return use_document_bytes(self.workspace, self.access.reader, doc_id, respond)
 
 
 class DocumentChunksView(WorkspaceView):
@@ -58,7 +58,7 @@ class DocumentChunksView(WorkspaceView):
     @extend_schema(responses=page_of(ChunkSerializer))
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
         """List the chunks in the document's order."""
-        page = KeysetPage.requested(self, ordering=("ordinal", "chunk_id"))
+        page = KeysetPage.from_view(self, ordering=("ordinal", "chunk_id"))
         return page.response(
             chunks_of(self.workspace, self.access.reader, doc_id), lambda row: ChunkSerializer(row).data
         )

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/libs/…`: libraries by name, and their snippets while somebody types."""
+"""`/workspaces/{ws}/libs/…`: libraries by name, and search-as-you-type in their snippets."""
 
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
@@ -20,16 +20,16 @@ from search.libraries.library import choose_library
 from search.libraries.wire import libraries_to_wire, snippets_to_wire
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import ChunkKind
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
-READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 PLAIN_TEXT = "text/plain; charset=utf-8"
 _MAX_NAME_CHARS = 300
 _MAX_TYPED_CHARS = 1_000
 
 
 class FormatFields(StrictSerializer):
-    """The parameter that chooses between an answer for programs and one for agents to read."""
+    """The format parameter: JSON for programs, or text for agents."""
 
     type = serializers.ChoiceField(["json", "txt"], default="json")
 
@@ -84,7 +84,7 @@ class LibrarySearchView(WorkspaceView):
 
     @extend_schema(
         responses={
-            (200, "application/json"): inlined_schema("library_search.v1"),
+            (200, "application/json"): inline_schema("library_search.v1"),
             (200, "text/plain"): OpenApiTypes.STR,
         }
     )
@@ -99,16 +99,16 @@ class LibrarySearchView(WorkspaceView):
 
 
 class SnippetSearchView(WorkspaceView):
-    """Snippets of one library, by their words, while somebody types."""
+    """Search-as-you-type in the snippets of one library."""
 
     required: ClassVar = {"GET": READ}
     queries: ClassVar = {"GET": SnippetSearchQuery}
 
-    @extend_schema(responses={200: inlined_schema("snippet_search.v1")})
+    @extend_schema(responses={200: inline_schema("snippet_search.v1")})
     def get(self, request: Request, ws: str) -> Response:
-        """Find snippets, best first. The last word may be a beginning; stop words count."""
-        reader, named = self.access.reader, self.query["libraryId"]
-        library = choose_library(self.workspace, reader, named, self.query["version"])
+        """Find snippets, best first. The last word is matched as a prefix, and stop words count."""
+        reader, library_id = self.access.reader, self.query["libraryId"]
+        library = choose_library(self.workspace, reader, library_id, self.query["version"])
         page = snippets.SnippetPage(
             kinds=tuple(map(ChunkKind, self.query.get("kind", ()))),
             limit=self.query["limit"],

@@ -1,4 +1,4 @@
-"""What a search request may say, and the query it becomes."""
+"""Serializers of search requests, and the query built from them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,17 +15,17 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
-from search.engine.pages import next_page
+from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.models import Door
-from search.query_log.recorder import note_query
+from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 
 MAX_SNIPPET_CHARS = 10_000
-#: What is looked for, by the names of its fields.
+#: The fields that hold query text.
 TYPED_TEXT = frozenset({"q", "vector", "lexical", "rerank"})
 #: The most values of one filter.
 MAX_FILTER_VALUES = 100
@@ -36,7 +36,9 @@ _E = TypeVar("_E", bound=Enum)
 
 
 class EnumeratedField(serializers.ChoiceField):
-    """A value of an enumeration, documented here; the enumeration itself refuses others, with the remedy."""
+    """A value of an enumeration, for the documentation; the enumeration itself refuses other values, with the
+    remedy.
+    """
 
     def __init__(self, values: type[Enum], **options: Any) -> None:
         super().__init__(choices=[value.value for value in values], **options)
@@ -49,7 +51,7 @@ class EnumeratedField(serializers.ChoiceField):
 
 
 class ValuesField(ShortListField):
-    """Alternatives: a list, or one value by itself."""
+    """A list of alternatives, or a single value."""
 
     def __init__(self, child: serializers.Field[Any, Any, Any, Any], **options: Any) -> None:
         super().__init__(
@@ -62,7 +64,7 @@ class ValuesField(ShortListField):
 
 
 class FlagField(serializers.BooleanField):
-    """True or false, or null for neither; no text means null."""
+    """True, false or null; no string means null."""
 
     NULL_VALUES: ClassVar = {None}
 
@@ -71,7 +73,7 @@ class FlagField(serializers.BooleanField):
 
 
 class MomentField(serializers.DateTimeField):
-    """A time by ISO 8601, taken as it is written: a missing time zone is for the filter to refuse."""
+    """An ISO 8601 time, parsed as written: the filter refuses a missing time zone."""
 
     def to_internal_value(self, value: Any) -> datetime:
         """Return the time. Raises ValidationError."""
@@ -82,7 +84,7 @@ class MomentField(serializers.DateTimeField):
 
 
 class AwaitedSeqField(serializers.IntegerField):
-    """The number of a change that is to be searchable before there is an answer."""
+    """The number of the change that must be searchable before the search runs."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
@@ -93,43 +95,47 @@ class AwaitedSeqField(serializers.IntegerField):
         )
 
 
-def _texts(help_text: str = "") -> ValuesField:
+def _text_values_field(help_text: str = "") -> ValuesField:
     return ValuesField(
         serializers.CharField(max_length=1_000, trim_whitespace=False, allow_blank=True), help_text=help_text
     )
 
 
-def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is stated: a null is as good as nothing."""
+def drop_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not null."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
 class FilterFields(StrictSerializer):
-    """What a search is narrowed to: values of one filter are alternatives, all filters must hold.
+    """The filters of a search: values of one filter are alternatives, and all filters must match.
 
-    Of `path_not_glob` no value may fit.
+    No value of `path_not_glob` may match.
     """
 
-    tags_any = _texts()
-    lang = _texts()
-    path_glob = _texts("Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders.")
-    path_not_glob = _texts("The same; a path that fits any of these is left out.")
+    tags_any = _text_values_field()
+    lang = _text_values_field()
+    path_glob = _text_values_field(
+        "Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders."
+    )
+    path_not_glob = _text_values_field("The same; a path that fits any of these is left out.")
     trust_min = EnumeratedField(TrustLevel, required=False, allow_null=True)
-    source = _texts("Keys or ids of sources.")
-    version = _texts("Version tags; without any, the default versions are searched.")
+    source = _text_values_field("Keys or ids of sources.")
+    version = _text_values_field("Version tags; without any, the default versions are searched.")
     kind = ValuesField(EnumeratedField(ChunkKind))
-    code_lang = _texts("Programming languages of code: python, typescript, go; js and py are known, too.")
+    code_lang = _text_values_field(
+        "Programming languages of code: python, typescript, go; js and py are known, too."
+    )
     media = ValuesField(EnumeratedField(Media))
-    doc_id = _texts()
+    doc_id = _text_values_field()
     ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the filters that narrow."""
-        return stated(attrs)
+        """Return the filters that are not null."""
+        return drop_nulls(attrs)
 
 
 class QueryFields(StrictSerializer):
-    """A search, but for its filters; what is left out is the workspace's setting."""
+    """The fields of a search except its filters; the workspace's settings are the defaults."""
 
     q = TypedTextField(
         required=False,
@@ -162,8 +168,8 @@ class QueryFields(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of a query, or a cursor and k. Raises ValidationError."""
-        given = stated(attrs)
+        """Validate and return the fields of a query, or a cursor and k. Raises ValidationError."""
+        given = drop_nulls(attrs)
         if "cursor" not in given:
             if "q" not in given:
                 raise serializers.ValidationError({"q": [self.fields["q"].error_messages["required"]]})
@@ -177,23 +183,23 @@ class QueryFields(StrictSerializer):
 
 
 class SearchParameters(QueryFields, FilterFields):
-    """The parameters of a search by GET; the filters stand beside the others and may be repeated."""
+    """The parameters of a search by GET; filters are parameters like the others and may be repeated."""
 
 
-def _channel() -> TypedTextField:
+def _channel_field() -> TypedTextField:
     return TypedTextField(required=False, allow_null=True, allow_blank=True, trim_whitespace=False)
 
 
 class ChannelFields(StrictSerializer):
-    """The query as each stage is asked it; what is left out is `q`."""
+    """The query text for each stage; the default is `q`."""
 
-    vector = _channel()
-    lexical = _channel()
-    rerank = _channel()
+    vector = _channel_field()
+    lexical = _channel_field()
+    rerank = _channel_field()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the channels that are not `q`."""
-        return stated(attrs)
+        """Return the channels that are not null."""
+        return drop_nulls(attrs)
 
 
 class SearchBody(QueryFields):
@@ -209,40 +215,40 @@ class _UncheckedQuery(serializers.JSONField):
 
 
 class BulkBody(StrictSerializer):
-    """The body of a bulk search; each query is the body of a search, checked when its turn comes."""
+    """The body of a bulk search; each query is the body of a search, validated just before it runs."""
 
     queries = ShortListField(
         child=_UncheckedQuery(allow_null=True), min_length=1, max_length=MAX_BULK_QUERIES
     )
 
 
-def answer(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
-    """Search for what `given` and `filters`, the clean fields of a request, ask for, or turn the page.
+def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
+    """Run the search that a request's clean fields `given` and `filters` describe, or return its next page.
 
-    Under the caller's rights; cursors are bound to its identity.
+    The caller's rights apply; cursors are bound to the caller's identity.
     Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet, StaleCursor.
     """
     workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
     if cursor is not None:
-        with _naming("k"):
-            return next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
+        with _attribute_errors_to("k"):
+            return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
     seq = awaited_seq(workspace, given)
-    with _naming("q"):
+    with _attribute_errors_to("q"):
         result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
-    note_query(workspace, result, door=Door.API, caller=caller)
+    record_query(workspace, result, door=Door.API, caller=caller)
     return result
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
-    """Return the change to wait for. Raises InvalidQuery for one that was not made when the request came.
+    """Return the number of the change to wait for. Raises InvalidQuery if that change doesn't exist yet.
 
-    Nobody can have been told of it, and waiting for it would hold a thread for as long as a wait may take.
+    No client can know its number, and waiting for it would hold a thread until the wait times out.
     """
     seq: int | None = given.get("min_seq")
     if seq is not None and seq > workspace.head_seq:
-        with _naming("min_seq"):
+        with _attribute_errors_to("min_seq"):
             raise InvalidQuery(
                 f"There is no change {seq}, the last one is {workspace.head_seq}; give the seq of a write."
             )
@@ -250,20 +256,20 @@ def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
 
 
 def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:
-    """Return the query, the workspace's settings in the place of what is left out.
+    """Build the query; the workspace's settings are the defaults.
 
     Raises InvalidQuery and InvalidFilter with the field named.
     """
     k = given.get("k", 0)
-    with _naming("k"):
+    with _attribute_errors_to("k"):
         SearchQuery(text="", k=k)
-    with _naming("why_not"):
+    with _attribute_errors_to("why_not"):
         SearchQuery(text="", why_not=given.get("why_not"))
-    with _naming("snippet_chars"):
+    with _attribute_errors_to("snippet_chars"):
         return SearchQuery(
             text=given["q"],
-            mode=enumerated(Mode, "mode", given.get("mode", Mode.HYBRID)),
-            fusion=enumerated(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
+            mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
+            fusion=parse_enum(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
             k=k or preference(workspace, "default_k"),
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),
@@ -282,11 +288,11 @@ def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
     }
     for name, type_ in (("kind", ChunkKind), ("media", Media)):
         if name in values:
-            values[name] = tuple(enumerated(type_, prefix + name, value) for value in values[name])
+            values[name] = tuple(parse_enum(type_, prefix + name, value) for value in values[name])
     if "trust_min" in values:
-        values["trust_min"] = enumerated(TrustLevel, f"{prefix}trust_min", values["trust_min"])
-    for name, value in values.items():  # one by one first: an error then names its field
-        with _naming(prefix + name):
+        values["trust_min"] = parse_enum(TrustLevel, f"{prefix}trust_min", values["trust_min"])
+    for name, value in values.items():  # one by one first, so that an error names its field
+        with _attribute_errors_to(prefix + name):
             SearchFilters(**{name: value})
     return SearchFilters(**values)
 
@@ -302,15 +308,15 @@ def _channels(given: Mapping[str, Any]) -> QueryChannels | None:
     )
 
 
-def enumerated(type_: type[_E], field: str, value: str) -> _E:
-    """Return the member of `type_` that `value` names. Raises what it raises for others, the field named."""
-    with _naming(field):
+def parse_enum(type_: type[_E], field: str, value: str) -> _E:
+    """Return the member of `type_` for `value`. Raises the error of `type_`, with the field named."""
+    with _attribute_errors_to(field):
         return type_(value)
 
 
 @contextmanager
-def _naming(field: str) -> Iterator[None]:
-    """Have a refusal say which field it is about; the innermost name stands."""
+def _attribute_errors_to(field: str) -> Iterator[None]:
+    """Set `field` as the field that an error is about; the innermost field wins."""
     try:
         yield
     except (InvalidQuery, InvalidFilter) as error:

@@ -1,4 +1,4 @@
-"""The documents and chunks that a caller may read, with what is shown of them."""
+"""Querysets of the documents and chunks that a caller may read, with all rows that the API serialises."""
 
 import uuid
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from kebab.http.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.querysets import documents_of
+from search.access.querysets import visible_documents
 from search.models import Chunk, Document
 
 T = TypeVar("T")
@@ -22,31 +22,33 @@ def readable_documents(workspace: Workspace, reader: Reader) -> Any:
     chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk")).order_by()
     count = chunks.values("document").annotate(count=Count("*")).values("count")
     return (
-        documents_of(workspace, reader)
+        visible_documents(workspace, reader)
         .filter(source__workspace=workspace.pk, version__workspace=workspace.pk)
         .select_related("source", "version")
         .annotate(chunk_count=Coalesce(Subquery(count), 0))
     )
 
 
-def one_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
-    """Return the document with all that is shown of it. Raises Http404."""
+def get_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
+    """Return the document with all that the API serialises. Raises Http404."""
     document: Document = get_object_or_404(readable_documents(workspace, reader), doc_id=doc_id)
     return document
 
 
-def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Callable[[Document], T]) -> T:
-    """Return what `use` makes of a document and its bytes; it raises FileNotFoundError where they are gone.
+def use_document_bytes(
+    workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Callable[[Document], T]
+) -> T:
+    """Return `use(document)`; `use` opens the bytes and raises FileNotFoundError if they are gone.
 
-    Raises Http404, and NotFound when the bytes aren't kept.
+    Raises Http404, and NotFound when the bytes aren't stored.
     """
     missed = ""
     while True:
-        document: Document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+        document: Document = get_object_or_404(visible_documents(workspace, reader), doc_id=doc_id)
         try:
             return use(document)
         except FileNotFoundError as error:
-            # Replaced since the row was read, it has other bytes now, and those are let go.
+            # A document replaced since the row was read has a new hash; retry with its new bytes.
             if document.content_hash == missed:
                 raise NotFound from error
             missed = document.content_hash
@@ -54,13 +56,13 @@ def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Cal
 
 def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
     """Return the queryset of a document's chunks. Raises Http404."""
-    document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+    document = get_object_or_404(visible_documents(workspace, reader), doc_id=doc_id)
     return _with_document(workspace).filter(document=document)
 
 
 def chunk_in_context(workspace: Workspace, reader: Reader, chunk_id: uuid.UUID, context: int) -> Chunk:
     """Return the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
-    readable = _with_document(workspace).filter(document__in=documents_of(workspace, reader))
+    readable = _with_document(workspace).filter(document__in=visible_documents(workspace, reader))
     chunk: Any = get_object_or_404(readable, chunk_id=chunk_id)
     first, last = chunk.ordinal - context, chunk.ordinal + context
     neighbours = _with_document(workspace).filter(document=chunk.document, ordinal__range=(first, last))

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from kebab.http.api.errors import NotFound
 from kebab.http.api.openapi_schema import KebabSchema
 from kebab.http.api.serializers import StrictSerializer, strict_query
-from kebab.http.api.views import OnlyFormat
+from kebab.http.api.views import SingleFormatNegotiation
 from search.wire_schemas import load_schema, schema_names
 
 _KEEP_S = 3_600
@@ -22,13 +22,13 @@ class WireSchemaView(APIView):
 
     authentication_classes: ClassVar = []
     permission_classes: ClassVar = [AllowAny]
-    content_negotiation_class = OnlyFormat
+    content_negotiation_class = SingleFormatNegotiation
     http_method_names: ClassVar = ["get", "head"]
     schema = KebabSchema()
 
     @extend_schema(responses={(200, "application/schema+json"): {"type": "object"}})
     def get(self, request: Request, name: str) -> JsonResponse:
-        """Return the schema called `search_hit.v1` and so on; `.json` may stand behind the name."""
+        """Return the schema of a name such as `search_hit.v1`; a suffix `.json` is allowed."""
         strict_query(request, StrictSerializer)
         bare = name.removesuffix(".json")
         if bare not in schema_names():

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/search`."""
+"""`/workspaces/{ws}/search`: search in a workspace."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
-from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, answer
+from kebab.people.models import Role, TokenScope
+from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, run_search
 from search.retrieval.wire import result_to_wire
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
-_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _FILTERS = frozenset(FilterFields().fields)
 
 
@@ -27,23 +27,23 @@ class SearchView(WorkspaceView):
     queries: ClassVar = {"GET": SearchParameters}
     typed_text = TYPED_TEXT
 
-    @extend_schema(responses={200: inlined_schema("search_response.v1")})
+    @extend_schema(responses={200: inline_schema("search_response.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Search; parameters with several values are repeated."""
+        """Search. Repeat a parameter to give it several values."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
-        result = answer(self.access, self.query, filters)
+        result = run_search(self.access, self.query, filters)
         return json_response(result_to_wire(result))
 
-    @extend_schema(request=SearchBody, responses={200: inlined_schema("search_response.v1")})
+    @extend_schema(request=SearchBody, responses={200: inline_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
-        """Search; the same as by GET, for long queries and query channels."""
+        """Search as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)
-        result = answer(self.access, given, given.get("filters", {}))
+        result = run_search(self.access, given, given.get("filters", {}))
         return json_response(result_to_wire(result))
 
 
 def json_response(document: Mapping[str, object]) -> HttpResponse:
-    """Answer with `document`, byte for byte the same for equal ones."""
-    # json writes a float as repr does: the shortest text that reads back as the same number.
+    """Return `document` as a JSON response; equal documents give the same bytes."""
+    # json writes a float as repr does: the shortest text that parses to the same number.
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return HttpResponse(text, content_type="application/json")

@@ -1,4 +1,4 @@
-"""How documents and chunks are given."""
+"""Serializers of documents and chunks."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rest_framework import serializers
 from kebab.http.api.fields import HexIdField
 from search.models import Chunk, Document, MediaKind, Trust
 from search.retrieval.wire import citation_to_wire
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 
 class DocumentSerializer(serializers.Serializer[Document]):
@@ -40,7 +40,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
 
 
 class ChunkSerializer(serializers.Serializer[Chunk]):
-    """A chunk with where it lies in its document."""
+    """A chunk with its place in its document."""
 
     id = HexIdField(source="chunk_id")
     doc_id = HexIdField(source="document.doc_id")
@@ -59,7 +59,7 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
         """Return the programming language."""
         return chunk.language or None
 
-    @extend_schema_field(inlined_schema("citation.v1"))
+    @extend_schema_field(inline_schema("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:
         """Return the citation of its first span, as in a hit."""
         return citation_to_wire(chunk.citation)

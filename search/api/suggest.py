@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/suggest`: what may be meant by what somebody is still typing."""
+"""`/workspaces/{ws}/suggest`: suggestions for a partly typed query."""
 
 from dataclasses import asdict
 from typing import ClassVar
@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 SUGGEST_VERSION = "suggest_response.v1"
-_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _MAX_TYPED_CHARS = 1_000
 
 
@@ -30,14 +30,14 @@ class SuggestQuery(StrictSerializer):
 
 
 class SuggestView(WorkspaceView):
-    """Titles, headings and words that begin as typed."""
+    """Titles, headings and words that begin with the typed text."""
 
     required: ClassVar = {"GET": _READ}
     queries: ClassVar = {"GET": SuggestQuery}
 
-    @extend_schema(responses={200: inlined_schema(SUGGEST_VERSION)})
+    @extend_schema(responses={200: inline_schema(SUGGEST_VERSION)})
     def get(self, request: Request, ws: str) -> Response:
-        """Suggest titles, then headings, then words; only what the caller may read."""
+        """Suggest titles, then headings, then words, only from documents that the caller may read."""
         found = suggest(self.workspace, self.query["q"], reader=self.access.reader, limit=self.query["limit"])
         return Response(_to_wire(found))
 

@@ -1,4 +1,4 @@
-"""The addresses of searching and reading, below `/api/v1/`; documents are listed and changed by `ingest`."""
+"""URLs of search and reading below `/api/v1/`; `ingest` has those that list and change documents."""
 
 from django.urls import path
 

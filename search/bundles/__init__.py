@@ -1,1 +1,1 @@
-"""A workspace as one file: written by `export`, checked and brought in by `import`, searched as it lies."""
+"""Bundles: a workspace as one file, written by `export`, verified by `import`, searchable in place."""

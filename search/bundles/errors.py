@@ -1,26 +1,26 @@
-"""What can be wrong with a bundle, or with writing and reading one.
+"""Errors of bundles and of writing and reading them.
 
 BundleError
-├── BundleExists       there is a file at the path that an export is to write
+├── BundleExists       the target of an export exists already
 ├── BundleUnreadable   no such file, or it can't be read
 ├── NotABundle         a file of another kind
-├── BundleTooNew       of a format that this release does not read
-├── BundleDamaged      its bytes are not those that were written
-├── BundleRefused      whole, but it holds what no export writes
-└── ImportUnderWay     another process brings the same bundle in, or the slug is being taken
+├── BundleTooNew       a format that this release doesn't read
+├── BundleDamaged      bytes differ from those that were written
+├── BundleRefused      undamaged, but with content that no export writes
+└── ImportUnderWay     another process imports the same bundle or takes the slug
 """
 
 from search.errors import CorpusError
 
 
 class BundleError(CorpusError):
-    """A bundle can't be written or read; the message says what is wrong and what to do."""
+    """A bundle can't be written or read; the message names the problem and the remedy."""
 
     code = "bundle_error"
 
 
 class BundleExists(BundleError):
-    """There is a file already; an export replaces none unasked."""
+    """The target file exists already; an export replaces it only on request."""
 
     code = "bundle_exists"
     status = 409
@@ -34,35 +34,35 @@ class BundleUnreadable(BundleError):
 
 
 class NotABundle(BundleError):
-    """The file is none of ours."""
+    """The file is not a bundle."""
 
     code = "not_a_bundle"
     status = 422
 
 
 class BundleTooNew(BundleError):
-    """The file is of a format that a later release of Kebab writes."""
+    """The file has the format of a later release of Kebab."""
 
     code = "bundle_too_new"
     status = 422
 
 
 class BundleDamaged(BundleError):
-    """The file is cut off, or not every byte of it is what was written."""
+    """The file is truncated, or has bytes other than those that were written."""
 
     code = "bundle_damaged"
     status = 422
 
 
 class BundleRefused(BundleError):
-    """The file holds what no export writes."""
+    """The file has content that no export writes."""
 
     code = "bundle_refused"
     status = 422
 
 
 class ImportUnderWay(BundleError):
-    """Another import has the bundle or the slug in hand."""
+    """Another import is processing the bundle or the slug."""
 
     code = "import_under_way"
     status = 409

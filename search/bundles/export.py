@@ -1,4 +1,4 @@
-"""Writing a workspace into a bundle, from one snapshot of Postgres: nobody else is held up."""
+"""Export of a workspace to a bundle, from one Postgres snapshot, without blocking writers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,18 +6,18 @@ from pathlib import Path
 from django.utils import timezone
 
 import kebab
-from kebab.backup.deletion_lock import deletions_in_workspace_held
+from kebab.backup.deletion_lock import hold_workspace_deletions
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
-from search.bundles.format.draft import BundleWriter, compressed, draft_of, new_bundle
+from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, write_manifest
 from search.bundles.format.seal import RowDigest, index_digest
-from search.bundles.format.values import packed_json
+from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
 from search.bundles.rows.blobs import blob_pieces
-from search.bundles.rows.documents import chunk_bodies, documents_of, state_of
-from search.bundles.rows.small_sections import Numbers, row_of, write_small_sections
+from search.bundles.rows.documents import chunk_bodies, document_state, read_documents
+from search.bundles.rows.small_sections import RowNumbers, section_row, write_small_sections
 from search.bundles.rows.vectors import vector_rows
 from search.mirror import schema
 from search.mirror.query.lexical import index_version
@@ -25,7 +25,7 @@ from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 from search.models import ChunkVector, Document, EmbeddingSpace
 from search.vectors.lifecycle import filled_spaces
-from search.vectors.spaces import live_form
+from search.vectors.spaces import to_live_space
 
 
 def export_bundle(
@@ -35,18 +35,18 @@ def export_bundle(
     replaces: bool = False,
     on_progress: Progress = lambda *_: None,
 ) -> Manifest:
-    """Write the workspace as it is now to `target`, all of it or nothing; give the manifest.
+    """Write the current state of the workspace to `target` atomically, and return the manifest.
 
-    It acts where its caller acts. Raises BundleExists, BundleUnreadable, and Workspace.DoesNotExist when the
-    workspace is gone.
+    It acts in the caller's current workspace. Raises BundleExists, BundleUnreadable, and
+    Workspace.DoesNotExist when the workspace has been deleted.
     """
     with (
-        draft_of(target, replaces=replaces) as draft,
-        deletions_in_workspace_held(workspace.pk),  # the bytes are read after the rows that name them
+        open_draft(target, replaces=replaces) as draft,
+        hold_workspace_deletions(workspace.pk),  # the bytes are read after the rows that name them
         snapshot.postgres_snapshot(idle_limit="0"),
     ):
         present = Workspace.objects.get(pk=workspace.pk)
-        with new_bundle(draft, snapshot.analysis_for(present)) as writer:
+        with create_bundle(draft, snapshot.analysis_for(present)) as writer:
             return _Export(present, writer, on_progress).run()
 
 
@@ -68,25 +68,25 @@ class _Export:
         write_manifest(self.writer.connection, manifest)
         return manifest
 
-    def _write_corpus(self, numbers: Numbers) -> int:
-        """Write documents, chunks and the index that finds them; give the number of chunks."""
+    def _write_corpus(self, numbers: RowNumbers) -> int:
+        """Write documents, chunks and their index, and return the number of chunks."""
         total = Document.objects.in_workspace(self.workspace).count()
         applier = Applier(self.writer.connection)
         count = 0
-        for document, chunks in documents_of(self.workspace.pk):
-            body = packed_json(row_of("documents", document, numbers))
+        for document, chunks in read_documents(self.workspace.pk):
+            body = canonical_json(section_row("documents", document, numbers))
             number = self.writer.add("documents", body, document.doc_id.hex)
             for chunk_body in chunk_bodies(chunks):
-                self.writer.add("chunks", compressed(chunk_body), number)
-            applier.upsert(state_of(document, chunks))
+                self.writer.add("chunks", compress_body(chunk_body), number)
+            applier.upsert(document_state(document, chunks))
             count += len(chunks)
             self.on_progress("documents", number, total)
         applier.finish()
         return count
 
-    def _write_vectors(self, spaces: list[EmbeddingSpace], numbers: Numbers) -> int:
-        known = ChunkVector.objects.in_workspace(self.workspace).filter(space__in=spaces)
-        total, done = known.count(), 0
+    def _write_vectors(self, spaces: list[EmbeddingSpace], numbers: RowNumbers) -> int:
+        stored = ChunkVector.objects.in_workspace(self.workspace).filter(space__in=spaces)
+        total, done = stored.count(), 0
         for space in spaces:
             for ids, halves in vector_rows(space):
                 self.writer.add("vectors", halves, ids, numbers.of("spaces", space.pk))
@@ -95,14 +95,14 @@ class _Export:
         return done
 
     def _write_blobs(self) -> int:
-        """Write the bytes of the documents; give how many contents are not there."""
+        """Write the documents' blobs, and return the number of missing blobs."""
         documents = Document.objects.in_workspace(self.workspace)
         hashes = list(documents.order_by("content_hash").values_list("content_hash", flat=True).distinct())
         missing = 0
         for done, hash_ in enumerate(hashes, start=1):
             try:
                 for part, piece in enumerate(blob_pieces(self.workspace.pk, hash_), start=1):
-                    self.writer.add("blobs", compressed(piece), hash_, part)
+                    self.writer.add("blobs", compress_body(piece), hash_, part)
             except FileNotFoundError:
                 missing += 1
             self.on_progress("files", done, len(hashes))
@@ -142,7 +142,7 @@ class _Export:
             documents=self.writer.digests["documents"].rows,
             **counts,
             index_file_version=schema.FILE_VERSION,
-            index_versions=(words, *(live_form(space).index_version for space in spaces)),
+            index_versions=(words, *(to_live_space(space).index_version for space in spaces)),
             sections={
                 name: {"rows": digest.rows, "digest": digest.hexdigest()} for name, digest in digests.items()
             },

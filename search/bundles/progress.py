@@ -1,6 +1,6 @@
-"""What long work on a bundle tells of itself."""
+"""Progress callback of long operations on bundles."""
 
 from collections.abc import Callable
 
-#: Told a stage, how much of it is done, and of how much; 0 is not known.
+#: Arguments: name of the stage, amount done, total amount (0: unknown).
 Progress = Callable[[str, int, int], None]

@@ -1,1 +1,1 @@
-"""What the verbs of search print and look up."""
+"""Output and lookups of search's commands."""

@@ -1,4 +1,4 @@
-"""Answers as people read them in a terminal."""
+"""Terminal output of answers."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ from rich.text import Text
 from kebab.cli.output import plain
 from search.answers import Answer, AnswerCitation, AnswerReason, AnswerState
 from search.answers.markers import marker
-from search.retrieval.fusion.run_legs import without_leg
+from search.retrieval.fusion.run_legs import missing_leg_message
 
-_WHY = {
+_REASONS = {
     AnswerReason.NO_CHUNKS: "Nothing was found.",
     AnswerReason.SCORE_GATE: "What was found scores below the workspace's score_gate.",
     AnswerReason.NOT_COVERED: "The documents don't say enough of what the question is about.",
@@ -22,31 +22,31 @@ _WHY = {
 
 
 def print_piece(console: Console, text: str) -> None:
-    """Print a piece of an answer's text, as it comes."""
+    """Print a piece of an answer's text as it arrives."""
     console.print(plain(text), end="", soft_wrap=True)
 
 
 def print_citations(console: Console, answer: Answer) -> None:
-    """Print where each marker of the text leads."""
+    """Print the citation of each marker in the text."""
     for citation in answer.citations:
-        console.print(_place(citation), soft_wrap=True)
+        console.print(_citation_line(citation), soft_wrap=True)
         below = " > ".join(citation.heading_path) or citation.title
         console.print(Padding(Text(plain(below), style="dim"), (0, 0, 0, 5), expand=False))
 
 
-def remarks_on(answer: Answer) -> Iterator[str]:
-    """Return what is to be said of an answer, a sentence each."""
+def answer_remarks(answer: Answer) -> Iterator[str]:
+    """Yield the remarks on an answer, one sentence each: its state, reason, warnings and time."""
     if answer.state is AnswerState.EXTRACTIVE:
         yield "These are the documents' own sentences: no model is configured."
-    if answer.reason in _WHY:
-        yield _WHY[answer.reason]
+    if answer.reason in _REASONS:
+        yield _REASONS[answer.reason]
     for leg in answer.degraded:
-        yield without_leg(leg)
+        yield missing_leg_message(leg)
     yield from answer.warnings
     yield f"{answer.state} in {answer.took_ms:,.0f} ms; conversation {answer.conversation_id}"
 
 
-def _place(citation: AnswerCitation) -> Text:
+def _citation_line(citation: AnswerCitation) -> Text:
     line = Text(f"{marker(citation.n)} ")
     line.append(plain(citation.uri), style="cyan")
     place = citation.source if citation.version is None else f"{citation.source} {citation.version}"

@@ -1,4 +1,4 @@
-"""The flags by which verbs narrow what they search, one for each filter that fits on a command line."""
+"""Command-line flags for search filters, one for each filter that suits a command line."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +20,7 @@ _FILTERS: Final = ("lang", "path_glob", "path_not_glob", "code_lang", "source", 
 
 
 def add_filters(parser: CommandParser) -> None:
-    """Add the flags; each but `--trust-min` may be given more than once."""
+    """Add the flags; each except `--trust-min` may be repeated."""
     for name, meaning in _REPEATED.items():
         parser.add_argument(f"--{name}", action="append", default=[], metavar="X", help=meaning)
     parser.add_argument(
@@ -30,7 +30,7 @@ def add_filters(parser: CommandParser) -> None:
     )
 
 
-def given_filters(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filters that the flags ask for, called what the fields of the HTTP API are called."""
+def filters_from_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filters of the flags, by the field names of the HTTP API."""
     filters = {"tags_any": options["tag"]} | {name: options[name] for name in _FILTERS}
     return {name: value for name, value in filters.items() if value}

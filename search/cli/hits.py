@@ -1,4 +1,4 @@
-"""Search results as people read them in a terminal."""
+"""Terminal output of search results."""
 
 from rich.console import Console
 from rich.padding import Padding
@@ -7,28 +7,30 @@ from rich.text import Text
 from kebab.cli.output import plain, table
 from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
-# A line break inside a snippet would break the indentation; one space for each keeps the offsets.
+# A line break inside a snippet would break the indentation; replacing it by one space keeps the offsets.
 _ON_ONE_LINE = str.maketrans("\n\t", "  ")
 _EXPLAINED = 10
 
 
 def print_result(console: Console, result: SearchResult) -> None:
-    """Print each hit: rank, score, title and headings, citation, snippet, the ranks of its legs."""
+    """Print each hit: rank, score, title and headings, citation, snippet, and the ranks of its legs."""
     for hit in result.hits:
         console.print(_headline(hit))
-        for line in (_place(hit), _snippet(hit), Text(legs(hit.retrieval), style="dim")):
+        for line in (_citation_line(hit), _snippet(hit), Text(legs(hit.retrieval), style="dim")):
             console.print(Padding(line, (0, 0, 0, 4), expand=False), soft_wrap=False)
         console.print()
 
 
 def summary(result: SearchResult) -> str:
-    """Return how much was found, in what time and how."""
-    found = f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
-    return found + ("." if result.lexical_total is None else f"; {_words(result.lexical_total)}.")
+    """Return a sentence with the number of hits, the time and the mode."""
+    found = f"{_pluralize(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
+    return found + (
+        "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total)}."
+    )
 
 
 def legs(retrieval: RetrievalDetail) -> str:
-    """Return each leg's rank and score of a hit; in a single mode that leg alone has them."""
+    """Return a hit's rank and score in each leg; in a single mode only that leg has them."""
     found = {
         "lexical": (retrieval.lexical_rank, retrieval.lexical_score),
         "vector": (retrieval.vector_rank, retrieval.vector_score),
@@ -43,7 +45,7 @@ def legs(retrieval: RetrievalDetail) -> str:
 
 
 def print_explanation(console: Console, result: SearchResult) -> None:
-    """Print how the list came about: the expressions, the time of each stage, the first fused candidates."""
+    """Print the explanation: the match expressions, the time of each stage, the first fused candidates."""
     explain = result.explain or {}
     verdict = explain.get("why_not")
     if isinstance(verdict, dict):
@@ -71,7 +73,7 @@ def _headline(hit: SearchHit) -> Text:
     return line.append(f"  {hit.score:.4f}", style="dim")
 
 
-def _place(hit: SearchHit) -> Text:
+def _citation_line(hit: SearchHit) -> Text:
     line = Text(plain(hit.citation.uri), style="cyan")
     place = hit.source if hit.version is None else f"{hit.source} {hit.version}"
     stale = ", not indexed for long" if hit.stale else ""
@@ -85,7 +87,7 @@ def _snippet(hit: SearchHit) -> Text:
     return line
 
 
-def _words(total: LexicalTotal) -> str:
+def _lexical_total_text(total: LexicalTotal) -> str:
     have = (
         "no chunk has"
         if total.value == 0
@@ -96,5 +98,5 @@ def _words(total: LexicalTotal) -> str:
     return f"{have} every word" + (", others have some" if total.relation == "gte" else "")
 
 
-def _counted(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,4 +1,4 @@
-"""What the index holds of a document or a chunk, for `kebab inspect`."""
+"""The indexed state of a document or a chunk, for `kebab inspect`."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.sync.contents import mirrored_chunks
@@ -35,9 +35,9 @@ _DOCUMENT_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
-    """What of a document's chunks has come into the indexes that are made from Postgres."""
+    """The chunks of a document that have reached the indexes derived from Postgres."""
 
-    #: Row versions in this node's mirror by chunk id; None: this node has no mirror of the workspace.
+    #: Row versions in this node's mirror by chunk id; None if this node has no mirror of the workspace.
     mirrored: dict[str, int] | None
     mirror_seq: int
     #: Chunks with a vector in the live space.
@@ -45,11 +45,9 @@ class IndexState:
 
 
 def find_document(workspace: Workspace, id_or_path: str) -> Document:
-    """Return the document with this id or path. Raises CliError, with the ids to choose from where
-    many fit.
-    """
+    """Return the document with this id or path. Raises CliError, with ids to choose from if several match."""
     documents = Document.objects.in_workspace(workspace).select_related("source", "version")
-    doc_id = as_uuid(id_or_path)
+    doc_id = parse_uuid(id_or_path)
     found = list(documents.filter(doc_id=doc_id)) if doc_id else []
     found = found or list(documents.filter(path=id_or_path).order_by("id"))
     if not found:
@@ -64,7 +62,7 @@ def find_document(workspace: Workspace, id_or_path: str) -> Document:
 
 def find_chunk(workspace: Workspace, chunk_id: str) -> Chunk:
     """Return the chunk with this id. Raises CliError."""
-    wanted = as_uuid(chunk_id)
+    wanted = parse_uuid(chunk_id)
     chunks = Chunk.objects.in_workspace(workspace).select_related("document__source", "document__version")
     chunk = None if wanted is None else chunks.filter(chunk_id=wanted).first()
     if chunk is None:
@@ -73,7 +71,7 @@ def find_chunk(workspace: Workspace, chunk_id: str) -> Chunk:
 
 
 def document_facts(workspace: Workspace, document: Document) -> dict[str, Any]:
-    """Return a document with all its chunks in order, texts left out."""
+    """Return a document with all its chunks in order, without their texts."""
     chunks = list(document.chunks.in_workspace(workspace).order_by("ordinal"))
     state = _index_state(workspace, document, chunks)
     return {
@@ -152,9 +150,9 @@ def _is_mirrored(chunk: Chunk, state: IndexState) -> bool:
     return (state.mirrored or {}).get(chunk.chunk_id.hex) == chunk.row_version
 
 
-def _missing(workspace: Workspace, what: str, named: str) -> CliError:
+def _missing(workspace: Workspace, what: str, value: str) -> CliError:
     return CliError(
-        f"There is no {what} {named[:100]!r} in {workspace.slug}; see: kebab list documents, kebab search",
+        f"There is no {what} {value[:100]!r} in {workspace.slug}; see: kebab list documents, kebab search",
         code="not_found",
         exit_code=Exit.NOTHING,
     )

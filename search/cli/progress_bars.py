@@ -10,14 +10,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from kebab.cli.output import plain
 
-# The rate is that of the latest seconds: a batch of large files must not spoil the estimate for long.
+# The rate is that of the last seconds: a batch of large files must not distort the estimate for long.
 _RATE_WINDOW_S = 10.0
 _SHOWN_PATH_CHARS = 48
 
 
 @dataclass(slots=True, kw_only=True)
 class Meter:
-    """What a bar shows of counted work. Neither the count nor the share done ever goes back."""
+    """The progress of counted work. Neither the count nor the share done ever decreases."""
 
     done: int = 0
     total: int = 0
@@ -25,8 +25,8 @@ class Meter:
     share: float = 0.0
     _marks: list[tuple[float, int]] = field(default_factory=list)
 
-    def note(self, done: int, total: int, *, now_s: float) -> None:
-        """Take in how much of how much is done at `now_s`, any clock that only goes forward."""
+    def update(self, done: int, total: int, *, now_s: float) -> None:
+        """Record the count done and the total at `now_s`, a time of any monotonic clock."""
         self.done = max(self.done, done)
         self.total = max(self.total, total, self.done)
         if self.total:
@@ -36,7 +36,7 @@ class Meter:
 
     @property
     def rate(self) -> float | None:
-        """Return how much is done a second, None while nothing is known."""
+        """Return the rate per second; None while unknown."""
         if len(self._marks) < 2:
             return None
         (began_s, before), (now_s, done) = self._marks[0], self._marks[-1]
@@ -44,12 +44,12 @@ class Meter:
 
     @property
     def remaining_s(self) -> float | None:
-        """Return the time to the end at the present rate, None while it is unknown."""
+        """Return the time to the end at the present rate; None while unknown."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
 class Bar:
-    """One line: what is done, the bar, how much, how fast, how long still, and at what."""
+    """A progress bar on one line: title, bar, amount, rate, remaining time, and current item."""
 
     def __init__(self, progress: Progress, title: str) -> None:
         self._progress = progress
@@ -57,8 +57,8 @@ class Bar:
         self._task = progress.add_task(title, total=None, amount="", pace="", at="")
 
     def show(self, done: int, total: int, *, at: str = "") -> None:
-        """Show the state of the work; a total of 0 is not known yet."""
-        self._meter.note(done, total, now_s=time.monotonic())
+        """Show the state of the work; a total of 0 means unknown."""
+        self._meter.update(done, total, now_s=time.monotonic())
         meter = self._meter
         self._progress.update(
             self._task,
@@ -66,18 +66,18 @@ class Bar:
             completed=meter.share,
             amount=f"{meter.done:,}/{meter.total:,}" if meter.total else "",
             pace=pace(meter),
-            at=shortened(plain(at)),
+            at=shorten_path(plain(at)),
         )
 
     def finish(self) -> None:
-        """Show a bar that is full, also when there was nothing to do."""
+        """Show a full bar, also if there was nothing to do."""
         self._progress.update(self._task, total=1.0, completed=1.0, pace="", at="")
 
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Bar]:
     """Show a bar on the stream of `console` while the block runs; a quiet console shows none."""
-    # Live output has to know the real width, which `people_console` doesn't give for a pipe.
+    # Live output needs the real width, which `people_console` doesn't have for a pipe.
     screen = Console(file=console.file, quiet=console.quiet, markup=False, emoji=False, highlight=False)
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -90,7 +90,7 @@ def bar(console: Console, title: str) -> Iterator[Bar]:
 
 @contextmanager
 def counting_bar(console: Console, title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar for `total` steps while the block runs, and give what to call after each step."""
+    """Show a bar for `total` steps while the block runs; yield the function to call after each step."""
     with bar(console, title) as shown:
         done = 0
         shown.show(0, total)
@@ -106,7 +106,7 @@ def counting_bar(console: Console, title: str, total: int) -> Iterator[Callable[
 
 @contextmanager
 def spinner(console: Console, title: str) -> Iterator[None]:
-    """Show that something is under way while the block runs."""
+    """Show a spinner while the block runs."""
     screen = Console(file=console.file, quiet=console.quiet, markup=False, emoji=False, highlight=False)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=screen, refresh_per_second=8, transient=screen.is_terminal) as progress:
@@ -115,7 +115,7 @@ def spinner(console: Console, title: str) -> Iterator[None]:
 
 
 def pace(meter: Meter) -> str:
-    """Return rate and remaining time in words, as far as they are known."""
+    """Return rate and remaining time in words, as far as known."""
     if not meter.rate:
         return ""
     remaining_s = meter.remaining_s or 0.0
@@ -123,8 +123,8 @@ def pace(meter: Meter) -> str:
     return f"{meter.rate:,.0f}/s{left}"
 
 
-def shortened(path: str) -> str:
-    """Return `path` within 48 characters: its end says more than its beginning."""
+def shorten_path(path: str) -> str:
+    """Return the last 48 characters of `path`, which say more than its start."""
     return path if len(path) <= _SHOWN_PATH_CHARS else "…" + path[1 - _SHOWN_PATH_CHARS :]
 
 

@@ -1,4 +1,4 @@
-"""One bar a stage of long work, each shown when it begins."""
+"""Progress bars for the stages of long work, each shown when its stage starts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,7 +10,7 @@ from search.cli.progress_bars import Bar, bar
 
 @contextmanager
 def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Return what is told a stage, how much of it is done, and of how much; 0 is not known."""
+    """Yield a function that takes a stage, the amount done, and the total, 0 if unknown."""
     shown: dict[str, Bar] = {}
     with ExitStack() as open_bars:
 
@@ -25,7 +25,7 @@ def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _finish(shown: dict[str, Bar], open_bars: ExitStack) -> None:
-    """Show the stage before as done, and leave its bar."""
+    """Show the previous stage as done, and keep its bar on the screen."""
     if shown:
         next(reversed(shown.values())).finish()
     open_bars.pop_all().close()

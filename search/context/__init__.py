@@ -1,4 +1,4 @@
-"""Context packs: what an information request needs to be answered, expanded, packed and cited.
+"""Context packs: the passages for an information request, expanded, packed and cited.
 
 request → channels → search → cap → rerank → cutoff → expansion → packing → segments
 """

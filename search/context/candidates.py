@@ -1,14 +1,14 @@
-"""From hits to what a pack may hold: the hits themselves, and what stands around them, with their rows."""
+"""Candidates of a pack: the hits and the chunks reached from them, with their rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from search.access.scope import Scope
-from search.context.around import Around
+from search.access.scope import SearchScope
+from search.context.around import HitNeighbourhood
 from search.context.chunk_queries import read_chunks
 from search.context.imported import imports_from
-from search.context.overview import FoundFile
+from search.context.overview import HitFile
 from search.context.request import Surroundings
 from search.models import Chunk
 from search.retrieval.expansion import (
@@ -16,54 +16,61 @@ from search.retrieval.expansion import (
     NEIGHBOUR_FACTOR,
     SIBLING_FACTOR,
     Expansion,
-    Reached,
+    ReachedChunk,
     expand,
 )
 from search.retrieval.fusion.document_cap import TOP_M
 
-#: Hits that lead to what surrounds them; by file there are many, and the others' places are worth more.
-LEADING: Final = TOP_M
-LEADING_BY_FILE: Final = 8
+#: Number of first hits that are expanded. A request by file has many hits, which are worth more than
+#: the surroundings of its later ones.
+EXPANDED_HITS: Final = TOP_M
+EXPANDED_HITS_BY_FILE: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Hits and what was reached from them, best first, with their rows."""
+class ExpandedHits:
+    """Hits and the chunks reached from them, best first, with their rows."""
 
-    reached: Sequence[Reached]
+    reached: Sequence[ReachedChunk]
     chunks: Mapping[str, Chunk]
 
     @property
-    def files(self) -> list[FoundFile]:
+    def files(self) -> list[HitFile]:
         """Return the files, best first, each with the headings of its hits."""
-        by_document: dict[int, list[Reached]] = {}
+        by_document: dict[int, list[ReachedChunk]] = {}
         for each in self.reached:
             by_document.setdefault(self.chunks[each.chunk_id].document_id, []).append(each)
         return [self._file(found) for found in by_document.values()]
 
-    def _file(self, found: Sequence[Reached]) -> FoundFile:
+    def _file(self, found: Sequence[ReachedChunk]) -> HitFile:
         hits = [self.chunks[each.chunk_id] for each in found if each.reached_by == "hit"]
-        return FoundFile(
+        return HitFile(
             chunk=self.chunks[found[0].chunk_id],
             score=found[0].score,
             hit_headings=frozenset(tuple(hit.heading_path) for hit in hits),
         )
 
 
-def found_around(
-    scope: Scope, hits: Sequence[Reached], surroundings: Surroundings, *, leading: int = LEADING
-) -> Found:
-    """Return those of `hits`, best first, that stand, and what surrounds the first `leading` of them."""
+def expand_hits(
+    scope: SearchScope,
+    hits: Sequence[ReachedChunk],
+    surroundings: Surroundings,
+    *,
+    leading: int = EXPANDED_HITS,
+) -> ExpandedHits:
+    """Return the still visible `hits` and the chunks around the first `leading` of them, best first."""
     chunks = read_chunks(scope, [hit.chunk_id for hit in hits])
-    standing = [hit for hit in hits if hit.chunk_id in chunks]
-    leaders = {hit.chunk_id: chunks[hit.chunk_id] for hit in standing[:leading]}
-    reached = expand(standing, _ways(scope, leaders, surroundings))
+    visible = [hit for hit in hits if hit.chunk_id in chunks]
+    leaders = {hit.chunk_id: chunks[hit.chunk_id] for hit in visible[:leading]}
+    reached = expand(visible, _expansions(scope, leaders, surroundings))
     chunks |= read_chunks(scope, [each.chunk_id for each in reached if each.chunk_id not in chunks])
-    return Found(reached=[each for each in reached if each.chunk_id in chunks], chunks=chunks)
+    return ExpandedHits(reached=[each for each in reached if each.chunk_id in chunks], chunks=chunks)
 
 
-def _ways(scope: Scope, hits: Mapping[str, Chunk], surroundings: Surroundings) -> Iterator[Expansion]:
-    around = Around(scope, hits.values())
+def _expansions(
+    scope: SearchScope, hits: Mapping[str, Chunk], surroundings: Surroundings
+) -> Iterator[Expansion]:
+    around = HitNeighbourhood(scope, hits.values())
     if surroundings.neighbours:
         follow = around.neighbours(surroundings.neighbours)
         yield Expansion(reached_by="neighbour", factor=NEIGHBOUR_FACTOR, follow=follow)

@@ -1,4 +1,4 @@
-"""The chunks and documents that a pack may hold: under the workspace, rights and filters of its search."""
+"""Queries of a pack's chunks and documents, under the workspace, rights and filters of its search."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -9,69 +9,73 @@ from typing import Final
 
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
-from search.access.scope import Scope, chunks_in
+from search.access.scope import SearchScope, chunks_in
 from search.context.imports import SOURCE_ROOT, Import
 from search.models import Chunk, Document
 
-# Of all imports of all hits in one place, so many paths and folders are looked for.
+# Most candidate paths and folders per query, of all imports of all hits in one source version.
 _MAX_CANDIDATES: Final = 5_000
 _MAX_DOCUMENTS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A version of a source, in which files import each other."""
+class SourceVersion:
+    """One version of a source; files import each other within it."""
 
     source_id: uuid.UUID
     version_id: uuid.UUID
 
     @classmethod
-    def of(cls, chunk: Chunk) -> "Place":
-        """Return where the chunk's document is."""
+    def of(cls, chunk: Chunk) -> "SourceVersion":
+        """Return the source version of the chunk's document."""
         return cls(source_id=chunk.document.source_id, version_id=chunk.document.version_id)
 
 
-def standing_chunks(scope: Scope) -> "QuerySet[Chunk]":
+def visible_chunks(scope: SearchScope) -> "QuerySet[Chunk]":
     """Return the queryset of chunks that a search under `scope` could find."""
     return chunks_in(scope.workspace_id, scope.chunk_values)
 
 
-def standing_documents(scope: Scope) -> "QuerySet[Document]":
+def visible_documents(scope: SearchScope) -> "QuerySet[Document]":
     """Return the queryset of documents that a search under `scope` could find."""
     documents: QuerySet[Document] = Document.objects.in_workspace(scope.workspace_id)
     return documents.filter(scope.document_conditions())
 
 
-def imported_documents(scope: Scope, place: Place, imports: Sequence[Import]) -> dict[str, int]:
-    """Return the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
-    wanted = {
+def imported_documents(
+    scope: SearchScope, source_version: SourceVersion, imports: Sequence[Import]
+) -> dict[str, int]:
+    """Return the ids of the documents that the imports may refer to, by path, in order; 2,000 at most."""
+    candidates = {
         "path": dict.fromkeys(path for each in imports for path in each.paths),
         "folder": dict.fromkeys(folder for each in imports for folder in each.folders),
         "below_root": dict.fromkeys(path for each in imports for path in each.below_roots),
     }
-    # What nothing asks for is left out: it would be worked out for every path there is.
-    asked = [Q(**{f"{name}__any_of": list(each)[:_MAX_CANDIDATES]}) for name, each in wanted.items() if each]
-    if not asked:
+    # Omit conditions without candidates: Postgres would compute their expression for every path.
+    conditions = [
+        Q(**{f"{name}__any_of": list(each)[:_MAX_CANDIDATES]}) for name, each in candidates.items() if each
+    ]
+    if not conditions:
         return {}
     rows = (
-        standing_documents(scope)
-        .alias(folder=_without("/[^/]*$"), below_root=_without(SOURCE_ROOT))
-        .filter(reduce(or_, asked), source=place.source_id, version=place.version_id)
+        visible_documents(scope)
+        .alias(folder=_strip_pattern("/[^/]*$"), below_root=_strip_pattern(SOURCE_ROOT))
+        .filter(reduce(or_, conditions), source=source_version.source_id, version=source_version.version_id)
         .order_by("path")
         .values_list("path", "id")[:_MAX_DOCUMENTS]
     )
     return dict(rows)
 
 
-def _without(pattern: str) -> Func:
+def _strip_pattern(pattern: str) -> Func:
     return Func(F("path"), Value(pattern), Value(""), function="regexp_replace", output_field=TextField())
 
 
-def read_chunks(scope: Scope, chunk_ids: Iterable[str]) -> dict[str, Chunk]:
-    """Return those of the chunks that stand, by id, with document, source and version."""
+def read_chunks(scope: SearchScope, chunk_ids: Iterable[str]) -> dict[str, Chunk]:
+    """Return the visible ones of the chunks by id, with document, source and version."""
     ids = [uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids]
     rows = (
-        standing_chunks(scope)
+        visible_chunks(scope)
         .filter(
             chunk_id__in=ids,
             document__source__workspace=scope.workspace_id,

@@ -1,4 +1,4 @@
-"""`retrieve_code(workspace, reader, request)`: the code that an information request is about."""
+"""Code retrieval for an information request: `retrieve_code(workspace, reader, request)`."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,28 +19,28 @@ CODE_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=8_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeRequest:
-    """What is to be known of a code base."""
+    """An information request about a code base."""
 
     #: In plain words.
     information_request: str
-    #: Names that the answer is likely to hold.
+    #: Names that the answer is likely to contain.
     technical_terms: tuple[str, ...] = ()
     #: Keys or ids of sources; none: all that the reader may read.
     source: tuple[str, ...] = ()
     #: Version tags; none: the default versions.
     version: tuple[str, ...] = ()
-    #: Path patterns, as `path_globs` reads them: a file has to fit one of these, and none of those below.
+    #: Path patterns, as parsed by `path_globs`: a file must match one of `include` and none of `exclude`.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     #: Programming languages, by any name that `search.retrieval.code.languages` knows.
     languages: tuple[str, ...] = ()
     response_mode: ResponseMode = ResponseMode.TEXT
-    #: Of what `search.context.text_format.pack_text` writes of the pack.
+    #: Budget of the pack's text as written by `search.context.text_format.pack_text`.
     budget: Budget = CODE_BUDGET
 
     @property
     def filters(self) -> SearchFilters:
-        """Return what the search is narrowed to. Raises InvalidFilter."""
+        """Return the filters of the search. Raises InvalidFilter."""
         return SearchFilters(
             source=self.source,
             version=self.version,
@@ -53,16 +53,15 @@ class CodeRequest:
 def retrieve_code(
     workspace: Workspace, reader: Reader, request: CodeRequest, *, min_seq: int | None = None
 ) -> ContextPack:
-    """Return the pack of what `request` asks for, best file first, from what `reader` may read of
-    `workspace`.
+    """Return the pack for `request`, best file first, from what `reader` may read of `workspace`.
 
-    `search.context.text_format.pack_text` writes it out, within the budget to the token. With `min_seq` it
-    waits, within a limit, until this node shows that change. Raises InvalidQuery and InvalidFilter,
-    NotSearchableYet, Workspace.DoesNotExist.
+    The text that `search.context.text_format.pack_text` writes of it fits the budget to the token. With
+    `min_seq` it waits, within a limit, until this node shows that change. Raises InvalidQuery and
+    InvalidFilter, NotSearchableYet, Workspace.DoesNotExist.
     """
     channels = build_channels(request.information_request, request.technical_terms)
     plain = replace(channels, lexical=without_syntax(channels.lexical))
-    asked = ContextRequest(
+    context_request = ContextRequest(
         query=SearchQuery(text=request.information_request, filters=request.filters, k=TOP_M, channels=plain),
         technical_terms=distinct_terms(request.technical_terms),
         budget=request.budget,
@@ -71,4 +70,4 @@ def retrieve_code(
         by_file=True,
         is_framed=True,
     )
-    return build_context_pack(workspace, reader, asked, min_seq=min_seq)
+    return build_context_pack(workspace, reader, context_request, min_seq=min_seq)

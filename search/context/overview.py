@@ -1,28 +1,28 @@
-"""Files and what is in them, from the headings of their chunks: an overview before the text."""
+"""Overview of files and their symbols, from the headings of their chunks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from search.access.scope import Scope
-from search.context.chunk_queries import standing_chunks
+from search.access.scope import SearchScope
+from search.context.chunk_queries import visible_chunks
 from search.context.text_format import OVERVIEW_TITLE, SEPARATOR, outline_text
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.models import Chunk
 from search.retrieval.citation import citation_from_span
 
-#: Of a file; where it has more, what was found and the outermost stand for the others.
+#: Most symbols of a file; those with hits and the outermost are preferred.
 MAX_SYMBOLS: Final = 12
-#: Of a file that is outlined at most so many chunks are read.
+#: Most chunks that are read of an outlined file.
 _MAX_CHUNKS: Final = 200
 
 Headings = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file that was found: one of its chunks, with its document, its score and the headings of its hits."""
+class HitFile:
+    """A file with hits: its best chunk with the document, its score and the headings of its hits."""
 
     chunk: Chunk
     score: float
@@ -30,17 +30,17 @@ class FoundFile:
 
 
 def outline_files(
-    scope: Scope, found: Sequence[FoundFile], *, size_of_text: Callable[[str], int], room: int
+    scope: SearchScope, found: Sequence[HitFile], *, size_of_text: Callable[[str], int], room: int
 ) -> Overview:
-    """Return the overview of `found`, best first, of which the text measures no more than `room`.
+    """Return the overview of `found`, best first, whose text measures at most `room`.
 
-    A file for whose symbols there is no room is listed with those that hold hits, else by its path.
+    A file whose symbols don't fit is listed with those that contain hits, else by its path alone.
     """
     outlines = _outlines(scope, [each.chunk.document_id for each in found])
     listed: list[OutlinedFile] = []
     used = size_of_text(OVERVIEW_TITLE + SEPARATOR)
     for each in found:
-        for file in _shorter_and_shorter(_outlined(each, outlines[each.chunk.document_id])):
+        for file in _shortened_variants(_outline_file(each, outlines[each.chunk.document_id])):
             size = size_of_text(outline_text(file) + SEPARATOR)
             if used + size <= room:
                 listed.append(file)
@@ -50,7 +50,7 @@ def outline_files(
     return Overview(files=tuple(listed), left_out=len(found) - len(listed), size=size)
 
 
-def _shorter_and_shorter(file: OutlinedFile) -> Iterable[OutlinedFile]:
+def _shortened_variants(file: OutlinedFile) -> Iterable[OutlinedFile]:
     for symbols in (file.symbols, tuple(each for each in file.symbols if each.has_hit), ()):
         left_out = file.symbols_left_out + len(file.symbols) - len(symbols)
         yield replace(file, symbols=symbols, symbols_left_out=left_out)
@@ -58,7 +58,7 @@ def _shorter_and_shorter(file: OutlinedFile) -> Iterable[OutlinedFile]:
 
 @dataclass(slots=True)
 class _Outline:
-    """The lines of each heading path of a document, by where it begins."""
+    """The line range of each heading path of a document, and its languages."""
 
     lines: dict[Headings, tuple[int, int]]
     languages: Counter[str]
@@ -72,9 +72,9 @@ class _Outline:
             self.lines[headings[:depth]] = (min(start, span["start"]), max(end, span["end"]))
 
 
-def _outlines(scope: Scope, document_ids: Sequence[int]) -> Mapping[int, _Outline]:
+def _outlines(scope: SearchScope, document_ids: Sequence[int]) -> Mapping[int, _Outline]:
     rows = (
-        standing_chunks(scope)
+        visible_chunks(scope)
         .filter(document__in=document_ids, ordinal__lt=_MAX_CHUNKS)
         .order_by("document_id", "ordinal", "chunk_id")
         .values_list("document_id", "heading_path", "source_spans", "language")
@@ -85,9 +85,9 @@ def _outlines(scope: Scope, document_ids: Sequence[int]) -> Mapping[int, _Outlin
     return outlines
 
 
-def _outlined(found: FoundFile, outline: _Outline) -> OutlinedFile:
+def _outline_file(found: HitFile, outline: _Outline) -> OutlinedFile:
     document = found.chunk.document
-    kept = _kept(outline.lines, found.hit_headings)
+    chosen = _choose_headings(outline.lines, found.hit_headings)
     return OutlinedFile(
         doc_id=document.doc_id.hex,
         doc_path=document.path,
@@ -95,19 +95,19 @@ def _outlined(found: FoundFile, outline: _Outline) -> OutlinedFile:
         version=document.version.tag or None,
         code_lang=next((language for language, _ in outline.languages.most_common(1)), "") or None,
         score=found.score,
-        symbols=tuple(_symbol(document.path, each, outline.lines[each], found) for each in kept),
-        symbols_left_out=len(outline.lines) - len(kept),
+        symbols=tuple(_symbol(document.path, each, outline.lines[each], found) for each in chosen),
+        symbols_left_out=len(outline.lines) - len(chosen),
     )
 
 
-def _kept(lines: Mapping[Headings, tuple[int, int]], hits: Collection[Headings]) -> list[Headings]:
-    """Return those that are listed, in file order: with hits first chosen, then the outermost."""
+def _choose_headings(lines: Mapping[Headings, tuple[int, int]], hits: Collection[Headings]) -> list[Headings]:
+    """Return up to `MAX_SYMBOLS` headings in file order, preferring those with hits, then the outermost."""
     by_place = sorted(lines, key=lambda each: (*lines[each][:1], len(each)))
     chosen = set(sorted(by_place, key=lambda each: (each not in hits, len(each)))[:MAX_SYMBOLS])
     return [each for each in by_place if each in chosen]
 
 
-def _symbol(path: str, headings: Headings, lines: tuple[int, int], found: FoundFile) -> Symbol:
+def _symbol(path: str, headings: Headings, lines: tuple[int, int], found: HitFile) -> Symbol:
     span = {"kind": "line", "start": lines[0], "end": lines[1]}
     return Symbol(
         heading_path=headings,

@@ -1,11 +1,11 @@
-"""What a context pack is asked for."""
+"""The parameters of a context pack."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NoReturn
 
-from search.retrieval.errors import InvalidQuery, shown
+from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.query.channels import build_channels, distinct_terms
 from search.retrieval.types import SearchQuery
@@ -15,7 +15,7 @@ MAX_NEIGHBOUR_STEPS: Final = 5
 
 
 class BudgetUnit(StrEnum):
-    """What a budget is counted in: code points, or tokens of the default model."""
+    """Unit of a budget: code points, or tokens of the default model."""
 
     CHARS = "chars"
     TOKENS = "tokens"
@@ -23,7 +23,7 @@ class BudgetUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How much text a pack may hold, 1 to 1,000,000 units. Raises: InvalidQuery."""
+    """Maximum amount of text in a pack, 1 to 1,000,000 units. Raises: InvalidQuery."""
 
     unit: BudgetUnit
     total: int
@@ -34,14 +34,14 @@ class Budget:
 
 
 class ResponseMode(StrEnum):
-    """What a pack says: the text of what was found, or which files and names there are, then text."""
+    """Content of a pack: text only, or an overview of files and symbols followed by text."""
 
     TEXT = "text"
     OVERVIEW = "overview"
 
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        raise InvalidQuery(f"{shown(value)} is not one of {', '.join(cls)}.")
+        raise InvalidQuery(f"{preview(value)} is not one of {', '.join(cls)}.")
 
 
 DEFAULT_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=10_000)
@@ -49,13 +49,13 @@ DEFAULT_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=10_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What is added to the hits."""
+    """Chunks that are added to the hits."""
 
     #: Steps to each side in the same document; 0: none.
     neighbours: int = NEIGHBOUR_STEPS
-    #: What stands under the same breadcrumb parent.
+    #: Chunks under the same breadcrumb parent.
     siblings: bool = True
-    #: What a hit in code imports.
+    #: Chunks of the files that a hit in code imports.
     imports: bool = False
 
 
@@ -63,19 +63,19 @@ class Surroundings:
 class ContextRequest:
     """A request for a context pack."""
 
-    #: Its text is the information request; `k` are the hits before expansion.
+    #: Its text is the information request; `k` is the number of hits before expansion.
     query: SearchQuery
     technical_terms: tuple[str, ...] = ()
     budget: Budget = DEFAULT_BUDGET
     surroundings: Surroundings = field(default_factory=Surroundings)
     response_mode: ResponseMode = ResponseMode.TEXT
-    #: Whether files are ranked by all that was found of them, and many files have something in the pack.
+    #: Whether whole files are ranked by all their passages, so that the pack covers many files.
     by_file: bool = False
-    #: Whether the budget is for segments as `pack_text` writes them; else for their texts.
+    #: Whether the budget includes each segment's citation and fence, as `pack_text` writes them.
     is_framed: bool = False
 
     @classmethod
-    def asking(
+    def with_channels(
         cls,
         query: SearchQuery,
         technical_terms: Iterable[str] = (),
@@ -87,10 +87,10 @@ class ContextRequest:
         is_framed: bool = False,
         **channels: str,
     ) -> "ContextRequest":
-        """Return the request whose query asks each stage by its channel.
+        """Return a request whose query has a text for each channel of the search.
 
-        `channels` are those (`vector`, `lexical`, `rerank`) that the caller gives itself. Blank and
-        repeated terms are dropped.
+        `channels` are the texts of channels (`vector`, `lexical`, `rerank`) that the caller sets itself.
+        Blank and repeated terms are dropped.
         """
         terms = distinct_terms(technical_terms)
         return cls(

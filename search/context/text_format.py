@@ -1,7 +1,7 @@
-"""A context pack as text for agents: the overview, then each segment below the citation of its lines.
+"""Context packs as text for agents: the overview, then each segment below the citation of its lines.
 
-Every part stands by itself and white space between two counts for nothing in tokens, so that what the parts
-measure is what the whole does.
+Parts are independent and white space between them takes no tokens, so that the sizes of the parts add up to
+the size of the whole.
 """
 
 import re
@@ -17,31 +17,31 @@ _BACKTICKS = re.compile("`{3,}")
 
 
 def pack_text(pack: ContextPack) -> str:
-    """Return the pack's overview and its segments, best file first, a blank line between two."""
+    """Return the text of the pack: overview and segments, best file first, separated by blank lines."""
     outlined = pack.overview.files if pack.overview is not None else ()
     overview = [OVERVIEW_TITLE, *map(outline_text, outlined)] if outlined else []
-    blocks = [packed_text(file, segment) for file in pack.files for segment in file.segments]
+    blocks = [segment_text(file, segment) for file in pack.files for segment in file.segments]
     return SEPARATOR.join([*overview, *blocks]) or NOTHING_FOUND
 
 
 def outline_text(file: OutlinedFile) -> str:
-    """Return the file's path with what it is of, and a line for each of its symbols."""
-    what = " ".join(filter(None, (file.code_lang, f"in {file.source}", file.version)))
+    """Return the file's path with its language, source and version, and a line for each of its symbols."""
+    origin = " ".join(filter(None, (file.code_lang, f"in {file.source}", file.version)))
     more = [f"  … {file.symbols_left_out} more"] if file.symbols_left_out else []
-    return "\n".join([f"{_line(file.doc_path)} ({what})", *map(_symbol_text, file.symbols), *more])
+    return "\n".join([f"{_line(file.doc_path)} ({origin})", *map(_symbol_text, file.symbols), *more])
 
 
-def packed_text(file: PackedDocument, segment: PackedText) -> str:
-    """Return a segment as `block_text` writes it."""
+def segment_text(file: PackedDocument, segment: PackedText) -> str:
+    """Return the block of a segment, as formatted by `block_text`."""
     return block_text(segment.citation, segment.text, file.source, file.version, segment.code_lang)
 
 
 def block_text(citation: Citation, text: str, source: str, version: str | None, code_lang: str | None) -> str:
-    """Return cited text below its citation, in a fence that nothing in it closes."""
+    """Return a text below its citation, in a fence longer than any within the text."""
     longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    place = " ".join(filter(None, (source, version)))
-    return f"### {_line(citation.uri)} ({place})\n{fence}{code_lang or ''}\n{text}\n{fence}"
+    origin = " ".join(filter(None, (source, version)))
+    return f"### {_line(citation.uri)} ({origin})\n{fence}{code_lang or ''}\n{text}\n{fence}"
 
 
 def _symbol_text(symbol: Symbol) -> str:

@@ -1,4 +1,4 @@
-"""The text of segments: the file's own lines where they are cited, else the passages that were found."""
+"""Texts of segments: the file's own lines if they are cited by line, else the texts of their chunks."""
 
 import uuid
 from collections import defaultdict
@@ -8,20 +8,20 @@ from dataclasses import replace
 from search.context.lines import DocumentLines, Range, read_document_lines
 from search.models import Chunk
 from search.retrieval.citation import Citation
-from search.retrieval.expansion import Reached
+from search.retrieval.expansion import ReachedChunk
 from search.retrieval.packing import Passage, Segment
 
 
 class SegmentTexts:
-    """The texts of one pack's chunks, each document's lines read once."""
+    """The texts of one pack's segments; each document's lines are read once."""
 
     def __init__(self, workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> None:
         self._chunks = chunks
         self._lines = _lines_of_documents(workspace_id, chunks)
-        self._verbatim = {chunk_id for chunk_id, chunk in chunks.items() if self._is_in_its_lines(chunk)}
+        self._verbatim = {chunk_id for chunk_id, chunk in chunks.items() if self._matches_cited_lines(chunk)}
 
-    def passage(self, reached: Reached) -> Passage:
-        """Return the chunk as it is packed; the heading lines right above its text belong to it."""
+    def passage(self, reached: ReachedChunk) -> Passage:
+        """Return the chunk as a passage; its citation includes the heading lines right above its text."""
         chunk = self._chunks[reached.chunk_id]
         citation = chunk.citation
         if reached.chunk_id in self._verbatim:
@@ -35,28 +35,28 @@ class SegmentTexts:
         )
 
     def is_blank(self, doc_id: str, start: int, end: int) -> bool:
-        """Return whether these lines of a document are blank; lines that are not known are not."""
+        """Return whether these lines of a document are blank; unknown lines are not."""
         return self._lines[doc_id].is_blank(start, end)
 
     def is_verbatim(self, segment: Segment) -> bool:
         """Return whether the segment's text is exactly the lines that it cites."""
-        return self._sliced(segment) is not None
+        return self._cited_lines(segment) is not None
 
     def text(self, segment: Segment) -> str:
-        """Return the cited lines; of what isn't cited by line, or has too long a line, its chunks' texts."""
-        sliced = self._sliced(segment)
-        if sliced is not None:
-            return sliced
+        """Return the cited lines, or the chunks' texts if it isn't cited by line or has too long a line."""
+        lines = self._cited_lines(segment)
+        if lines is not None:
+            return lines
         return "\n".join(self._chunks[passage.chunk_id].text for passage in segment.passages)
 
-    def _sliced(self, segment: Segment) -> str | None:
+    def _cited_lines(self, segment: Segment) -> str | None:
         cited = segment.citation
         are_lines = all(passage.chunk_id in self._verbatim for passage in segment.passages)
         if not are_lines or cited.start is None or cited.end is None:
             return None
         return self._lines[segment.doc_id].text(cited.start, cited.end)
 
-    def _is_in_its_lines(self, chunk: Chunk) -> bool:
+    def _matches_cited_lines(self, chunk: Chunk) -> bool:
         cited = chunk.citation
         if cited.start is None or cited.end is None:
             return False

@@ -1,21 +1,21 @@
-"""What a context pack is."""
+"""Context packs and their parts."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from search.context.request import BudgetUnit, ResponseMode
 from search.retrieval.citation import Citation
-from search.retrieval.expansion import Reached, ReachedBy
+from search.retrieval.expansion import ReachedBy, ReachedChunk
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode, RerankOutcome
 
-#: `estimate`: tokens where the default model's tokenizer is not installed, on the high side.
+#: `estimate`: tokens when the default model's tokenizer is not installed, on the high side.
 CountedBy = Literal["code points", "model", "estimate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedText:
-    """A segment as it is read: text, where it lies and how it came."""
+    """A segment of a pack: its text, its citation and how it was reached."""
 
     text: str
     #: Whether the text is exactly the cited lines of the file, joined by line feeds.
@@ -25,12 +25,12 @@ class PackedText:
     citation: Citation
     #: The best of its chunks' scores, in [0, 1].
     score: float
-    #: How its best chunk came.
+    #: How its best chunk was reached.
     reached_by: ReachedBy
-    #: In the budget's unit, with citation and fence where the budget is for these too.
+    #: In the budget's unit, with citation and fence if the budget includes these.
     size: int
     #: In the document's order.
-    chunks: tuple[Reached, ...]
+    chunks: tuple[ReachedChunk, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,45 +52,45 @@ class PackedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbol:
-    """A definition of a file, or a heading."""
+    """A definition or heading in a file."""
 
     #: Outermost first, its own last: ("class Cart", "method total").
     heading_path: tuple[str, ...]
     citation: Citation
-    #: Whether something that was found lies in it.
+    #: Whether it contains a hit.
     has_hit: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlinedFile:
-    """A file that was found, by what is in it."""
+    """A file with hits and its symbols."""
 
     doc_id: str
     doc_path: str
     source: str
     version: str | None
-    #: The programming language of most of it, None for prose.
+    #: The programming language of most chunks, None for prose.
     code_lang: str | None
     score: float
-    #: In file order, not all of a long file.
+    #: In file order; a selection for a long file.
     symbols: tuple[Symbol, ...]
     symbols_left_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Which files were found and what is in them, best file first."""
+    """The files with hits and their symbols, best file first."""
 
     files: tuple[OutlinedFile, ...]
-    #: Files that were found and for which there was no room.
+    #: Number of files with hits that didn't fit.
     left_out: int
-    #: Of its text, in the budget's unit.
+    #: Size of its text, in the budget's unit.
     size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetUse:
-    """What the budget was, and how much of it overview and segments take."""
+    """The budget, and the amount that overview and segments take."""
 
     unit: BudgetUnit
     total: int
@@ -100,14 +100,14 @@ class BudgetUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPack:
-    """The answer to a request, best file first; what was missing is named in `degraded` and `warnings`."""
+    """The pack for a request, best file first; `degraded` and `warnings` name missing parts."""
 
     information_request: str
     technical_terms: tuple[str, ...]
     response_mode: ResponseMode
     mode: Mode
     index_version: str
-    #: The change up to which the index that answered had come, and how many it was behind.
+    #: Sequence number of the last change in the index that was searched, and its lag in changes.
     seq: int
     lag: int
     took_ms: float
@@ -115,13 +115,13 @@ class ContextPack:
     warnings: tuple[str, ...]
     rerank: RerankOutcome | None
     budget: BudgetUse
-    #: Chunks that were found or reached and for which there was no room.
+    #: Number of chunks that were reached and didn't fit.
     left_out: int
-    #: None unless it was asked for.
+    #: None unless requested.
     overview: Overview | None
     files: tuple[PackedDocument, ...]
 
     @property
     def is_empty(self) -> bool:
-        """Return whether it has no text and lists no file."""
+        """Return whether the pack has no text and lists no file."""
         return not self.files and (self.overview is None or not self.overview.files)

@@ -1,4 +1,4 @@
-"""Inserting many rows at once: one parameter a statement, whatever the number of rows and columns.
+"""Bulk inserts with one parameter per statement, whatever the number of rows and columns.
 
 Processor time of this process for 2,000 rows on two busy cores, the median of seven: chunks of 580 characters
 44 ms, with `bulk_create` 444; vectors of 384 components 151 ms, as lists 171, with `bulk_create` 733.
@@ -17,26 +17,26 @@ from django.db.models.expressions import DatabaseDefault
 from pgvector.django import HalfVectorField
 from psycopg import sql
 
-# COPY is refused under row-level security.
+# PostgreSQL refuses COPY under row-level security.
 _INSERT = sql.SQL(
     "INSERT INTO {table} ({columns}) "
     "SELECT {columns} FROM json_populate_recordset(NULL::{table}, {rows}::json){conflicts}"
 )
-# Rows a statement: of vectors with 384 components 5 MB.
+# Rows per statement: 5 MB for vectors with 384 components.
 _BATCH = 2_000
 
 
 def insert_rows(rows: Sequence[models.Model], *, ignore_conflicts: bool = False) -> None:
-    """Insert new rows of one model, whose columns are text, numbers, ids, times, JSON, lists of them and
-    vectors; nothing but what they say is written, no time of the insertion either. What the first leaves to
-    the database's default, all do.
+    """Insert new rows of one model with exactly the given values: no `auto_now` time is set.
 
-    A vector is `(dim,)` numbers, an array or a list. With `ignore_conflicts` what is there already is left
-    as it is. Raises IntegrityError, and DataError for what Postgres doesn't take.
+    Columns may be text, numbers, ids, times, JSON, lists of them and vectors, `(dim,)` as array or list.
+    Columns that the first row leaves to the database's default are left to it in all rows. With
+    `ignore_conflicts` existing rows stay unchanged. Raises IntegrityError, and DataError for values that
+    Postgres refuses.
     """
     if not rows:
         return
-    fields = [field for field in rows[0]._meta.concrete_fields if _is_said(rows[0], field)]
+    fields = [field for field in rows[0]._meta.concrete_fields if _has_value(rows[0], field)]
     statement = _INSERT.format(
         table=sql.Identifier(rows[0]._meta.db_table),
         columns=sql.SQL(", ").join(sql.Identifier(field.column) for field in fields),
@@ -48,20 +48,20 @@ def insert_rows(rows: Sequence[models.Model], *, ignore_conflicts: bool = False)
             cursor.execute(statement, [_as_json(rows[start : start + _BATCH], fields)])
 
 
-def _is_said(row: models.Model, field: Any) -> bool:
+def _has_value(row: models.Model, field: Any) -> bool:
     return not field.generated and not isinstance(getattr(row, field.attname), DatabaseDefault)
 
 
 def _as_json(rows: Sequence[models.Model], fields: Sequence[Any]) -> str:
-    said = [{field.column: getattr(row, field.attname) for field in fields} for row in rows]
+    values = [{field.column: getattr(row, field.attname) for field in fields} for row in rows]
     for field in fields:
         if isinstance(field, HalfVectorField):
-            for row in said:
-                row[field.column] = _as_text(row[field.column])
-    return json.dumps(said, ensure_ascii=False, default=_plain)
+            for row in values:
+                row[field.column] = _vector_text(row[field.column])
+    return json.dumps(values, ensure_ascii=False, default=_encode_value)
 
 
-def _plain(value: Any) -> str:
+def _encode_value(value: Any) -> str:
     if isinstance(value, uuid.UUID):
         return value.hex
     if isinstance(value, datetime):
@@ -69,13 +69,13 @@ def _plain(value: Any) -> str:
     raise TypeError(f"{value!r} of {type(value).__name__} is nothing that JSON holds.")
 
 
-def _as_text(vector: Any) -> str:
+def _vector_text(vector: Any) -> str:
     halves = np.asarray(vector).astype(np.float16)
     return f"[{','.join(_half_texts()[halves.view(np.uint16)].tolist())}]"
 
 
 @cache
 def _half_texts() -> np.ndarray:
-    """Return the shortest text that stands for each half-precision number, by its bits."""
+    """Return the shortest decimal text of each half-precision number, indexed by its bits."""
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     return np.array([str(half) for half in halves], dtype=object)

@@ -1,4 +1,4 @@
-"""The numbered change log: what makes a committed write visible to every mirror.
+"""The numbered change log, which makes committed writes visible to every mirror.
 
 A writer calls `append_changes` **last** in its transaction: the workspace's row lock orders the numbers by
 commit, so a reader can't skip one that commits late, and is held only from here to the commit.
@@ -16,9 +16,9 @@ from django.utils import timezone
 from kebab.people.models import Workspace
 from search.models import Change
 
-#: The Postgres channel that says a workspace has changed. A hint: readers poll as well.
+#: The Postgres notification channel for changed workspaces. A hint only: readers poll as well.
 CHANNEL = "kebab_change"
-#: A mirror that was away longer is rebuilt.
+#: Retention of changes; a mirror that is further behind is rebuilt.
 KEEP = timedelta(days=7)
 
 # One statement, so that the row lock is held for one round trip before the commit.
@@ -37,7 +37,7 @@ SELECT head_seq, pg_notify(%(channel)s, %(workspace)s::text) FROM head
 def append_changes(
     workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID], op: Literal["upsert", "delete"]
 ) -> int:
-    """Number the changes of `doc_ids`, in order, and give the last number. Call it last in a transaction.
+    """Append a change of each of `doc_ids`, in order; return the last number. Call it last in a transaction.
 
     Raises LookupError when the workspace is gone.
     """
@@ -60,7 +60,7 @@ def append_changes(
 
 
 def prune_changes() -> int:
-    """Drop changes older than seven days, but never a workspace's latest; give how many."""
+    """Delete changes older than seven days, but never a workspace's latest; return the number deleted."""
     latest = Workspace.objects.filter(pk=models.OuterRef("workspace_id")).values("head_seq")
     old = Change.objects.filter(at__lt=timezone.now() - KEEP, seq__lt=models.Subquery(latest))
     deleted, _ = old.delete()

@@ -1,4 +1,4 @@
-"""Chunks of documents that are written: rows whose id stays are kept, vectors of equal text taken over."""
+"""Writes of documents' chunks: unchanged ids keep their rows, and vectors of equal text are copied."""
 
 import uuid
 from collections.abc import Sequence, Set
@@ -8,7 +8,7 @@ from search.corpus.bulk_insert import insert_rows
 from search.corpus.content_ids import chunk_ids, embed_hash
 from search.corpus.drafts import ChunkDraft, DocumentDraft
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
-from search.vectors.lifecycle import not_ended
+from search.vectors.lifecycle import not_expired
 
 _MOVABLE_FIELDS = (
     "ordinal",
@@ -24,15 +24,17 @@ _MOVABLE_FIELDS = (
 
 
 def replace_chunks(written: Sequence[tuple[Document, DocumentDraft]], *, new: Set[uuid.UUID]) -> None:
-    """Make the chunks of one workspace's documents those of their drafts, in the caller's transaction.
+    """Replace the chunks of one workspace's documents by those of their drafts, in the caller's transaction.
 
-    `new` are the ids of documents that have had none.
+    `new` are the ids of documents that have no chunks yet.
     """
     if not written:
         return
     workspace_id = written[0][0].workspace_id
-    wanted = {chunk.chunk_id: chunk for document, draft in written for chunk in _rows(document, draft)}
-    present = _lock(workspace_id, [document for document, _ in written if document.doc_id not in new])
+    wanted = {
+        chunk.chunk_id: chunk for document, draft in written for chunk in _build_chunks(document, draft)
+    }
+    present = _lock_chunks(workspace_id, [document for document, _ in written if document.doc_id not in new])
     added = [chunk for chunk_id, chunk in wanted.items() if chunk_id not in present]
     moved = [chunk for chunk_id, chunk in wanted.items() if _has_moved(present.get(chunk_id), chunk)]
     for chunk in moved:
@@ -45,19 +47,21 @@ def replace_chunks(written: Sequence[tuple[Document, DocumentDraft]], *, new: Se
         update_fields=(*_MOVABLE_FIELDS, "row_version"),
     )
     stale = [chunk for chunk in moved if chunk.embed_hash != present[chunk.chunk_id].embed_hash]
-    _drop_vectors(workspace_id, stale)
-    _take_over_vectors(workspace_id, [*added, *stale])
+    _delete_vectors(workspace_id, stale)
+    _copy_vectors(workspace_id, [*added, *stale])
     gone = present.keys() - wanted.keys()
     if gone:
         Chunk.objects.in_workspace(workspace_id).filter(chunk_id__in=gone).delete()
 
 
-def _rows(document: Document, draft: DocumentDraft) -> list[Chunk]:
+def _build_chunks(document: Document, draft: DocumentDraft) -> list[Chunk]:
     ids = chunk_ids(document.doc_id, draft.chunker_version, (chunk.text for chunk in draft.chunks))
-    return [_row(document, chunk_id, chunk) for chunk_id, chunk in zip(ids, draft.chunks, strict=True)]
+    return [
+        _build_chunk(document, chunk_id, chunk) for chunk_id, chunk in zip(ids, draft.chunks, strict=True)
+    ]
 
 
-def _row(document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
+def _build_chunk(document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
     return Chunk(
         workspace_id=document.workspace_id,
         chunk_id=chunk_id,
@@ -75,32 +79,30 @@ def _row(document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
     )
 
 
-def _lock(workspace_id: uuid.UUID, documents: Sequence[Document]) -> dict[uuid.UUID, Chunk]:
-    """Return the chunks that documents have, locked in the order in which vectors are stored for them: else
-    the two could wait for each other.
-    """
+def _lock_chunks(workspace_id: uuid.UUID, documents: Sequence[Document]) -> dict[uuid.UUID, Chunk]:
+    """Lock and return the chunks of documents, in the order of `store_vectors`, to avoid deadlocks."""
     chunks = Chunk.objects.in_workspace(workspace_id).filter(document__in=[one.pk for one in documents])
     return {chunk.chunk_id: chunk for chunk in chunks.select_for_update().order_by("chunk_id").defer("text")}
 
 
 def _has_moved(present: Chunk | None, wanted: Chunk) -> bool:
-    """Return whether anything but the text, which its id stands for, is now different."""
+    """Return whether any field but the text has changed; the id identifies the text."""
     return present is not None and any(
         getattr(present, name) != getattr(wanted, name) for name in _MOVABLE_FIELDS
     )
 
 
-def _drop_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
+def _delete_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
     if chunks:
         vectors = ChunkVector.objects.in_workspace(workspace_id)
         vectors.filter(chunk_id__in=[chunk.chunk_id for chunk in chunks]).delete()
 
 
-def _take_over_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
-    """Give chunks the vectors that equal text has already got in the workspace's spaces."""
+def _copy_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
+    """Copy existing vectors of equal text in the workspace's spaces to chunks."""
     if not chunks:
         return
-    spaces = EmbeddingSpace.objects.in_workspace(workspace_id).filter(not_ended())
+    spaces = EmbeddingSpace.objects.in_workspace(workspace_id).filter(not_expired())
     known = (
         ChunkVector.objects.in_workspace(workspace_id)
         .filter(space__in=spaces.values("pk"))
@@ -112,7 +114,7 @@ def _take_over_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None
     by_hash: dict[uuid.UUID, list[tuple[int, Any]]] = {}
     for space_id, hash_, embedding in known:
         by_hash.setdefault(hash_, []).append((space_id, embedding))
-    taken = [
+    copies = [
         ChunkVector(
             workspace_id=workspace_id,
             space_id=space_id,
@@ -124,4 +126,4 @@ def _take_over_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None
         for chunk in chunks
         for space_id, embedding in by_hash.get(chunk.embed_hash, ())
     ]
-    insert_rows(taken, ignore_conflicts=True)
+    insert_rows(copies, ignore_conflicts=True)

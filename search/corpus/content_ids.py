@@ -1,7 +1,8 @@
-"""Content-derived ids: the same bytes under the same name give the same ids, anywhere, for ever.
+"""Content-derived ids: the same bytes under the same name give the same ids, anywhere and at any time.
 
-An id is the first 128 bits of BLAKE3 over length-prefixed fields, so that no two different field lists have
-the same bytes. Nothing of an id depends on order or place: an insertion leaves the other chunks' ids alone.
+An id is the first 128 bits of BLAKE3 over length-prefixed fields, so that different field lists never have
+the same bytes. Ids don't depend on order or position: inserting a chunk leaves the other chunks' ids
+unchanged.
 """
 
 import uuid
@@ -26,9 +27,7 @@ def document_id(corpus_id: uuid.UUID, source_key: str, version_tag: str, path: s
 
 
 def chunk_ids(doc_id: uuid.UUID, chunker_version: str, texts: Iterable[str]) -> Iterator[uuid.UUID]:
-    """Return an id for each chunk text of a document; the n-th occurrence of a text tells equal
-    ones apart.
-    """
+    """Yield an id for each chunk text of a document; equal texts differ by their number of occurrence."""
     occurrences: Counter[str] = Counter()
     for text in texts:
         occurrences[text] += 1
@@ -37,18 +36,18 @@ def chunk_ids(doc_id: uuid.UUID, chunker_version: str, texts: Iterable[str]) -> 
 
 
 def embed_hash(breadcrumb: str, text: str) -> uuid.UUID:
-    """Return the hash of what is embedded for a chunk."""
+    """Return the hash of the text that is embedded for a chunk."""
     return _digest("embedded", breadcrumb.encode(), text.encode())
 
 
 def place_key(source_id: uuid.UUID | None, version_tag: str, path: str, fragment: str = "") -> uuid.UUID:
-    """Return a key of a place in a document, or of the document, of one source or of any."""
+    """Return a key of a document or of a fragment of it, in one source or in any."""
     source = b"" if source_id is None else source_id.bytes
     return _digest("place", source, version_tag.encode(), path.encode(), fragment.encode())
 
 
 def query_key(query: str) -> uuid.UUID:
-    """Return a key of a query as it is asked."""
+    """Return a key of a query's exact text."""
     return _digest("query", query.encode())
 
 
@@ -58,7 +57,7 @@ def content_hash(content: bytes) -> str:
 
 
 def file_hash(file: BinaryIO) -> str:
-    """Return the same hash of what a file holds from its place on, a piece at a time."""
+    """Return the `content_hash` of a file from its current position on, read in pieces."""
     hasher = blake3()
     while piece := file.read(1_000_000):
         hasher.update(piece)

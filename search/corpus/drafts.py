@@ -1,4 +1,4 @@
-"""What a document is to become: plain values, made by parsers and chunkers or by an import."""
+"""Drafts of documents and chunks before they are stored: values from parsers, chunkers or an import."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ class ChunkDraft(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a document lives: a path in a version of a source of a workspace."""
+class DocumentLocation:
+    """The location of a document: a path in a version of a source of a workspace."""
 
     workspace: Workspace
     source: Source
@@ -45,13 +45,13 @@ class Place:
 
     @property
     def doc_id(self) -> uuid.UUID:
-        """Return the id that follows from the place."""
+        """Return the document id, which is derived from the location."""
         return document_id(self.workspace.corpus_id, self.source.key, self.version.tag, self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentDraft:
-    """A document's content and description as they are to be stored."""
+    """A document's content and metadata to be stored."""
 
     title: str
     lang: str
@@ -66,7 +66,7 @@ class DocumentDraft:
     chunks: Sequence[ChunkDraft]
     source_mtime_ns: int | None = None
     source_revision: str = ""
-    #: None: its source is read in order, so the latest write is right.
+    #: None: the source is read in order, so the latest write wins.
     requested_at: datetime | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)

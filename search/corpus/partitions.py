@@ -1,4 +1,4 @@
-"""Which tables are cut into parts by workspace, how large they are, and cutting them."""
+"""Partitioning of the large tables by workspace: their sizes, and the conversion."""
 
 import shutil
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from psycopg import Connection, OperationalError, errors
 
 from kebab.stack.servers.reachability import connect
 from kebab.tenancy.owner_connection import NotTheOwner
-from kebab.tenancy.partitions.conversion import Move, Progress, move_tables
-from kebab.tenancy.partitions.layout import parts_of
+from kebab.tenancy.partitions.conversion import Progress, RepartitionPlan, repartition_tables
+from kebab.tenancy.partitions.layout import partition_count
 from kebab.tenancy.roles import OWNER
 from search.models import Change, Chunk, ChunkVector, Document
 
-#: What grows with the corpus, what is referred to first. Rows of jobs stay in one table: were they locked as
-#: well, nobody could hand in a document meanwhile, and no job could say that it waits.
+#: Tables that grow with the corpus, referenced ones first. Jobs stay unpartitioned: if the conversion locked
+#: them too, nobody could upload a document meanwhile, and waiting jobs couldn't report their state.
 TABLES: Final = tuple(model._meta.db_table for model in (Document, Chunk, ChunkVector, Change))
 MOST_PARTS: Final = 256
-# Columns that number themselves in partitioned tables.
+# PostgreSQL 17 has identity columns in partitioned tables.
 _OLDEST_SERVER: Final = 170_000
-# New tables are as large as the old ones, vector indexes included; the log of both, and what sorting takes.
+# Factor on the tables' size for new tables with indexes, write-ahead log and sorting.
 _ROOM: Final = 2.2
 
 _BYTES = """
@@ -39,65 +39,65 @@ SELECT coalesce(sum(greatest(reltuples, 0)), 0)::bigint FROM pg_class WHERE relk
 
 
 class CannotPartition(Exception):
-    """The tables can't be cut here; the message says why and what helps."""
+    """The tables can't be partitioned here; the message names the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSize:
-    """A table with all its parts."""
+    """The size of a table with all its partitions."""
 
     table: str
-    #: 0: it is whole.
+    #: Number of partitions; 0 if unpartitioned.
     parts: int
-    #: As PostgreSQL last counted them.
+    #: PostgreSQL's last estimate.
     rows: int
-    #: With indexes.
+    #: Includes indexes.
     size_bytes: int
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as the verb prints it."""
+        """Return the fields as the command prints them."""
         return asdict(self)
 
 
 def table_sizes() -> list[TableSize]:
-    """Return the tables as they are cut now."""
+    """Return the current sizes and partition counts of the tables."""
     with connection.cursor() as cursor:
         return [
             TableSize(
                 table=table,
-                parts=parts_of(cursor.connection, table),
-                rows=_number(cursor, _ROWS, table),
-                size_bytes=_number(cursor, _BYTES, table),
+                parts=partition_count(cursor.connection, table),
+                rows=_fetch_number(cursor, _ROWS, table),
+                size_bytes=_fetch_number(cursor, _BYTES, table),
             )
             for table in TABLES
         ]
 
 
-def room_needed(sizes: Sequence[TableSize]) -> int:
-    """Return how many bytes cutting these takes on the database's disk until it is done."""
+def required_disk_bytes(sizes: Sequence[TableSize]) -> int:
+    """Return the bytes on the database's disk that partitioning these tables takes until it is done."""
     return int(_ROOM * sum(each.size_bytes for each in sizes))
 
 
-def cut_tables(parts: int, *, memory_bytes: int, progress: Progress) -> bool:
-    """Cut the tables into so many parts, 0: make them whole; give whether they were anything else before.
+def partition_tables(parts: int, *, memory_bytes: int, progress: Progress) -> bool:
+    """Partition the tables into `parts`, or unpartition them for 0; return whether anything changed.
 
     Searches go on, writers wait. Raises CannotPartition, TablesBusy, NotTheOwner.
     """
     sizes = table_sizes()
     if all(each.parts == parts for each in sizes):
         return False
-    _check_room(room_needed(sizes))
-    move = Move(tables=TABLES, parts=parts, memory_bytes=memory_bytes)
-    with _owner() as owner, _owner() as reader:
+    _check_room(required_disk_bytes(sizes))
+    plan = RepartitionPlan(tables=TABLES, parts=parts, memory_bytes=memory_bytes)
+    with _connect_owner() as owner, _connect_owner() as reader:
         _check_server(owner)
         try:
-            move_tables(owner, reader, move, progress)
+            repartition_tables(owner, reader, plan, progress)
         except errors.InsufficientPrivilege as error:
             raise NotTheOwner(str(error)) from error
     return True
 
 
-def _owner() -> Connection:
+def _connect_owner() -> Connection:
     try:
         return connect(connections[OWNER].settings_dict, options="-c kebab.workspace_id=*")
     except OperationalError as error:
@@ -110,7 +110,7 @@ def _check_server(owner: Connection) -> None:
 
 
 def _check_room(needed: int) -> None:
-    """Refuse where the embedded server's own disk is too full; of another server's nothing is known."""
+    """Raise CannotPartition if the embedded server's disk is too full; external servers aren't checked."""
     if not settings.KEBAB_EMBEDDED_POSTGRES:
         return
     folder = Path(settings.KEBAB_DATA_DIR)
@@ -122,6 +122,6 @@ def _check_room(needed: int) -> None:
         )
 
 
-def _number(cursor: Any, query: str, table: str) -> int:
+def _fetch_number(cursor: Any, query: str, table: str) -> int:
     cursor.execute(query, [table, table])
     return int(cursor.fetchone()[0])

@@ -5,28 +5,28 @@ from typing import Final
 
 from search.errors import InvalidPath
 
-#: An index entry, and a citation a person can paste, stay within this.
+#: Fits into an index entry, and into a citation that a person can paste.
 MAX_PATH_BYTES = 1_000
-# Control characters, those that format text unseen or turn its direction, separators of lines and paragraphs.
+# Control characters, invisible formatting and bidirectional ones, separators of lines and paragraphs.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
-# Persian and Indic words are spelled with them, emoji put together (UAX 31, 2.3).
+# Joiners are part of Persian and Indic spelling and of composed emoji (UAX 31, 2.3).
 _JOINERS: Final = frozenset("\u200c\u200d")
 
 
-def has_unseen_character(name: str) -> bool:
-    """Return whether a name would be shown as another one, or on several lines."""
+def has_invisible_character(name: str) -> bool:
+    """Return whether a name has characters that make it look like another one, or span several lines."""
     if name.isprintable():
         return False
     return any(char not in _JOINERS and unicodedata.category(char) in _UNSEEN for char in name)
 
 
 def normalise_path(path: str) -> str:
-    """Return `path` as documents carry it. Raises InvalidPath, naming what is wrong with it."""
+    """Return `path` in the normal form of document paths. Raises InvalidPath, naming the fault."""
     normal = unicodedata.normalize("NFC", path.strip())
     shown = repr(path[:80])
     if not normal or normal.startswith("/"):
         raise InvalidPath(f"The path {shown} must be relative and not empty, like guides/install.md.")
-    if "#" in normal or has_unseen_character(normal):
+    if "#" in normal or has_invisible_character(normal):
         raise InvalidPath(
             f"The path {shown} holds '#', or a control or invisible character; citations can't. Rename it."
         )

@@ -1,5 +1,6 @@
-"""Replacing documents: rows, chunks, vectors and changes in one transaction, taken in this lock order:
-documents, chunks, then the workspace's number last.
+"""Replacement of documents: rows, chunks, vectors and changes in one transaction.
+
+Lock order: documents, chunks, the workspace's head last.
 """
 
 import uuid
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from search.corpus.changelog import append_changes
 from search.corpus.chunk_rows import replace_chunks
-from search.corpus.drafts import DocumentDraft, Place
+from search.corpus.drafts import DocumentDraft, DocumentLocation
 from search.models import Document
 
 Outcome = Literal["new", "updated", "unchanged"]
@@ -36,8 +37,8 @@ _TIME_FIELDS = ("source_mtime_ns", "source_revision", "requested_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What a write did; `seq` is None when nothing changed."""
+class WriteResult:
+    """The result of a write; `seq` is None when nothing changed."""
 
     outcome: Outcome
     doc_id: uuid.UUID
@@ -46,41 +47,41 @@ class Written:
 
 
 def replace_document(
-    place: Place,
+    place: DocumentLocation,
     draft: DocumentDraft,
     before_numbering: Callable[[Outcome], None] = lambda outcome: None,
-) -> Written:
-    """Make the document at `place` what `draft` says, as `replace_documents` does for several."""
+) -> WriteResult:
+    """Replace the document at `place` by `draft`; see `replace_documents`."""
     (written,) = replace_documents([(place, draft)], lambda outcomes: before_numbering(outcomes[0]))
     return written
 
 
 def replace_documents(
-    writes: Sequence[tuple[Place, DocumentDraft]],
+    writes: Sequence[tuple[DocumentLocation, DocumentDraft]],
     before_numbering: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
-) -> list[Written]:
-    """Make the documents at different places of one workspace what the drafts say, all of them or none.
+) -> list[WriteResult]:
+    """Replace documents at different locations of one workspace by drafts, all of them or none.
 
-    The same again, or an outdated one, changes nothing. Chunks whose id stays keep their row. Vectors of
-    equal text in the workspace are taken over, so that nothing is embedded twice. `before_numbering` runs in
-    the transaction, before the workspace's lock is taken; what it raises undoes all. Results are in the
-    order given. Raises LookupError when the workspace is gone.
+    An equal or outdated draft changes nothing. Chunks whose id stays keep their row. Vectors of equal text in
+    the workspace are copied, so that no text is embedded twice. `before_numbering` runs in the transaction,
+    before the workspace's lock is taken; an error in it rolls everything back. Results are in the given
+    order. Raises LookupError when the workspace is gone.
     """
     try:
         return _replace(writes, before_numbering)
-    except _BeatenToIt:  # another writer of the same new document has committed: there is its row now
+    except _ConcurrentInsert:  # the other writer has committed, so the document's row exists now
         return _replace(writes, before_numbering)
 
 
-class _BeatenToIt(Exception):
-    """Another writer has inserted the document since we looked."""
+class _ConcurrentInsert(Exception):
+    """Another writer has inserted the document since it was looked up."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Write:
-    """A document on its way, with its row as soon as there is one."""
+class _PendingWrite:
+    """A document to be written, with its row as soon as there is one."""
 
-    place: Place
+    place: DocumentLocation
     draft: DocumentDraft
     doc_id: uuid.UUID
     document: Document | None
@@ -88,36 +89,37 @@ class _Write:
 
 
 def _replace(
-    writes: Sequence[tuple[Place, DocumentDraft]], before_numbering: Callable[[Sequence[Outcome]], None]
-) -> list[Written]:
+    writes: Sequence[tuple[DocumentLocation, DocumentDraft]],
+    before_numbering: Callable[[Sequence[Outcome]], None],
+) -> list[WriteResult]:
     with transaction.atomic():
-        under_way = _look(writes)
-        _insert([write for write in under_way if write.outcome == "new"])
-        for write in under_way:
+        pending = _plan_writes(writes)
+        _insert([write for write in pending if write.outcome == "new"])
+        for write in pending:
             if write.outcome == "updated":
-                _state(write, *_DOCUMENT_FIELDS, *_TIME_FIELDS, indexed_at=timezone.now())
+                _update_row(write, *_DOCUMENT_FIELDS, *_TIME_FIELDS, indexed_at=timezone.now())
             elif write.outcome == "unchanged" and not _is_superseded(write.document, write.draft):
-                _state(write, *_TIME_FIELDS)
-        changed = [write for write in under_way if write.outcome != "unchanged"]
+                _update_row(write, *_TIME_FIELDS)
+        changed = [write for write in pending if write.outcome != "unchanged"]
         replace_chunks(
             [(write.document, write.draft) for write in changed if write.document],
             new={write.doc_id for write in changed if write.outcome == "new"},
         )
-        before_numbering([write.outcome for write in under_way])
-        numbers = _number(changed)
+        before_numbering([write.outcome for write in pending])
+        numbers = _append_to_log(changed)
     return [
-        Written(
+        WriteResult(
             outcome=write.outcome,
             doc_id=write.doc_id,
             seq=numbers.get(write.doc_id),
             chunks=len(write.draft.chunks),
         )
-        for write in under_way
+        for write in pending
     ]
 
 
-def restate_document(document: Document, **fields: Any) -> int:
-    """Change what is said about a document (tags, lang, trust_level, …), not its text; give the number.
+def update_document_fields(document: Document, **fields: Any) -> int:
+    """Update a document's metadata (tags, lang, trust_level, …), not its text; return the change number.
 
     Raises LookupError when the workspace is gone.
     """
@@ -127,55 +129,55 @@ def restate_document(document: Document, **fields: Any) -> int:
         return append_changes(document.workspace_id, [document.doc_id], "upsert")
 
 
-def _look(writes: Sequence[tuple[Place, DocumentDraft]]) -> list[_Write]:
-    """Find out what is to be done, with the documents that are there locked."""
+def _plan_writes(writes: Sequence[tuple[DocumentLocation, DocumentDraft]]) -> list[_PendingWrite]:
+    """Lock the existing documents and decide the outcome of each write."""
     if not writes:
         return []
     by_id = {place.doc_id: (place, draft) for place, draft in writes}
     documents = Document.objects.in_workspace(writes[0][0].workspace).filter(doc_id__in=list(by_id))
-    # In one order, like insertions: else two writers of the same documents could wait for each other.
+    # The lock order of insertions, to avoid deadlocks between writers of the same documents.
     present = {document.doc_id: document for document in documents.order_by("doc_id").select_for_update()}
     return [
-        _Write(
+        _PendingWrite(
             place=place,
             draft=draft,
             doc_id=doc_id,
             document=present.get(doc_id),
-            outcome=_outcome(present.get(doc_id), draft),
+            outcome=_decide_outcome(present.get(doc_id), draft),
         )
         for doc_id, (place, draft) in by_id.items()
     ]
 
 
-def _outcome(document: Document | None, draft: DocumentDraft) -> Outcome:
+def _decide_outcome(document: Document | None, draft: DocumentDraft) -> Outcome:
     if document is None:
         return "new"
-    return "unchanged" if _is_superseded(document, draft) or _says_the_same(document, draft) else "updated"
+    return "unchanged" if _is_superseded(document, draft) or _is_equal(document, draft) else "updated"
 
 
-def _stored(value: Any) -> Any:
+def _to_storable(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, str | int | datetime | None) else dict(value)
 
 
 def _fields(draft: DocumentDraft, *names: str) -> dict[str, Any]:
-    return {name: _stored(getattr(draft, name)) for name in names}
+    return {name: _to_storable(getattr(draft, name)) for name in names}
 
 
-def _insert(writes: Sequence[_Write]) -> None:
+def _insert(writes: Sequence[_PendingWrite]) -> None:
     for write in writes:
-        write.document = _row(write)
+        write.document = _build_row(write)
     in_order = sorted(writes, key=lambda write: write.doc_id)
     try:
         Document.objects.bulk_create([write.document for write in in_order if write.document])
     except IntegrityError as error:
         if "document_id_once" in str(error):
-            raise _BeatenToIt from error
+            raise _ConcurrentInsert from error
         raise
 
 
-def _row(write: _Write) -> Document:
+def _build_row(write: _PendingWrite) -> Document:
     return Document(
         workspace=write.place.workspace,
         doc_id=write.doc_id,
@@ -187,14 +189,14 @@ def _row(write: _Write) -> Document:
     )
 
 
-def _state(write: _Write, *names: str, **fields: Any) -> None:
-    """Write what the draft says under `names` into the document's row."""
+def _update_row(write: _PendingWrite, *names: str, **fields: Any) -> None:
+    """Update the document's row with the draft's fields `names` and the given `fields`."""
     rows = Document.objects.in_workspace(write.place.workspace).filter(doc_id=write.doc_id)
     rows.update(**_fields(write.draft, *names), **fields)
 
 
 def _is_superseded(document: Document | None, draft: DocumentDraft) -> bool:
-    """Return whether the document holds what a later request than the draft's asked for."""
+    """Return whether the document's content is from a later request than the draft's."""
     return (
         document is not None
         and draft.requested_at is not None
@@ -203,12 +205,12 @@ def _is_superseded(document: Document | None, draft: DocumentDraft) -> bool:
     )
 
 
-def _says_the_same(document: Document, draft: DocumentDraft) -> bool:
+def _is_equal(document: Document, draft: DocumentDraft) -> bool:
     return all(getattr(document, name) == value for name, value in _fields(draft, *_DOCUMENT_FIELDS).items())
 
 
-def _number(writes: Sequence[_Write]) -> dict[uuid.UUID, int]:
-    """Append the documents to the change log; give their numbers."""
+def _append_to_log(writes: Sequence[_PendingWrite]) -> dict[uuid.UUID, int]:
+    """Append the documents to the change log; return their numbers."""
     if not writes:
         return {}
     doc_ids = [write.doc_id for write in writes]

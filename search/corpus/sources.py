@@ -1,4 +1,4 @@
-"""Sources and versions, found or made."""
+"""Lookup and creation of sources and versions."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from search.models import Source, SourceVersion
 def ensure_source(
     workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
 ) -> Source:
-    """Return the source `key` of the workspace, made if it isn't there; see `find_or_make_source`."""
-    return find_or_make_source(workspace, key, kind=kind, config=config)[0]
+    """Return the source `key` of the workspace, created if missing; see `get_or_create_source`."""
+    return get_or_create_source(workspace, key, kind=kind, config=config)[0]
 
 
-def find_or_make_source(
+def get_or_create_source(
     workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
 ) -> tuple[Source, bool]:
-    """Return the source `key` of the workspace and whether it is new: of two at once one makes it.
+    """Return the source `key` of the workspace, created if missing, and whether it is new; safe concurrently.
 
-    Raises SourceMismatch when it is there and reads something else.
+    Raises SourceMismatch when it exists with another kind or configuration.
     """
     wanted = config or {}
     source, is_new = Source.objects.in_workspace(workspace).get_or_create(
@@ -34,7 +34,7 @@ def find_or_make_source(
 
 
 def ensure_version(source: Source, tag: str = "") -> SourceVersion:
-    """Return the version `tag` of a source, made if it isn't there; '' is the default version."""
+    """Return the version `tag` of a source, created if missing; '' is the default version."""
     versions = SourceVersion.objects.in_workspace(source.workspace_id)
     title = source.project.get("versions", {}).get(tag, "")
     version, _ = versions.get_or_create(

@@ -1,1 +1,1 @@
-"""Original documents: charset, lines, subtitles, highlighted code, PDF pages."""
+"""Access to original documents: charset, lines, subtitles, highlighted code, PDF pages."""

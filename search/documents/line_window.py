@@ -1,6 +1,6 @@
-"""A few lines of a document's bytes, numbered as an editor numbers them, however long the document is.
+"""Windows of lines from a document of any length, numbered as in an editor.
 
-The bytes are read in blocks and only the window is kept: memory stays the same for 1 kB and for 100 MB.
+The bytes are read in blocks and only the window is kept, so memory use is the same for 1 kB and 100 MB.
 """
 
 import codecs
@@ -11,15 +11,15 @@ from typing import BinaryIO
 from search.documents.charset import is_damaged_utf8, likeliest_charset, marked_charset, wide_charset
 
 _BLOCK_BYTES = 1 << 20
-#: More of a line is not shown: minified files are one line of megabytes.
+#: Maximum length of a line; minified files have lines of megabytes.
 MAX_LINE_CHARS = 2_000
-#: What is given of a line, unless more is asked for.
+#: Default size of the head of a line.
 HEAD_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the document; `is_cut` when it goes on after the longest that was asked for."""
+    """A line of the document; `is_cut` if it is longer than the requested maximum."""
 
     #: From 1.
     number: int
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineWindow:
-    """Consecutive lines of a document, and how many it has."""
+    """Consecutive lines of a document, and its total number of lines."""
 
     lines: tuple[Line, ...]
     total: int
@@ -38,30 +38,30 @@ class LineWindow:
 def read_lines(
     content: BinaryIO, *, first: int, count: int, max_line_chars: int = MAX_LINE_CHARS
 ) -> LineWindow:
-    """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
+    """Return up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
 
-    Past the end there are none. Text is in the charset that the parsers find (`search.documents.charset`);
-    bytes that are no text become U+FFFD.
+    Past the end there are none. Text is decoded with the same charset detection as in the parsers
+    (`search.documents.charset`); invalid bytes become U+FFFD.
     """
     head = content.read(_BLOCK_BYTES)
-    gathered = _Gathered(first=first, count=count, max_line_bytes=4 * max_line_chars)
+    collector = _WindowCollector(first=first, count=count, max_line_bytes=4 * max_line_chars)
     for block in _unix_line_ends(_as_utf8(head, content)):
-        gathered.take(block)
-    raw = gathered.raw_lines()
-    charset = _charset([line for line in raw if len(line) <= gathered.max_line_bytes], head)
+        collector.add(block)
+    raw = collector.raw_lines()
+    charset = _charset([line for line in raw if len(line) <= collector.max_line_bytes], head)
     lines = (_line(number, line, charset, max_line_chars) for number, line in enumerate(raw, start=first))
-    return LineWindow(lines=tuple(lines), total=gathered.total)
+    return LineWindow(lines=tuple(lines), total=collector.total)
 
 
 def line_heads(content: BinaryIO, *, head_bytes: int = HEAD_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Return of each line, in order, its first bytes and how many it has, its end apart.
+    """Return the first bytes of each line and its length in bytes without the line end, in order.
 
-    What isn't read is not waited for: who has seen enough lines stops.
+    It reads only as far as the iterator is consumed.
     """
     head, length = b"", 0
     for block in _unix_line_ends(_as_utf8(content.read(_BLOCK_BYTES), content)):
-        *ended, rest = block.split(b"\n")
-        for piece in ended:
+        *lines, rest = block.split(b"\n")
+        for piece in lines:
             yield (head + piece[:head_bytes])[:head_bytes], length + len(piece)
             head, length = b"", 0
         head, length = (head + rest[:head_bytes])[:head_bytes], length + len(rest)
@@ -70,47 +70,47 @@ def line_heads(content: BinaryIO, *, head_bytes: int = HEAD_BYTES) -> Iterator[t
 
 
 @dataclass(slots=True, kw_only=True)
-class _Gathered:
+class _WindowCollector:
     """The window's lines so far, each up to one byte past the limit, and the lines seen."""
 
     first: int
     count: int
     max_line_bytes: int
-    ended: int = 0
+    ended_lines: int = 0
     is_open: bool = False
-    kept: list[bytearray] = field(default_factory=list)
+    lines: list[bytearray] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        return self.ended + self.is_open
+        return self.ended_lines + self.is_open
 
-    def take(self, block: bytes) -> None:
+    def add(self, block: bytes) -> None:
         if not block:
             return
-        number = self.ended + 1
+        number = self.ended_lines + 1
         ends = block.count(b"\n")
         if number < self.first + self.count and number + ends >= self.first:
             for offset, piece in enumerate(block.split(b"\n")):
-                self._keep(number + offset, piece)
-        self.ended += ends
+                self._append(number + offset, piece)
+        self.ended_lines += ends
         self.is_open = not block.endswith(b"\n")
 
     def raw_lines(self) -> list[bytes]:
-        """Return the lines; what comes after the last line's end is no line."""
-        return [bytes(line) for line in self.kept[: max(0, self.total - self.first + 1)]]
+        """Return the lines; an empty rest after the last line end is no line."""
+        return [bytes(line) for line in self.lines[: max(0, self.total - self.first + 1)]]
 
-    def _keep(self, number: int, piece: bytes) -> None:
-        place = number - self.first
-        if not 0 <= place < self.count:
+    def _append(self, number: int, piece: bytes) -> None:
+        index = number - self.first
+        if not 0 <= index < self.count:
             return
-        if place == len(self.kept):
-            self.kept.append(bytearray())
-        line = self.kept[place]
+        if index == len(self.lines):
+            self.lines.append(bytearray())
+        line = self.lines[index]
         line += piece[: self.max_line_bytes + 1 - len(line)]
 
 
 def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
-    """Return the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
+    """Return the bytes in blocks without a byte order mark; UTF-16 and UTF-32 are converted to UTF-8."""
     charset = marked_charset(head) or wide_charset(head)
     if charset is not None:
         decoder = codecs.getincrementaldecoder(charset)(errors="replace")
@@ -121,7 +121,7 @@ def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
 
 
 def _blocks(head: bytes, content: BinaryIO) -> Iterator[bytes]:
-    """Return all blocks, at last an empty one."""
+    """Return all blocks, then an empty one."""
     yield head
     while block := content.read(_BLOCK_BYTES):
         yield block
@@ -129,12 +129,12 @@ def _blocks(head: bytes, content: BinaryIO) -> Iterator[bytes]:
 
 
 def _unix_line_ends(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    held = b""
+    pending = b""
     for block in blocks:
-        # A CR at a block's end may be half of a CRLF; after the last block it is not.
-        whole = held + block
-        held = b"\r" if block and whole.endswith(b"\r") else b""
-        yield whole[: len(whole) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        # A CR at the end of a block may be half of a CRLF, except after the last block.
+        whole = pending + block
+        pending = b"\r" if block and whole.endswith(b"\r") else b""
+        yield whole[: len(whole) - len(pending)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def _charset(lines: Sequence[bytes], head: bytes) -> str:

@@ -1,7 +1,7 @@
-"""Cues of subtitles and transcripts, WebVTT and SubRip alike: who says what, and when.
+"""Parser of subtitles and transcripts in WebVTT and SubRip: cues with times, text and speaker.
 
-A parser of our own: the two libraries of the field either refuse a file for one broken cue or hand its text
-over without a word.
+It is home-made, as the two common libraries either reject a file for one broken cue or return its text
+without a warning.
 """
 
 import html
@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-#: Of a file with more broken cues than this share, the times are worth nothing.
+#: Maximum share of broken cues; above it the times of a file are unreliable.
 MAX_BROKEN_SHARE = 0.1
 _TIME = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
-#: A line that is one of times, readable or not; an arrow further on is text.
+#: A line of times, readable or not; an arrow later in a line is text.
 _ARROW = re.compile(r"\s*(?:[0-9]\S{0,30}\s*)?-->")
-#: Blocks of WebVTT that are no cues.
+#: WebVTT blocks that are no cues.
 _ASIDE = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
 _HEADER = re.compile(r"\ufeff?WEBVTT(?:[ \t]+-?[ \t]*(.*))?")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]{1,200})>")
-#: Within a cue, WebVTT's word times; a file that has them repeats the line before in each cue.
+#: WebVTT's times of words within a cue; a file with them repeats the previous line in each cue.
 _WORD_TIME = re.compile(r"<[0-9:.]{5,15}>")
 _TAG = re.compile(
     r"</?(?:[bicuvs]|font|lang|ruby|rt)(?:[.\s][^<>]{0,500})?/?>|\{\\[^{}]{0,100}\}", re.IGNORECASE
@@ -27,28 +27,28 @@ _TAG = re.compile(
 
 
 class NoCues(ValueError):
-    """The text is no transcript whose times can be used."""
+    """The text is no transcript with usable times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """What is said from `start_ms` to `end_ms`, milliseconds from the start of the recording."""
+    """The speech from `start_ms` to `end_ms`, in milliseconds from the start of the recording."""
 
     start_ms: int
     end_ms: int
     text: str
-    #: Who says it, where the file tells; else empty.
+    #: The speaker if the file names one; else empty.
     speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """The cues in the file's order, and what else the file tells."""
+    """The cues in the file's order, the title and the broken lines."""
 
     cues: tuple[Cue, ...]
-    #: What stands beside WEBVTT in the first line; else empty.
+    #: The text after WEBVTT in the first line; else empty.
     title: str
-    #: Lines of the file, from 1, whose times could not be read; their cues lie between their neighbours.
+    #: Line numbers, from 1, of unreadable times; their cues get the time between their neighbours.
     broken_lines: tuple[int, ...]
 
 
@@ -61,9 +61,9 @@ class _Draft:
 
 
 def read_cues(lines: Sequence[str]) -> Transcript:
-    """Read the cues of a file's lines, in linear time.
+    """Parse the cues of a file's lines, in linear time.
 
-    Raises: NoCues when there is none, or when more than MAX_BROKEN_SHARE of them have no readable times.
+    Raises: NoCues if there is none, or if more than MAX_BROKEN_SHARE of them have no readable times.
     """
     drafts = list(_drafts(lines))
     broken = tuple(draft.line for draft in drafts if draft.times is None)
@@ -72,12 +72,12 @@ def read_cues(lines: Sequence[str]) -> Transcript:
             f"{len(broken)} of {len(drafts)} cues have no readable times, in line {broken[0]} first."
         )
     if any(_WORD_TIME.search(line) for draft in drafts for line in draft.lines):
-        _drop_repeated(drafts)
+        _drop_repeated_lines(drafts)
     cues = tuple(cue for cue in _cues(drafts) if cue.text)
     if not cues:
         raise NoCues("The file has no cue with text.")
     header = _HEADER.fullmatch(lines[0])
-    return Transcript(cues=cues, title=_plain(header[1] or "") if header else "", broken_lines=broken)
+    return Transcript(cues=cues, title=_strip_markup(header[1] or "") if header else "", broken_lines=broken)
 
 
 def _drafts(lines: Sequence[str]) -> Iterator[_Draft]:
@@ -87,7 +87,7 @@ def _drafts(lines: Sequence[str]) -> Iterator[_Draft]:
         if _ARROW.match(line) and not is_aside:
             if draft is not None:
                 if draft.lines and draft.lines[-1].strip().isdigit():
-                    draft.lines.pop()  # the number of this cue, without the blank line before it
+                    draft.lines.pop()  # the number of the next cue, without a blank line before it
                 yield draft
             draft = _Draft(line=number, times=_times(line), lines=[])
         elif not line.strip():
@@ -117,23 +117,23 @@ def _milliseconds(parts: Sequence[str | None]) -> int:
     return whole * 1000 + int((fraction or "").ljust(3, "0"))
 
 
-def _drop_repeated(drafts: Sequence[_Draft]) -> None:
-    """Leave out a cue's first lines where they repeat the last of the cue before: captions that roll."""
+def _drop_repeated_lines(drafts: Sequence[_Draft]) -> None:
+    """Remove a cue's first lines that repeat the last line of the previous cue, as in rolling captions."""
     last = ""
     for draft in drafts:
-        plain = [_plain(line) for line in draft.lines]
+        plain = [_strip_markup(line) for line in draft.lines]
         while plain and plain[0] in ("", last):
             del plain[0], draft.lines[0]
         last = plain[-1] if plain else last
 
 
 def _cues(drafts: Sequence[_Draft]) -> Iterator[Cue]:
-    """Return the cues; one without readable times lies between the end before it and the start after it."""
+    """Return the cues; one without readable times lasts from the previous end to the next start."""
     following = [0] * len(drafts)
     start = drafts[-1].times[1] if drafts and drafts[-1].times else 0
-    for place in range(len(drafts) - 1, -1, -1):
-        following[place] = start
-        times = drafts[place].times
+    for index in range(len(drafts) - 1, -1, -1):
+        following[index] = start
+        times = drafts[index].times
         start = times[0] if times else start
     end = 0
     for draft, start_after in zip(drafts, following, strict=True):
@@ -147,10 +147,10 @@ def _cue(draft: _Draft, times: tuple[int, int]) -> Cue:
     voices = _VOICE.findall(text)
     if len(voices) > 1:
         text = _VOICE.sub(r" \1: ", text)
-    speaker = _plain(voices[0]) if len(voices) == 1 else ""
-    return Cue(start_ms=times[0], end_ms=times[1], text=_plain(text), speaker=speaker)
+    speaker = _strip_markup(voices[0]) if len(voices) == 1 else ""
+    return Cue(start_ms=times[0], end_ms=times[1], text=_strip_markup(text), speaker=speaker)
 
 
-def _plain(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Return the text without tags, as one line."""
     return " ".join(html.unescape(_TAG.sub("", _WORD_TIME.sub("", text))).split())

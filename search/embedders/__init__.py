@@ -1,1 +1,4 @@
-"""Turning text into vectors: the default model, and the embedders `hash` and `none`. Imports no Django."""
+"""Embedders, which turn text into vectors: local models, HTTP endpoints, `hash` and `none`.
+
+Only `configured` and `checks` import Django.
+"""

@@ -1,4 +1,4 @@
-"""What every embedder gives."""
+"""The protocol of embedders, and the identity of their embedding spaces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from typing import Protocol
 
 import numpy as np
 
-#: stands in `SpaceIdentity.languages` for every language
+#: the entry of `SpaceIdentity.languages` that means every language
 ANY_LANGUAGE = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceIdentity:
-    """What two vectors must share to be compared."""
+    """The properties that two vectors must share to be comparable."""
 
     #: the model's published name
     model: str
-    #: names weights, graph and quantisation: whatever changes a vector changes this
+    #: identifies weights, graph and quantisation: whatever changes a vector changes this
     revision: str
-    #: components of a vector
+    #: number of components of a vector
     dim: int
     #: how weights and activations are stored, "none" for float32
     quantisation: str
-    #: put before a query, or a passage, by the embedder itself
+    #: prefixes that the embedder itself puts before queries and passages
     query_prefix: str = ""
     passage_prefix: str = ""
-    #: ISO 639-1 codes of what the model was trained for, or `ANY_LANGUAGE`; empty: none
+    #: ISO 639-1 codes of the languages that the model was trained for, or `ANY_LANGUAGE`; empty for none
     languages: tuple[str, ...] = ()
 
     def speaks(self, lang: str) -> bool:
@@ -34,7 +34,7 @@ class SpaceIdentity:
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one space; safe to call from several threads."""
+    """An embedder turns texts into vectors of one space; safe to call from several threads."""
 
     @property
     def space(self) -> SpaceIdentity:
@@ -43,7 +43,7 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens read of a text, the model's own marks included; the rest does not count."""
+        """Return the number of tokens read of a text, with the model's own marks; the rest is ignored."""
         ...
 
     def embed_query(self, text: str) -> np.ndarray:
@@ -51,7 +51,8 @@ class Embedder(Protocol):
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the passages' vectors, (n, dim) float32 of length 1, in order. Raises:
-        EmbedderUnavailable.
+        """Return vectors of passages, (n, dim) float32 of length 1, in order.
+
+        Raises: EmbedderUnavailable.
         """
         ...

@@ -1,4 +1,4 @@
-"""Remembering the vectors of the latest queries."""
+"""A cache of the vectors of recent queries."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ import numpy as np
 from search.embedders.base import Embedder, SpaceIdentity
 
 DEFAULT_QUERIES: Final = 1_024
-#: a longer query is embedded each time, so that the keys' memory is bounded too
+#: longer queries are not cached, which bounds the memory of the keys
 CACHED_CHARS: Final = 1_000
 
 
 class CachedQueryEmbedder:
-    """An embedder that keeps the vectors of its latest distinct queries; passages go through."""
+    """An embedder with an LRU cache of the vectors of queries; passages are not cached."""
 
     def __init__(self, embedder: Embedder, *, max_queries: int = DEFAULT_QUERIES) -> None:
         self._embedder = embedder
@@ -25,17 +25,18 @@ class CachedQueryEmbedder:
 
     @property
     def space(self) -> SpaceIdentity:
-        """Return the wrapped embedder's."""
+        """Return that of the wrapped embedder."""
         return self._embedder.space
 
     @property
     def max_tokens(self) -> int:
-        """Return the wrapped embedder's."""
+        """Return that of the wrapped embedder."""
         return self._embedder.max_tokens
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Return the vector of a query, (dim,) float32 of length 1, read-only. Raises:
-        EmbedderUnavailable.
+        """Return the vector of a query, (dim,) float32 of length 1, read-only.
+
+        Raises: EmbedderUnavailable.
         """
         key = (self.space, text)
         with self._lock:
@@ -43,7 +44,7 @@ class CachedQueryEmbedder:
             if known is not None:
                 self._vectors.move_to_end(key)
                 return known
-        # Outside the lock: two threads may embed the same text, none waits for another's.
+        # Outside the lock: two threads may embed the same text, but none waits for another.
         vector = self._embedder.embed_query(text)
         vector.flags.writeable = False
         if len(text) <= CACHED_CHARS:
@@ -51,8 +52,9 @@ class CachedQueryEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the vectors of passages, uncached, (n, dim) float32, in order. Raises:
-        EmbedderUnavailable.
+        """Return the vectors of passages, uncached, (n, dim) float32, in order.
+
+        Raises: EmbedderUnavailable.
         """
         return self._embedder.embed_passages(texts)
 

@@ -1,4 +1,4 @@
-"""What Django's system checks, the start of the stack and `kebab doctor` say about embedders."""
+"""Checks of embedders for Django's system checks, the start of the stack and `kebab doctor`."""
 
 import logging
 import time
@@ -9,18 +9,18 @@ from django.core import checks
 
 from kebab.observability.health.checks import CheckResult, CheckStatus
 from search.embedders.base import Embedder
-from search.embedders.configured import allowed_embedders, embedder_named
+from search.embedders.configured import allowed_embedders, get_embedder
 from search.embedders.spec import NONE, OPENAI
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)
 
-# A chunk is cut for the default model, which reads 256 tokens; a model that reads fewer leaves its end out.
+# Chunks are sized for the default model, which reads 256 tokens; a model that reads fewer ignores their end.
 _CHUNK_TOKENS = 256
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Return an error for each embedder of the settings that is written wrong."""
+    """Return an error if the settings name an invalid embedder."""
     try:
         allowed_embedders()
     except EmbedderUnavailable as error:
@@ -29,12 +29,12 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
 
 
 def prepare_models() -> None:
-    """Make or fetch the operator's model before the stack serves. Raises EmbedderUnavailable.
+    """Build or fetch the operator's model before the stack serves. Raises EmbedderUnavailable.
 
-    An endpoint that does not answer now may answer later: search has its words meanwhile.
+    An endpoint that does not answer is only logged: it may answer later, and lexical search works meanwhile.
     """
     name = next(iter(allowed_embedders()))
-    embedder = embedder_named(name)
+    embedder = get_embedder(name)
     if embedder is None:
         return
     try:
@@ -46,16 +46,16 @@ def prepare_models() -> None:
 
 
 def check_embedders(repair: bool) -> Iterator[CheckResult]:
-    """Have every embedder of the settings embed one text."""
+    """Check every embedder of the settings by embedding one text."""
     for name in allowed_embedders():
         if name != NONE:
-            yield _embedded(name)
+            yield _check_embedder(name)
 
 
-def _embedded(name: str) -> CheckResult:
+def _check_embedder(name: str) -> CheckResult:
     started = time.perf_counter()
     try:
-        embedder = embedder_named(name)
+        embedder = get_embedder(name)
         if embedder is not None:
             embedder.embed_passages(["ready"])
     except EmbedderUnavailable as error:
@@ -66,10 +66,10 @@ def _embedded(name: str) -> CheckResult:
             remedy="Searches go on with words; see docs/embedding.md.",
         )
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return _sound(name, embedder, elapsed_ms)
+    return _report_success(name, embedder, elapsed_ms)
 
 
-def _sound(name: str, embedder: Embedder | None, elapsed_ms: float) -> CheckResult:
+def _report_success(name: str, embedder: Embedder | None, elapsed_ms: float) -> CheckResult:
     detail = f"embedded a text in {elapsed_ms:.0f} ms"
     if embedder is not None and embedder.max_tokens < _CHUNK_TOKENS:
         return CheckResult(

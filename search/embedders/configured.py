@@ -1,7 +1,7 @@
-"""The embedders of this process, as the settings name them, and what of a chunk goes into them.
+"""The configured embedders of this process, and the text of a chunk that is embedded.
 
-A process may hold several: a workspace's queries are embedded by whatever made the vectors of its live space,
-while another space is built beside it.
+A process may use several: a workspace's queries are embedded by the embedder that made the vectors of its
+live space, while another space is being built.
 """
 
 import logging
@@ -17,70 +17,68 @@ from kebab.people.workspace_settings.registry import preference
 from kebab.stack.paths import DataDirectory
 from search.embedders.base import Embedder
 from search.embedders.cache import CachedQueryEmbedder
-from search.embedders.null_embedder import AbsentEmbedder
-from search.embedders.registry import make_embedder
+from search.embedders.null_embedder import NullEmbedder
+from search.embedders.registry import create_embedder
 from search.embedders.spec import DEFAULT, NONE, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 from search.vectors.spaces import SpaceFields, is_made_by
 
 if TYPE_CHECKING:
-    from search.embedders.endpoint import Endpoints
+    from search.embedders.endpoint import EndpointSettings
 
 logger = logging.getLogger(__name__)
 
 
 def configured_embedder() -> Embedder | None:
     """Return this process's embedder, None when `KEBAB_EMBEDDER` is `none`. Raises EmbedderUnavailable."""
-    return _embedder(settings.KEBAB_EMBEDDER)
+    return _load_embedder(settings.KEBAB_EMBEDDER)
 
 
 def query_embedder() -> Embedder | None:
-    """Return the configured embedder for queries, which remembers the latest ones."""
-    return _query_embedder(settings.KEBAB_EMBEDDER)
+    """Return the configured embedder for queries, with a cache of recent ones."""
+    return _load_query_embedder(settings.KEBAB_EMBEDDER)
 
 
-def forget_queries() -> None:
-    """Have every embedder of this process forget the queries it remembers, as who measures it needs."""
-    _query_embedder.cache_clear()
+def clear_query_caches() -> None:
+    """Clear the query caches of all embedders of this process, for measurements."""
+    _load_query_embedder.cache_clear()
 
 
 def allowed_embedders() -> Mapping[str, str]:
-    """Give, by name, how the embedders are written that a workspace may choose, the operator's own first.
+    """Return the specs of the embedders that a workspace may choose, by name, the operator's default first.
 
-    Raises EmbedderUnavailable for one that is written wrong.
+    Raises EmbedderUnavailable for an invalid spec.
     """
-    return _named((settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE))
+    return _by_name((settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE))
 
 
-def wanted_name(workspace: Workspace) -> str:
-    """Return the name of the embedder that the workspace is to have: its own choice while that is allowed, or
-    the operator's.
-    """
+def workspace_embedder_name(workspace: Workspace) -> str:
+    """Return the name of the workspace's embedder: its own choice if allowed, else the operator's default."""
     chosen: str | None = preference(workspace, "embedder")
-    return chosen if chosen in allowed_embedders() else _name(settings.KEBAB_EMBEDDER)  # type: ignore[return-value]
+    return chosen if chosen in allowed_embedders() else _parse_name(settings.KEBAB_EMBEDDER)  # type: ignore[return-value]
 
 
-def wanted_embedder(workspace: Workspace) -> Embedder | None:
-    """Return the embedder that the workspace is to have, None for none. Raises EmbedderUnavailable."""
-    return embedder_named(wanted_name(workspace))
+def workspace_embedder(workspace: Workspace) -> Embedder | None:
+    """Return the workspace's embedder, None for `none`. Raises EmbedderUnavailable."""
+    return get_embedder(workspace_embedder_name(workspace))
 
 
-def embedder_named(name: str) -> Embedder | None:
-    """Give one of the allowed embedders, None for `none`. Raises EmbedderUnavailable for any other name."""
+def get_embedder(name: str) -> Embedder | None:
+    """Return an allowed embedder by name, None for `none`. Raises EmbedderUnavailable for any other name."""
     allowed = allowed_embedders()
     if name not in allowed:
         raise EmbedderUnavailable(
             f"The embedder {name!r} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}.",
             is_lasting=True,
         )
-    return _embedder(allowed[name])
+    return _load_embedder(allowed[name])
 
 
-def maker_of(space: SpaceFields) -> tuple[str, Embedder] | None:
-    """Return name and embedder of what makes the space's vectors, None when no known embedder does."""
+def find_maker(space: SpaceFields) -> tuple[str, Embedder] | None:
+    """Return name and embedder that make the space's vectors, None if no configured embedder does."""
     for name, text in {**allowed_embedders(), DEFAULT: DEFAULT}.items():
         try:
-            embedder = _embedder(text)
+            embedder = _load_embedder(text)
         except EmbedderUnavailable as error:
             logger.debug("the embedder %s can't be made: %s", name, error)
             continue
@@ -90,37 +88,37 @@ def maker_of(space: SpaceFields) -> tuple[str, Embedder] | None:
 
 
 def embedder_for_queries(workspace: Workspace, space: SpaceFields | None) -> Embedder | None:
-    """Return what embeds queries against `space`: what made its vectors, else what the workspace is to have.
+    """Return the cached embedder for queries against `space`: its maker, else the workspace's embedder.
 
-    None when the workspace is to have none. It remembers the latest queries. One that can't be made is
-    absent: it says why when it is asked.
+    None if the workspace's embedder is `none`. One that can't be created is replaced by a `NullEmbedder`,
+    which raises the reason.
     """
-    wanted = wanted_name(workspace)
-    if wanted == NONE:
+    default_name = workspace_embedder_name(workspace)
+    if default_name == NONE:
         return None
-    made = None if space is None else maker_of(space)
-    name = wanted if made is None else made[0]
+    maker = None if space is None else find_maker(space)
+    name = default_name if maker is None else maker[0]
     try:
-        return _query_embedder({DEFAULT: DEFAULT, **allowed_embedders()}[name])
+        return _load_query_embedder({DEFAULT: DEFAULT, **allowed_embedders()}[name])
     except EmbedderUnavailable as error:
-        return AbsentEmbedder(str(error))
+        return NullEmbedder(str(error))
 
 
 def embedded_text(breadcrumb: str, text: str) -> str:
-    """Return what is embedded for a chunk: breadcrumb and text."""
+    """Return the text that is embedded for a chunk: breadcrumb and text."""
     return f"{breadcrumb}\n{text}" if breadcrumb else text
 
 
 @cache
-def _named(written: tuple[str, ...]) -> Mapping[str, str]:
-    named: dict[str, str] = {}
-    for text in written:
-        named.setdefault(_name(text), text)
-    return MappingProxyType(named)
+def _by_name(specs: tuple[str, ...]) -> Mapping[str, str]:
+    by_name: dict[str, str] = {}
+    for text in specs:
+        by_name.setdefault(_parse_name(text), text)
+    return MappingProxyType(by_name)
 
 
 @cache
-def _name(text: str) -> str:
+def _parse_name(text: str) -> str:
     try:
         return parse_spec(text).name
     except ValueError as error:
@@ -128,27 +126,27 @@ def _name(text: str) -> str:
 
 
 @cache
-def _embedder(text: str) -> Embedder | None:
+def _load_embedder(text: str) -> Embedder | None:
     if text == NONE:
         return None
-    return make_embedder(
+    return create_embedder(
         text,
         models_dir=DataDirectory(settings.KEBAB_DATA_DIR).models,
         threads=settings.KEBAB_EMBED_THREADS,
-        endpoints=_endpoints,
+        endpoints=_endpoint_settings,
     )
 
 
 @cache
-def _query_embedder(text: str) -> Embedder | None:
-    embedder = _embedder(text)
+def _load_query_embedder(text: str) -> Embedder | None:
+    embedder = _load_embedder(text)
     return None if embedder is None else CachedQueryEmbedder(embedder)
 
 
-def _endpoints() -> "Endpoints":
-    from search.embedders.endpoint import OPENAI_URL, Endpoints
+def _endpoint_settings() -> "EndpointSettings":
+    from search.embedders.endpoint import OPENAI_URL, EndpointSettings
 
-    return Endpoints(
+    return EndpointSettings(
         url=(settings.KEBAB_EMBED_URL or OPENAI_URL).rstrip("/").removesuffix("/embeddings"),
         api_keys=settings.KEBAB_EMBED_API_KEYS,
         private_hosts=settings.KEBAB_PRIVATE_HOSTS,

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from kebab.http_client.addresses import names_its_address
+from kebab.http_client.addresses import is_explicit_address
 from kebab.http_client.endpoint import JsonEndpoint
-from kebab.http_client.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
-from kebab.runtime.context_executor import ContextThreads
+from kebab.http_client.errors import AddressRefused, RequestFailed, StatusRefused, TimedOut
+from kebab.runtime.context_executor import ContextExecutor
 from search.embedders.base import SpaceIdentity
-from search.embedders.response_parser import BadAnswer, WrongDimension, vectors_of
+from search.embedders.response_parser import BadAnswer, WrongDimension, parse_vectors
 from search.embedders.spec import USUAL_MAX_TOKENS, EmbedderSpec
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)
@@ -29,36 +29,36 @@ OPENAI_URL: Final = "https://api.openai.com/v1"
 #: Tokens that OpenAI's models read of a text.
 OPENAI_MAX_TOKENS: Final = 8_191
 
-# A request is tried again for so long, longer waits are the caller's.
+# Retries of a request end after this time; longer waits are up to the caller.
 _PATIENCE_S = 10.0
 _FIRST_WAIT_S = 0.5
-# Refused for what was sent: another, or a shorter, text may be taken.
+# Refusals of the input: another, or a shorter, text may be accepted.
 _ABOUT_THE_TEXT = frozenset({400, 413, 422})
 _PASSING = frozenset({408, 409, 425, 429})
-# Half a vector's bytes as base64, ten times as many as text; 2,048 of 4,000 numbers would be 90 MB.
+# As text, 2,048 vectors of 4,000 components take 90 MB, ten times as much as half of base64.
 _MAX_ANSWER_BYTES = 100_000_000
-# A token has some four bytes of English, three of code, of a CJK text a sign of three bytes.
+# A token has about four bytes of English, three of code, and one CJK character of three bytes.
 _BYTES_A_TOKEN = 3
-# A text of so many characters that is refused is not refused for its length.
+# A refused text of this length is not refused for its length.
 _SHORTEST_CHARS = 64
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """What the settings say about endpoints of all embedders."""
+class EndpointSettings:
+    """The settings for endpoints of all embedders."""
 
-    #: For an embedder that names none.
+    #: Default for an embedder without a url.
     url: str = OPENAI_URL
-    #: By the lower-cased end of the variable's name; "" is KEBAB_EMBED_API_KEY's own.
+    #: By the lower-cased suffix of the variable's name; "" for KEBAB_EMBED_API_KEY itself.
     api_keys: dict[str, str] = field(default_factory=dict, repr=False)
-    #: Names whose addresses may be private.
+    #: Host names that may resolve to private addresses.
     private_hosts: frozenset[str] = frozenset()
 
-    def key_of(self, spec: EmbedderSpec) -> str:
-        """Return the key for `spec`, '' for none: another address never gets the default endpoint's.
+    def find_api_key(self, spec: EmbedderSpec) -> str:
+        """Return the key for `spec`, '' for none; the default endpoint's key is never sent to another url.
 
-        Raises: EmbedderUnavailable when a key is named that there is not, or can't be sent.
+        Raises: EmbedderUnavailable when the named key is missing, or invalid in a header.
         """
         name = "" if spec.key is None else spec.key.lower()
         if spec.key is None and spec.url is not None:
@@ -74,17 +74,19 @@ class Endpoints:
         return key
 
 
-def make_endpoint_embedder(spec: EmbedderSpec, endpoints: Endpoints, *, threads: int) -> "EndpointEmbedder":
-    """Return what asks the endpoint that `spec` names. Raises: EmbedderUnavailable when it can't be right."""
+def create_endpoint_embedder(
+    spec: EmbedderSpec, endpoints: EndpointSettings, *, threads: int
+) -> "EndpointEmbedder":
+    """Create the embedder for the endpoint in `spec`. Raises: EmbedderUnavailable for an invalid one."""
     url = spec.url or endpoints.url
     host = urlsplit(url).hostname or ""
-    written = frozenset({host}) if host and names_its_address(host) else frozenset[str]()
-    key = endpoints.key_of(spec)
+    literal_hosts = frozenset({host}) if host and is_explicit_address(host) else frozenset[str]()
+    key = endpoints.find_api_key(spec)
     endpoint = JsonEndpoint(
         f"{url}/embeddings",
         headers={"Authorization": f"Bearer {key}"} if key else {},
-        private_hosts=endpoints.private_hosts | written,
-        max_answer_bytes=_MAX_ANSWER_BYTES,
+        private_hosts=endpoints.private_hosts | literal_hosts,
+        max_response_bytes=_MAX_ANSWER_BYTES,
     )
     return EndpointEmbedder(endpoint, spec, identity_of(spec), threads=threads)
 
@@ -92,7 +94,7 @@ def make_endpoint_embedder(spec: EmbedderSpec, endpoints: Endpoints, *, threads:
 def identity_of(spec: EmbedderSpec) -> SpaceIdentity:
     """Return the space of an endpoint's vectors. Raises: EmbedderUnavailable when its dimension isn't known.
 
-    The address is no part of it: a model may move.
+    The url is no part of it: a model may move.
     """
     dim = spec.dim or spec.traits.dim
     if dim is None:
@@ -112,10 +114,10 @@ def identity_of(spec: EmbedderSpec) -> SpaceIdentity:
 
 
 class EndpointEmbedder:
-    """Asks an endpoint. The first call sends one short text, to see that its vectors are as they should be.
+    """An embedder that calls an endpoint. The first call sends one short text, to check the vectors.
 
-    Passages are asked for in batches, tried again with growing waits for some ten seconds; a query is asked
-    for once, and an endpoint that fails three in a row is left alone for half a minute.
+    Passages are sent in batches, retried with exponential backoff for about ten seconds. A query is sent
+    once; a circuit breaker opens for half a minute after three failures in a row.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class EndpointEmbedder:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`threads` batches are asked for at once, at least 1."""
+        """Create the embedder; `threads` batches are sent concurrently, at least 1."""
         self.space = space
         usual = OPENAI_MAX_TOKENS if spec.traits.can_shorten else USUAL_MAX_TOKENS
         self.max_tokens = spec.max_tokens or usual
@@ -137,39 +139,39 @@ class EndpointEmbedder:
         self._threads = threads
         self._clock = clock
         self._sleep = sleep
-        self._checking = threading.Lock()
+        self._check_lock = threading.Lock()
         self._is_checked = False
-        self._breaker = Breaker("the embedder", EmbedderUnavailable, clock=clock)
+        self._breaker = CircuitBreaker("the embedder", EmbedderUnavailable, clock=clock)
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return the vector of `text`, (dim,) float32 of length 1, in time. Raises: EmbedderUnavailable."""
         limit_s = self._spec.query_limit_s
         with self._breaker.attempt():
-            # A thread of its own: the resolver keeps no deadline. It is not waited for.
-            asking = ContextThreads(1, thread_name_prefix="embed-query")
-            asked = [self._cut(self.space.query_prefix + text)]
+            # A separate thread, which is not joined: the resolver has no timeout.
+            executor = ContextExecutor(1, thread_name_prefix="embed-query")
+            inputs = [self._truncate(self.space.query_prefix + text)]
             try:
-                return asking.submit(self._ask_once, asked, limit_s).result(limit_s)[0]
+                return executor.submit(self._ask_once, inputs, limit_s).result(limit_s)[0]
             except TimeoutError as error:
                 raise EmbedderUnavailable(f"The embedder did not answer within {limit_s:g} s.") from error
             finally:
-                asking.shutdown(wait=False, cancel_futures=True)
+                executor.shutdown(wait=False, cancel_futures=True)
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
         """Return the texts' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         if not texts:
             return np.empty((0, self.space.dim), np.float32)
         self._check()
-        prepared = [self._cut(self.space.passage_prefix + text) for text in texts]
+        prepared = [self._truncate(self.space.passage_prefix + text) for text in texts]
         with ThreadPoolExecutor(self._threads, thread_name_prefix="embed") as threads:
             return np.concatenate(list(threads.map(self._embed_batch, self._batches(prepared))))
 
     def close(self) -> None:
-        """Close the kept connections."""
+        """Close the connections."""
         self._endpoint.close()
 
-    def _cut(self, text: str) -> str:
-        """Leave out what the model would not read: no token has more than some sixteen characters of text."""
+    def _truncate(self, text: str) -> str:
+        """Cut what the model would not read: no token has more than about sixteen characters."""
         encodable = text.encode("utf-8", "replace").decode()
         return encodable[: 16 * self.max_tokens] or " "
 
@@ -186,12 +188,12 @@ class EndpointEmbedder:
         yield batch
 
     def _check(self) -> None:
-        """See with one text that the endpoint gives what it should, before many are sent."""
-        with self._checking:
+        """Check once with one text that the endpoint returns valid vectors, before many texts are sent."""
+        with self._check_lock:
             if self._is_checked:
                 return
             try:
-                _vectors, is_normalised = self._patiently(["ready"])
+                _vectors, is_normalised = self._ask_with_retries(["ready"])
             except (BadAnswer, _TextRefused) as error:
                 remedy = (
                     "" if isinstance(error, WrongDimension) else f" Check url and model of {self._spec.name}."
@@ -203,30 +205,30 @@ class EndpointEmbedder:
 
     def _embed_batch(self, texts: list[str]) -> np.ndarray:
         try:
-            return self._patiently(texts)[0]
+            return self._ask_with_retries(texts)[0]
         except WrongDimension as error:
             raise EmbedderUnavailable(f"The embedder {error}.", is_lasting=True) from error
         except (BadAnswer, _TextRefused) as error:
-            # One text among them may be what it can't take: the others shall not suffer for it.
+            # One text of the batch may be refused; split to embed the others.
             if len(texts) == 1:
-                return self._shortened(texts[0], error)
+                return self._embed_beginning(texts[0], error)
             half = len(texts) // 2
             return np.concatenate([self._embed_batch(texts[:half]), self._embed_batch(texts[half:])])
 
-    def _shortened(self, text: str, refusal: Exception) -> np.ndarray:
-        """Embed the beginning of a text that is refused whole: half of it, a quarter, and so on."""
+    def _embed_beginning(self, text: str, refusal: Exception) -> np.ndarray:
+        """Embed the beginning of a text that is refused as a whole: half of it, a quarter, and so on."""
         chars = len(text) // 2
         while chars >= _SHORTEST_CHARS:
             try:
-                return self._patiently([text[:chars]])[0]
+                return self._ask_with_retries([text[:chars]])[0]
             except (BadAnswer, _TextRefused):
                 chars //= 2
         raise EmbedderUnavailable(
             f"The embedder {refusal} for one text of {len(text)} characters.", is_lasting=True
         ) from refusal
 
-    def _patiently(self, texts: list[str]) -> tuple[np.ndarray, bool]:
-        """Ask until there is an answer or the patience ends.
+    def _ask_with_retries(self, texts: list[str]) -> tuple[np.ndarray, bool]:
+        """Send a request, with retries for up to ten seconds.
 
         Raises: EmbedderUnavailable, BadAnswer, _TextRefused.
         """
@@ -236,7 +238,7 @@ class EndpointEmbedder:
             try:
                 return self._ask(texts, self._spec.limit_s)
             except EmbedderUnavailable as error:
-                # Jitter, or all workers would come back at once.
+                # Jitter, so that workers don't retry at the same time.
                 pause_s = max(error.retry_after_s or 0.0, wait_s * random.uniform(0.5, 1.0))  # noqa: S311
                 if error.is_lasting or self._clock() + pause_s > ends_at:
                     raise
@@ -255,8 +257,8 @@ class EndpointEmbedder:
         try:
             answer = self._endpoint.post(self._body(texts), limit_s=limit_s)
         except RequestFailed as error:
-            raise _told(error, self._spec) from error
-        return vectors_of(answer, count=len(texts), dim=self.space.dim)
+            raise _translate_error(error, self._spec) from error
+        return parse_vectors(answer, count=len(texts), dim=self.space.dim)
 
     def _body(self, texts: list[str]) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -270,17 +272,17 @@ class EndpointEmbedder:
 
 
 class _TextRefused(Exception):
-    """The endpoint does not take what was sent; it may take something else."""
+    """The endpoint refuses this input; it may accept another one."""
 
 
-def _told(error: RequestFailed, spec: EmbedderSpec) -> Exception:
+def _translate_error(error: RequestFailed, spec: EmbedderSpec) -> Exception:
     """Return the error to raise for a request that failed."""
     if isinstance(error, AddressRefused):
         return EmbedderUnavailable(
             f"The embedder {error}. Name its host there if it is yours.", is_lasting=True
         )
     if not isinstance(error, StatusRefused):
-        remedy = "" if isinstance(error, OutOfTime) else f" Check the url of {spec.name}."
+        remedy = "" if isinstance(error, TimedOut) else f" Check the url of {spec.name}."
         return EmbedderUnavailable(f"The embedder {error}.{remedy}")
     if error.status in _ABOUT_THE_TEXT:
         return _TextRefused(str(error))

@@ -1,4 +1,4 @@
-"""An embedder for tests: no model, nothing to install, the same vectors everywhere."""
+"""A hash embedder for tests: without a model or installation, with the same vectors everywhere."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """Adds +1 or -1 for each word, at a place drawn from the word's hash: texts that share words are near."""
+    """An embedder that adds +1 or -1 per word, at a component and with a sign from the word's hash."""
 
     max_tokens = 256
 
@@ -22,9 +22,7 @@ class HashEmbedder:
         )
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Return the vector of `text`, (dim,) float32 of length 1; the first axis for a text
-        without words.
-        """
+        """Return the vector of `text`, (dim,) float32 of length 1; the first axis without words."""
         vector = np.zeros(self.space.dim, np.float32)
         for word in _WORD.findall(text.casefold()):
             digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""The embedder `none`: search stays lexical. Also what stands for one that can't be made."""
+"""The null embedder: `none`, for lexical search only, and the substitute for one that can't be created."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -9,8 +9,8 @@ from search.retrieval.errors import EmbedderUnavailable
 _NONE = "The embedder is `none`, so there are no vectors; set KEBAB_EMBEDDER=default for them."
 
 
-class AbsentEmbedder:
-    """Embeds nothing and says why."""
+class NullEmbedder:
+    """An embedder that always raises EmbedderUnavailable with a reason."""
 
     space = SpaceIdentity(model="none", revision="0", dim=0, quantisation="none")
     max_tokens = 0
@@ -19,9 +19,9 @@ class AbsentEmbedder:
         self._why = why
 
     def embed_query(self, text: str) -> NoReturn:
-        """Refuse. Raises: EmbedderUnavailable."""
+        """Raise EmbedderUnavailable."""
         raise EmbedderUnavailable(self._why, is_lasting=True)
 
     def embed_passages(self, texts: Sequence[str]) -> NoReturn:
-        """Refuse. Raises: EmbedderUnavailable."""
+        """Raise EmbedderUnavailable."""
         raise EmbedderUnavailable(self._why, is_lasting=True)

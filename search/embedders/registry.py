@@ -1,4 +1,4 @@
-"""Embedders by the text that the settings write them in."""
+"""A registry that creates embedders from their specs in the settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,78 +8,78 @@ from typing import TYPE_CHECKING, Final
 from search.embedders import spec as forms
 from search.embedders.base import Embedder
 from search.embedders.hash_embedder import HashEmbedder
-from search.embedders.null_embedder import AbsentEmbedder
+from search.embedders.null_embedder import NullEmbedder
 from search.embedders.spec import EmbedderSpec, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from search.embedders.endpoint import Endpoints
+    from search.embedders.endpoint import EndpointSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What an embedder is given to work with."""
+class EmbedderContext:
+    """The resources of an embedder."""
 
-    #: Keeps graphs made from weights, and fetched models.
+    #: Folder for built graphs and downloaded models.
     models_dir: Path
-    #: Passages, or requests, at once.
+    #: Number of concurrent passages or requests.
     threads: int
-    #: Gives what the settings say about endpoints; asked for one alone.
-    endpoints: "Callable[[], Endpoints] | None" = field(default=None)
+    #: Returns the settings of endpoints; called for an endpoint only.
+    endpoints: "Callable[[], EndpointSettings] | None" = field(default=None)
 
 
-def make_embedder(
+def create_embedder(
     text: str,
     *,
     models_dir: Path,
     threads: int,
-    endpoints: "Callable[[], Endpoints] | None" = None,
+    endpoints: "Callable[[], EndpointSettings] | None" = None,
 ) -> Embedder:
-    """Make the embedder that `text` describes (`search.embedders.spec`); the first text loads its model.
+    """Create the embedder of a spec (`search.embedders.spec`); its model is loaded with the first text.
 
-    Raises: EmbedderUnavailable for a text that describes none, or one that can't be right.
+    Raises: EmbedderUnavailable for an invalid spec.
     """
     try:
-        wanted = parse_spec(text)
+        spec = parse_spec(text)
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
-    surroundings = Surroundings(models_dir=models_dir, threads=threads, endpoints=endpoints)
-    return _MAKERS[wanted.kind](wanted, surroundings)
+    context = EmbedderContext(models_dir=models_dir, threads=threads, endpoints=endpoints)
+    return _FACTORIES[spec.kind](spec, context)
 
 
-def _make_minilm(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
-    # onnxruntime takes some 30 MB: a process without the default model does without it.
+def _create_minilm(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+    # Lazy import: onnxruntime takes about 30 MB.
     from search.embedders.minilm.embedder import MiniLmEmbedder
 
-    return MiniLmEmbedder(given.models_dir, threads=given.threads)
+    return MiniLmEmbedder(context.models_dir, threads=context.threads)
 
 
-def _make_hash(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
-    return HashEmbedder() if wanted.dim is None else HashEmbedder(wanted.dim)
+def _create_hash(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+    return HashEmbedder() if spec.dim is None else HashEmbedder(spec.dim)
 
 
-def _make_absent(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
-    return AbsentEmbedder()
+def _create_null(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+    return NullEmbedder()
 
 
-def _make_fast(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
+def _create_fastembed(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
     from search.embedders.fastembed_model import FastEmbedder
 
-    return FastEmbedder(wanted, cache_dir=given.models_dir / "fastembed", threads=given.threads)
+    return FastEmbedder(spec, cache_dir=context.models_dir / "fastembed", threads=context.threads)
 
 
-def _make_endpoint(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
-    # The HTTP client takes 0.1 s and 6 MB.
-    from search.embedders.endpoint import Endpoints, make_endpoint_embedder
+def _create_endpoint(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+    # Lazy import: the HTTP client takes 0.1 s and 6 MB.
+    from search.embedders.endpoint import EndpointSettings, create_endpoint_embedder
 
-    endpoints = Endpoints() if given.endpoints is None else given.endpoints()
-    return make_endpoint_embedder(wanted, endpoints, threads=given.threads)
+    endpoints = EndpointSettings() if context.endpoints is None else context.endpoints()
+    return create_endpoint_embedder(spec, endpoints, threads=context.threads)
 
 
-_MAKERS: Final[Mapping[str, Callable[[EmbedderSpec, Surroundings], Embedder]]] = {
-    forms.DEFAULT: _make_minilm,
-    forms.HASH: _make_hash,
-    forms.NONE: _make_absent,
-    forms.FASTEMBED: _make_fast,
-    forms.OPENAI: _make_endpoint,
+_FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, EmbedderContext], Embedder]]] = {
+    forms.DEFAULT: _create_minilm,
+    forms.HASH: _create_hash,
+    forms.NONE: _create_null,
+    forms.FASTEMBED: _create_fastembed,
+    forms.OPENAI: _create_endpoint,
 }

@@ -1,6 +1,6 @@
-"""Reading what `/v1/embeddings` answers: `{"data": [{"index": 0, "embedding": …}, …]}`.
+"""A parser of responses of `/v1/embeddings`: `{"data": [{"index": 0, "embedding": …}, …]}`.
 
-The shape is that of OpenAI's API reference, which Ollama, vLLM, TEI, llama.cpp and hosted services speak. A
+The format is that of OpenAI's API reference, which Ollama, vLLM, TEI, llama.cpp and hosted services follow. A
 vector is a list of numbers or the base64 of little-endian float32.
 """
 
@@ -10,33 +10,32 @@ from typing import Any
 
 import numpy as np
 
-# A vector farther from length 1 than this was not normalised: float16 on the way leaves some 1e-3.
+# A vector whose length differs from 1 by more than this was not normalised: float16 rounding is about 1e-3.
 _TOLERANCE = 5e-3
 
 
 class BadAnswer(Exception):
-    """The answer is not what was asked for; the message completes a sentence about the embedder."""
+    """The response is invalid; the message completes a sentence about the embedder."""
 
 
 class WrongDimension(BadAnswer):
-    """The vectors have another number of components than was said."""
+    """The vectors have another number of components than configured."""
 
 
-def vectors_of(answer: Any, *, count: int, dim: int) -> tuple[np.ndarray, bool]:
-    """Return the vectors in the order of the texts, (count, dim) float32 of length 1, and whether they came
-    so.
+def parse_vectors(answer: Any, *, count: int, dim: int) -> tuple[np.ndarray, bool]:
+    """Return the vectors, (count, dim) float32 of length 1, by text, and whether they were normalised.
 
-    Raises BadAnswer unless each of `count` texts has one of `dim` finite numbers that are not all nought.
+    Raises BadAnswer unless each of `count` texts has a vector of `dim` finite numbers that are not all zero.
     """
     items = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(items, list):
         raise BadAnswer("answered without a list of vectors")
     if len(items) != count:
         raise BadAnswer(f"gave {len(items)} vectors for {count} texts")
-    by_index = dict(map(_indexed, items))
+    by_index = dict(map(_parse_item, items))
     if by_index.keys() != set(range(count)):
         raise BadAnswer("did not give each index once")
-    found = np.stack([_vector(by_index[index], dim) for index in range(count)])
+    found = np.stack([_parse_vector(by_index[index], dim) for index in range(count)])
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths == 0).any():
         raise BadAnswer("gave a vector that is not finite, or nought")
@@ -44,14 +43,14 @@ def vectors_of(answer: Any, *, count: int, dim: int) -> tuple[np.ndarray, bool]:
     return (found / lengths).astype(np.float32), is_normalised
 
 
-def _indexed(item: Any) -> tuple[int, Any]:
+def _parse_item(item: Any) -> tuple[int, Any]:
     index = item.get("index") if isinstance(item, dict) else None
     if not isinstance(index, int) or isinstance(index, bool):
         raise BadAnswer("gave a vector without an index")
     return index, item.get("embedding")
 
 
-def _vector(value: Any, dim: int) -> np.ndarray:
+def _parse_vector(value: Any, dim: int) -> np.ndarray:
     vector = _from_base64(value) if isinstance(value, str) else _from_list(value)
     if vector.shape != (dim,):
         raise WrongDimension(

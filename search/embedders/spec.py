@@ -1,6 +1,6 @@
-"""How the settings write an embedder: `KIND`, `KIND:MODEL` or `KIND:MODEL?OPTION=VALUE&…`.
+"""Specs of embedders in the settings: `KIND`, `KIND:MODEL` or `KIND:MODEL?OPTION=VALUE&…`.
 
-`openai:bge-m3?url=http://tei.internal/v1&dim=1024&key=tei` is one. What stands before the `?` is its name.
+For example `openai:bge-m3?url=http://tei.internal/v1&dim=1024&key=tei`. The part before the `?` is the name.
 """
 
 import re
@@ -18,11 +18,11 @@ NONE: Final = "none"
 HASH: Final = "hash"
 FASTEMBED: Final = "fastembed"
 OPENAI: Final = "openai"
-#: Every form that an embedder may be written in.
+#: All forms of names of embedders.
 FORMS: Final = (DEFAULT, MODEL, HASH, NONE, f"{FASTEMBED}:MODEL", f"{OPENAI}:MODEL")
-#: pgvector builds an HNSW index over half-precision vectors of at most so many components.
+#: The most components of half-precision vectors that pgvector can build an HNSW index over.
 MAX_DIM: Final = 4_000
-#: Tokens read of a text by a model of which nothing is said: the least that is usual.
+#: Default of `max_tokens`, the least of usual models.
 USUAL_MAX_TOKENS: Final = 512
 
 _MAX_CHARS = 200
@@ -33,17 +33,17 @@ _REVISION = re.compile(r"[^\s+@]{1,100}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSpec:
-    """One embedder as it was written; None: not said, so what is known of the model holds."""
+    """A parsed spec of an embedder; None means not given, so that the model's traits apply."""
 
     #: The text before the options.
     name: str
     kind: str
     model: str
-    #: Of the endpoint, without `/embeddings`.
+    #: Base url of the endpoint, without `/embeddings`.
     url: str | None = None
-    #: Names the environment variable with the key: KEBAB_EMBED_API_KEY_<NAME>.
+    #: Suffix of the environment variable with the key: KEBAB_EMBED_API_KEY_<NAME>.
     key: str | None = None
-    #: A folder with the model's files, so that nothing is fetched.
+    #: A folder with the model's files, instead of a download.
     folder: Path | None = None
     dim: int | None = None
     revision: str | None = None
@@ -52,10 +52,10 @@ class EmbedderSpec:
     languages: tuple[str, ...] | None = None
     max_tokens: int | None = None
     pooling: str = "mean"
-    #: Texts a request, and their tokens together, estimated.
+    #: Limits of texts, and of their estimated tokens, per request.
     batch: int = 32
     batch_tokens: int = 16_000
-    #: How vectors are asked for; both ways are understood in every answer.
+    #: Requested encoding of vectors; responses may use either.
     encoding: str = "float"
     limit_s: float = 60.0
     query_limit_s: float = 2.0
@@ -63,7 +63,7 @@ class EmbedderSpec:
 
 
 def parse_spec(text: str) -> EmbedderSpec:
-    """Return what `text` says. Raises ValueError with what is wrong; it repeats no URL."""
+    """Parse a spec. Raises ValueError with the fault; the message repeats no URL, which may hold a key."""
     name, _, query = text.strip().partition("?")
     kind, colon, model = name.partition(":")
     if name == MODEL:
@@ -73,13 +73,13 @@ def parse_spec(text: str) -> EmbedderSpec:
         raise ValueError(f"{name[:_MAX_CHARS]!r} is no embedder; give one of {', '.join(FORMS)}.")
     if len(name) > _MAX_CHARS:
         raise ValueError(f"The name of an embedder has {len(name)} characters; {_MAX_CHARS} may be.")
-    given = {option: _READ[option](value) for option, value in _options(query, kind, allowed)}
+    values = {option: _PARSERS[option](value) for option, value in _parse_options(query, kind, allowed)}
     if kind == HASH and model:
-        given["dim"] = _whole(2, MAX_DIM)(model)
-    return EmbedderSpec(name=name, kind=kind, model=model, traits=traits_of(model), **given)
+        values["dim"] = _integer_parser(2, MAX_DIM)(model)
+    return EmbedderSpec(name=name, kind=kind, model=model, traits=traits_of(model), **values)
 
 
-def _options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[str, str]]:
+def _parse_options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[str, str]]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True) if query else []
     except ValueError:
@@ -94,16 +94,16 @@ def _options(query: str, kind: str, allowed: Iterable[str]) -> list[tuple[str, s
     return pairs
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def read(value: str) -> int:
+def _integer_parser(least: int, most: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
         if not value.isascii() or not value.isdigit() or not least <= int(value[:9]) <= most:
             raise ValueError(f"{value[:40]!r} is not a whole number from {least} to {most}.")
         return int(value)
 
-    return read
+    return parse
 
 
-def _seconds(value: str) -> float:
+def _parse_seconds(value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
@@ -113,39 +113,39 @@ def _seconds(value: str) -> float:
     return seconds
 
 
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def read(value: str) -> str:
+def _choice_parser(*choices: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
         if value not in choices:
             raise ValueError(f"{value[:40]!r} is not one of {', '.join(choices)}.")
         return value
 
-    return read
+    return parse
 
 
-def _matching(form: re.Pattern[str], what: str) -> Callable[[str], str]:
-    def read(value: str) -> str:
+def _pattern_parser(form: re.Pattern[str], what: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
         if form.fullmatch(value) is None:
             raise ValueError(f"{value[:40]!r} is not {what}.")
         return value
 
-    return read
+    return parse
 
 
-def _prefix(value: str) -> str:
+def _parse_prefix(value: str) -> str:
     if len(value) > _MAX_CHARS:
         raise ValueError(f"A prefix of {len(value)} characters is too long; {_MAX_CHARS} may be.")
     return value
 
 
-def _languages(value: str) -> tuple[str, ...]:
+def _parse_languages(value: str) -> tuple[str, ...]:
     languages = tuple(value.split(","))
     if not all(map(_LANGUAGE.fullmatch, languages)):
         raise ValueError(f"{value[:40]!r} are not languages; write en,de or * for all.")
     return languages
 
 
-def _url(value: str) -> str:
-    # It isn't repeated: people put keys into URLs.
+def _parse_url(value: str) -> str:
+    # Errors don't repeat the URL, since people put keys into URLs.
     try:
         parts = urlsplit(value)
         host = parts.hostname
@@ -161,29 +161,29 @@ def _url(value: str) -> str:
     return value.rstrip("/").removesuffix("/embeddings")
 
 
-_READ: Final[Mapping[str, Callable[[str], Any]]] = {
-    "url": _url,
-    "key": _matching(_KEY_NAME, "the end of a variable's name"),
+_PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "url": _parse_url,
+    "key": _pattern_parser(_KEY_NAME, "the end of a variable's name"),
     "folder": lambda value: Path(value).expanduser(),
-    "dim": _whole(1, MAX_DIM),
-    "revision": _matching(_REVISION, "a revision (no blanks, no + and @)"),
-    "query_prefix": _prefix,
-    "passage_prefix": _prefix,
-    "languages": _languages,
-    "max_tokens": _whole(16, 1_000_000),
-    "pooling": _one_of("mean", "cls", "last_token"),
-    "batch": _whole(1, 2_048),
-    "batch_tokens": _whole(16, 1_000_000),
-    "encoding": _one_of("float", "base64"),
-    "limit_s": _seconds,
-    "query_limit_s": _seconds,
+    "dim": _integer_parser(1, MAX_DIM),
+    "revision": _pattern_parser(_REVISION, "a revision (no blanks, no + and @)"),
+    "query_prefix": _parse_prefix,
+    "passage_prefix": _parse_prefix,
+    "languages": _parse_languages,
+    "max_tokens": _integer_parser(16, 1_000_000),
+    "pooling": _choice_parser("mean", "cls", "last_token"),
+    "batch": _integer_parser(1, 2_048),
+    "batch_tokens": _integer_parser(16, 1_000_000),
+    "encoding": _choice_parser("float", "base64"),
+    "limit_s": _parse_seconds,
+    "query_limit_s": _parse_seconds,
 }
-_OF_ANY_MODEL = frozenset({"dim", "revision", "query_prefix", "passage_prefix", "languages", "max_tokens"})
-_OF_AN_ENDPOINT = frozenset({"url", "key", "batch", "batch_tokens", "encoding", "limit_s", "query_limit_s"})
+_MODEL_OPTIONS = frozenset({"dim", "revision", "query_prefix", "passage_prefix", "languages", "max_tokens"})
+_ENDPOINT_OPTIONS = frozenset({"url", "key", "batch", "batch_tokens", "encoding", "limit_s", "query_limit_s"})
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     DEFAULT: frozenset(),
     NONE: frozenset(),
     HASH: frozenset(),
-    FASTEMBED: _OF_ANY_MODEL | {"folder", "pooling"},
-    OPENAI: _OF_ANY_MODEL | _OF_AN_ENDPOINT,
+    FASTEMBED: _MODEL_OPTIONS | {"folder", "pooling"},
+    OPENAI: _MODEL_OPTIONS | _ENDPOINT_OPTIONS,
 }

@@ -1,6 +1,6 @@
-"""Leaving alone for a while what has failed several times in a row.
+"""Circuit breaker for endpoints that have failed several times in a row.
 
-The circuit breaker of M. T. Nygard, "Release It!", 2007: closed, open, and half-open for one trial.
+After M. T. Nygard, "Release It!", 2007: closed, open, and half-open for one trial.
 """
 
 import threading
@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from search.retrieval.errors import SearchError
 
 FAILURES = 3
-REST_S = 30.0
+OPEN_S = 30.0
 
 
-class Breaker:
-    """Counts failures in a row; after `failures` it refuses for `rest_s` seconds, then lets one try.
+class CircuitBreaker:
+    """A circuit breaker that opens after `failures` in a row for `open_s` seconds, then allows one trial.
 
-    Threads may share it. A trial that fails begins the rest anew, one that succeeds ends it.
+    Threads may share it. A failed trial opens it again, a successful one closes it.
     """
 
     def __init__(
@@ -26,26 +26,26 @@ class Breaker:
         refusal: Callable[[str], SearchError],
         *,
         failures: int = FAILURES,
-        rest_s: float = REST_S,
+        open_s: float = OPEN_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`name` is what is left alone, as a sentence begins; `refusal` makes the error that says so."""
+        """`name` starts the sentence of the error that `refusal` creates for an open breaker."""
         self._name = name
         self._refusal = refusal
         self._failures_allowed = failures
-        self._rest_s = rest_s
+        self._open_s = open_s
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
         self._last_reason = ""
-        self._rests_until: float | None = None
-        self._is_tried = False
+        self._open_until: float | None = None
+        self._has_trial = False
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Let what is inside be tried, and count how it ends. Raises what `refusal` makes while it rests.
+        """Run the block as one attempt and count its outcome. Raises the error of `refusal` while open.
 
-        An error whose `is_fault` is False shows that what was tried is well.
+        An error whose `is_fault` is False counts as a success.
         """
         self._admit()
         try:
@@ -60,22 +60,22 @@ class Breaker:
 
     def _admit(self) -> None:
         with self._lock:
-            if self._rests_until is None:
+            if self._open_until is None:
                 return
-            if self._is_tried or self._clock() < self._rests_until:
+            if self._has_trial or self._clock() < self._open_until:
                 raise self._refusal(
-                    f"{self._name} is left alone for {self._rest_s:g} s after {self._failures} failures"
+                    f"{self._name} is left alone for {self._open_s:g} s after {self._failures} failures"
                     f" in a row; the last one: {self._last_reason}"
                 )
-            self._is_tried = True
+            self._has_trial = True
 
     def _count(self, failure: str | None) -> None:
         with self._lock:
-            self._is_tried = False
+            self._has_trial = False
             if failure is None:
-                self._failures, self._rests_until = 0, None
+                self._failures, self._open_until = 0, None
                 return
             self._failures += 1
             self._last_reason = failure
             if self._failures >= self._failures_allowed:
-                self._rests_until = self._clock() + self._rest_s
+                self._open_until = self._clock() + self._open_s

@@ -1,1 +1,1 @@
-"""The search engine: from a query to hits."""
+"""The search engine."""

@@ -1,8 +1,8 @@
-"""Writes that overtake a search: its mirror shows one state of the log, the read-back a later one.
+"""Retry of searches during concurrent writes: the mirror may show an older state than the read-back.
 
-A document that is written anew in between is in neither: its old chunks stand no more, its new ones are not
-in the mirror yet. Who waits for a change is to miss nothing, so the search is made again, from a mirror that
-has caught up. Everybody else is answered at once, and told of the lag.
+A document that is rewritten in between is missing from both: its old chunks are deleted, its new ones not
+yet in the mirror. A caller that waits for a change must miss nothing, so its search is repeated with a mirror
+that has caught up. Other callers get the first result, with the lag.
 """
 
 import time
@@ -11,41 +11,41 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from kebab.people.models import Workspace
-from search.access.scope import Scope
+from search.access.scope import SearchScope
 from search.mirror import local_mirrors
 from search.retrieval.errors import NotSearchableYet
 
-# How often a search is made again, and how long all that may wait for mirrors: else it says what it lacks.
-_MOST_TIMES = 5
+# Limits on the retries and on their total wait for mirrors; after them the result is marked as degraded.
+_MAX_RETRIES = 5
 _LIMIT_S = 2.0
 
 
 class Attempt(Protocol):
-    """A search that was made once."""
+    """One run of a search."""
 
     @property
-    def has_lost(self) -> bool:
-        """Return whether a candidate did not stand any more when it was read."""
+    def has_lost_candidates(self) -> bool:
+        """Return whether a candidate was no longer visible in the read-back."""
 
     @property
     def seq(self) -> int:
-        """Return the change that its candidates were found at."""
+        """Return the change at which its candidates were found."""
 
 
 A = TypeVar("A", bound=Attempt)
 
 
-def newest(scope: Scope, attempt: Callable[[Scope], A]) -> tuple[Scope, A]:
-    """Make a search under `scope` until nothing has overtaken it, once where no change is waited for.
+def retry_until_current(scope: SearchScope, attempt: Callable[[SearchScope], A]) -> tuple[SearchScope, A]:
+    """Run a search under `scope` until no write has overtaken it; only once if it waits for no change.
 
-    Gives the last attempt, and its scope with the log's head as it is known now: behind that is an attempt
-    which may have missed something. Raises Workspace.DoesNotExist.
+    Return the scope, with the current head of the log, and the last attempt; an attempt behind that head may
+    have missed something. Raises Workspace.DoesNotExist.
     """
     deadline = time.monotonic() + _LIMIT_S
     found = attempt(scope)
-    for _ in range(_MOST_TIMES):
-        scope = _with_head(scope, found)
-        if not may_lack(scope, found):
+    for _ in range(_MAX_RETRIES):
+        scope = _refresh_head(scope, found)
+        if not may_be_incomplete(scope, found):
             return scope, found
         try:
             local_mirrors.wait_for_seq(
@@ -54,25 +54,25 @@ def newest(scope: Scope, attempt: Callable[[Scope], A]) -> tuple[Scope, A]:
         except NotSearchableYet:
             return scope, found
         found = attempt(scope)
-    return _with_head(scope, found), found
+    return _refresh_head(scope, found), found
 
 
-def may_lack(scope: Scope, found: Attempt) -> bool:
-    """Return whether an attempt that `newest` gave with this scope may lack what it should have found.
+def may_be_incomplete(scope: SearchScope, found: Attempt) -> bool:
+    """Return whether an attempt of `retry_until_current` with this scope may have missed chunks.
 
-    So it is with each attempt from a mirror that is ahead of the log: it followed one that was restored over.
+    It always may if its mirror is ahead of the log: the mirror followed a log that a restore has replaced.
     """
     if found.seq > scope.head_seq:
         return True
-    return scope.is_awaited and found.has_lost and found.seq < scope.head_seq
+    return scope.has_waited and found.has_lost_candidates and found.seq < scope.head_seq
 
 
-def _with_head(scope: Scope, found: Attempt) -> Scope:
-    """Look at the log's head again where a candidate was lost: a write since the search began took it.
+def _refresh_head(scope: SearchScope, found: Attempt) -> SearchScope:
+    """Read the head of the log again if a candidate was lost, as a write since the search began removed it.
 
-    So, too, where the mirror had come further than the head was when the search began.
+    Read it again, too, if the mirror is ahead of the head at the start of the search.
     """
-    if not found.has_lost and found.seq <= scope.head_seq:
+    if not found.has_lost_candidates and found.seq <= scope.head_seq:
         return scope
     heads = Workspace.objects.values_list("head_seq", flat=True)
     return replace(scope, head_seq=heads.get(pk=scope.workspace_id))

@@ -1,21 +1,21 @@
-"""Where cursors keep their lists: Redis, for a while, and only so much for one caller."""
+"""Redis store of the lists behind cursors, with expiry and a size limit per caller."""
 
 from functools import cache, partial
 
 import redis
 from django.conf import settings
 
-from kebab.stack.servers.redis_client import Pause, quick_redis
+from kebab.stack.servers.redis_client import RedisCircuitBreaker, quick_redis
 
-#: A list answers for fifteen minutes after it was made or last read; the sixteenth is for slow ways.
-KEEP_S = 16 * 60
-# A search waits no longer for Redis than for a leg, and asks nothing of one that has just failed.
+#: A list is available for fifteen minutes after it was stored or last read; the sixteenth covers latency.
+RETENTION_S = 16 * 60
+# A search waits for Redis no longer than for a leg, and skips a Redis that has just failed.
 _LIMIT_S = 0.25
 _PAUSE_S = 1.0
 
-# One way to Redis and back. A list that is there lives on; a new one counts against its caller's bytes of
-# this quarter of an hour. Redis holds the hints for workers too, and refuses all writes when it is full.
-_KEEP = """
+# One round trip. An existing list has its expiry extended; a new one counts against its caller's limit of
+# bytes for this quarter of an hour: a full Redis would refuse all writes, the hints for workers included.
+_STORE_SCRIPT = """
 if redis.call('EXPIRE', KEYS[1], ARGV[2]) == 1 then return 1 end
 local used = redis.call('INCRBY', KEYS[2], #ARGV[1])
 if used == #ARGV[1] then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
@@ -26,33 +26,33 @@ return 1
 
 
 class CursorStore:
-    """Keeps bytes under a name for sixteen minutes after they were last used. Threads may share it."""
+    """A store of bytes by name, until sixteen minutes after their last use. Threads may share it."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._script = client.register_script(_KEEP)
-        # Two: a Redis that is full takes nothing, and still gives what it has.
-        self._keeping = Pause(_PAUSE_S, meanwhile="no list is kept")
-        self._finding = Pause(_PAUSE_S, meanwhile="no list is found")
+        self._script = client.register_script(_STORE_SCRIPT)
+        # Two, as a full Redis refuses writes but still answers reads.
+        self._write_breaker = RedisCircuitBreaker(_PAUSE_S, meanwhile="no list is kept")
+        self._read_breaker = RedisCircuitBreaker(_PAUSE_S, meanwhile="no list is found")
 
-    def keep(self, owner: str, name: str, content: bytes) -> bool:
-        """Keep `content`; False when its owner has kept as much as it may. Raises RedisError."""
+    def store(self, owner: str, name: str, content: bytes) -> bool:
+        """Store `content`; return False if its owner has reached the limit. Raises RedisError."""
         keys = [f"kebab:cursor:{owner}:{name}", f"kebab:cursors-of:{owner}"]
-        values = [content, KEEP_S, settings.KEBAB_CURSOR_LIMIT_BYTES]
-        return bool(self._keeping.ask(partial(self._script, keys=keys, args=values)))
+        values = [content, RETENTION_S, settings.KEBAB_CURSOR_LIMIT_BYTES]
+        return bool(self._write_breaker.call(partial(self._script, keys=keys, args=values)))
 
     def find(self, owner: str, name: str) -> bytes | None:
-        """Return what is kept, for another sixteen minutes; None when there is none. Raises RedisError."""
-        find = partial(self._client.getex, f"kebab:cursor:{owner}:{name}", ex=KEEP_S)
-        return self._finding.ask(find)  # type: ignore[return-value]
+        """Return the content and extend its expiry by sixteen minutes; None if absent. Raises RedisError."""
+        find = partial(self._client.getex, f"kebab:cursor:{owner}:{name}", ex=RETENTION_S)
+        return self._read_breaker.call(find)  # type: ignore[return-value]
 
-    def forget(self, owners: str) -> None:
-        """Remove what all owners keep whose names begin so. Raises RedisError."""
+    def delete(self, owners: str) -> None:
+        """Delete the content of all owners whose names begin with `owners`. Raises RedisError."""
         for name in self._client.scan_iter(match=f"kebab:cursor*:{owners}*", count=1_000):
             self._client.unlink(name)
 
 
 @cache
 def cursor_store() -> CursorStore:
-    """Return this process's store."""
+    """Return the store of this process."""
     return CursorStore(quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S))

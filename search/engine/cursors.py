@@ -1,9 +1,8 @@
-"""Cursors: the ranked list of a query, frozen, so that its pages never repeat or skip a hit.
+"""Cursors into a stored snapshot of a ranked list, so that pages never repeat or skip a hit.
 
-A cursor names a list by an id that nobody can guess, and a place in it. The list is kept for the caller who
-asked and the workspace that was searched: under another caller's name there is nothing, exactly as after its
-time. What is kept are ids, ranks and scores, no text of a document; each page reads its chunks from Postgres
-under the rights and filters of its own moment.
+A cursor names a list by an id that nobody can guess, and a position in it. The list is stored for one caller
+and one workspace; for any other caller it doesn't exist, just as after its expiry. It holds ids, ranks and
+scores, no text of a document; each page reads its chunks from Postgres under the current rights and filters.
 """
 
 import hmac
@@ -16,7 +15,7 @@ from django.conf import settings
 from redis.exceptions import RedisError
 
 from search.engine.cursor_store import cursor_store
-from search.engine.ranking_snapshot import FrozenList
+from search.engine.ranking_snapshot import ResultSnapshot
 from search.retrieval.errors import StaleCursor
 from search.retrieval.types import SearchResult
 
@@ -29,12 +28,12 @@ _ID_BYTES = 16
 _TOKEN = struct.Struct(f">{_ID_BYTES}sH")
 
 
-def with_cursor(
-    result: SearchResult, frozen: FrozenList, workspace_id: uuid.UUID, caller: str
+def add_cursor(
+    result: SearchResult, snapshot: ResultSnapshot, workspace_id: uuid.UUID, caller: str
 ) -> SearchResult:
-    """Return the first page with the cursor of the second, or with a warning that says why there is none."""
+    """Return the first page with the cursor of the second, or with a warning if it could not be stored."""
     try:
-        cursor = freeze(frozen, workspace_id, caller, place=frozen.query.k)
+        cursor = store_list(snapshot, workspace_id, caller, position=snapshot.query.k)
     except RedisError:
         return replace(result, warnings=(*result.warnings, _UNREACHABLE))
     if cursor is None:
@@ -42,44 +41,46 @@ def with_cursor(
     return replace(result, next_cursor=cursor)
 
 
-def freeze(frozen: FrozenList, workspace_id: uuid.UUID, caller: str, *, place: int) -> str | None:
-    """Keep the list, and give the cursor of what is behind its first `place` places.
+def store_list(
+    snapshot: ResultSnapshot, workspace_id: uuid.UUID, caller: str, *, position: int
+) -> str | None:
+    """Store the list and return a cursor after its first `position` entries.
 
-    The same list of the same caller is kept once. None: the caller has kept as much as it may.
+    The same list of the same caller is stored once. Return None if the caller has reached its limit.
     Raises RedisError.
     """
-    owner, content = _owner(workspace_id, caller), frozen.to_bytes()
+    owner, content = _owner(workspace_id, caller), snapshot.to_bytes()
     list_id = hmac.digest(settings.SECRET_KEY.encode(), owner.encode() + content, "sha256")[:_ID_BYTES]
-    if not cursor_store().keep(owner, list_id.hex(), content):
+    if not cursor_store().store(owner, list_id.hex(), content):
         return None
-    return _token(list_id, place)
+    return _format_cursor(list_id, position)
 
 
-def thaw(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[FrozenList, int]:
-    """Return the list and the place, from 0, that the cursor names; the list is kept for as long again.
+def load_list(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[ResultSnapshot, int]:
+    """Return the list and the position, from 0, that the cursor names; the list's expiry starts again.
 
-    Raises StaleCursor for one that is over, lost, somebody else's, another workspace's or never was;
+    Raises StaleCursor for an expired, lost or invalid cursor, or one of another caller or workspace;
     RedisError.
     """
-    list_id, place = _opened(cursor)
+    list_id, position = _parse_cursor(cursor)
     content = cursor_store().find(_owner(workspace_id, caller), list_id.hex())
     if content is None:
         raise StaleCursor(_STALE)
     try:
-        return FrozenList.from_bytes(content), place
+        return ResultSnapshot.from_bytes(content), position
     except ValueError as error:
         raise StaleCursor(_STALE) from error
 
 
-def cursor_at(cursor: str, place: int) -> str:
-    """Return the cursor of another place in the same list. Raises StaleCursor."""
-    return _token(_opened(cursor)[0], place)
+def cursor_at(cursor: str, position: int) -> str:
+    """Return the cursor of another position in the same list. Raises StaleCursor."""
+    return _format_cursor(_parse_cursor(cursor)[0], position)
 
 
-def forget_lists(workspace_id: uuid.UUID) -> None:
-    """Remove the lists of a workspace that is gone, whose queries they hold; Redis' clock does it, too."""
+def delete_lists(workspace_id: uuid.UUID) -> None:
+    """Delete the lists of a deleted workspace, as they contain queries; else they would expire later."""
     try:
-        cursor_store().forget(f"{workspace_id.hex}:")
+        cursor_store().delete(f"{workspace_id.hex}:")
     except RedisError as error:
         logger.warning("the lists of %s go when their time is over: %s", workspace_id, error)
 
@@ -88,14 +89,14 @@ def _owner(workspace_id: uuid.UUID, caller: str) -> str:
     return f"{workspace_id.hex}:{caller}"
 
 
-def _token(list_id: bytes, place: int) -> str:
-    # Not base64: a command line takes what begins with `-` for an option.
-    return _TOKEN.pack(list_id, place).hex()
+def _format_cursor(list_id: bytes, position: int) -> str:
+    # Not base64: a command line takes a leading `-` for an option.
+    return _TOKEN.pack(list_id, position).hex()
 
 
-def _opened(cursor: str) -> tuple[bytes, int]:
+def _parse_cursor(cursor: str) -> tuple[bytes, int]:
     try:
-        list_id, place = _TOKEN.unpack(bytes.fromhex(cursor))
+        list_id, position = _TOKEN.unpack(bytes.fromhex(cursor))
     except (ValueError, struct.error) as error:
         raise StaleCursor(_STALE) from error
-    return list_id, place
+    return list_id, position

@@ -1,4 +1,4 @@
-"""How many documents each value of a filter would leave, for the words of a query and whoever reads."""
+"""Facets: the number of documents for each value of a filter, by query and reader."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.uuids import as_uuid
-from search.access.querysets import sources_of
+from kebab.uuids import parse_uuid
+from search.access.querysets import visible_sources
 from search.access.scope import resolve_scope
 from search.engine.search import mirror_reading
 from search.mirror import local_mirrors
@@ -18,13 +18,13 @@ from search.mirror.errors import MirrorError
 from search.mirror.query.facets import FACETS, count_documents
 from search.retrieval.query.filters import SearchFilters
 
-#: Values of one filter that are given, at most.
+#: Maximum number of values returned for one filter.
 MAX_VALUES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetValue:
-    """A value of a filter, and how many documents it would leave."""
+    """A value of a filter and the number of documents it would match."""
 
     value: str
     documents: int
@@ -32,11 +32,11 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """The counts of each filter of FACETS, the commonest values first."""
+    """The counts of each filter of FACETS, the most frequent values first."""
 
-    #: Whether documents with any of the words count; else those with a passage that has all of them.
+    #: Whether documents with any of the words are counted; else those with a passage that has all words.
     is_relaxed: bool
-    #: Documents that all filters let through.
+    #: Number of documents that pass all filters.
     total: int
     by_filter: Mapping[str, tuple[FacetValue, ...]]
 
@@ -49,11 +49,11 @@ def count_facets(
     reader: Reader,
     moments: Iterable[datetime] = (),
 ) -> Facets | None:
-    """Count the documents that `reader` may read, that `filters` let through and `text`'s words match.
+    """Count the documents that `reader` may read, that pass `filters` and match the words of `text`.
 
-    What a filter is set to doesn't narrow its own counts, its chosen values are always given, and so is every
-    moment of `moments`, by ISO 8601. The counts are those of this node's mirror; None: it has none, or they
-    would take longer than a leg may. Raises InvalidQuery, Workspace.DoesNotExist.
+    A filter doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of
+    `moments`, in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the
+    counting exceeds the time limit of a leg. Raises InvalidQuery, Workspace.DoesNotExist.
     """
     scope = resolve_scope(workspace, filters, reader)
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
@@ -63,7 +63,7 @@ def count_facets(
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {
-        name: tuple(_given(counted.by_filter[name], getattr(filters, name), name)) for name in FACETS
+        name: tuple(_select_values(counted.by_filter[name], getattr(filters, name), name)) for name in FACETS
     }
     known = source_titles(workspace, reader, [each.value for each in by_filter["source"]])
     by_filter["source"] = tuple(each for each in by_filter["source"] if each.value in known)
@@ -71,18 +71,18 @@ def count_facets(
 
 
 def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) -> dict[str, str]:
-    """Return the title, or the key, of those of the sources named by key or id that `reader` may know of."""
+    """Return the title, else the key, of the sources that `reader` may see, by the given key or id."""
     names = list(named)
-    ids = [id_ for id_ in map(as_uuid, names) if id_ is not None]
-    rows = sources_of(workspace, reader).filter(Q(key__in=names) | Q(pk__in=ids))
+    ids = [id_ for id_ in map(parse_uuid, names) if id_ is not None]
+    rows = visible_sources(workspace, reader).filter(Q(key__in=names) | Q(pk__in=ids))
     titles = {}
     for pk, key, title in rows.order_by("key").values_list("pk", "key", "title"):
         titles |= {key: title or key, str(pk): title or key}
     return {name: titles[name] for name in names if name in titles}
 
 
-def _given(counts: tuple[tuple[str, int], ...], chosen: object, name: str) -> list[FacetValue]:
-    """Return the commonest values and those that are chosen, whatever their counts."""
+def _select_values(counts: tuple[tuple[str, int], ...], chosen: object, name: str) -> list[FacetValue]:
+    """Return the most frequent values and the chosen ones, whatever their counts."""
     found = dict(counts)
     if name in ("version", "lang"):
         found.pop("", None)

@@ -1,4 +1,4 @@
-"""From ranked chunk ids to hits: fields and text from Postgres, snippets by what the query matches."""
+"""Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
-from search.access.scope import Scope
-from search.engine.readback import StandingChunk, read_hits
+from search.access.scope import SearchScope
+from search.engine.readback import VisibleChunk, read_hits
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import citation_of
@@ -17,25 +17,25 @@ from search.retrieval.fusion.pipeline import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.match import index_terms, parse_query
 from search.retrieval.staleness import is_stale
-from search.retrieval.text.snippet import Snippet, best_window, cut, without_next_sign
+from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
 from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import SearchHit, SearchQuery
 from search.vectors.spaces import LiveSpace
 
-#: Gives those of some chunks that stand under a scope, by id.
-ReadHits = Callable[[Scope, Sequence[str]], Mapping[str, StandingChunk]]
+#: Returns those of the chunks that are visible under a scope, by id.
+ReadHits = Callable[[SearchScope, Sequence[str]], Mapping[str, VisibleChunk]]
 
-# Terms of a pasted page among which lone signs are looked for.
-_LOOKED_AT = 512
+# Number of terms, for example of a pasted page, that are checked for single unspaced characters.
+_MAX_TERMS = 512
 
 
 class HitBuilder:
-    """Makes the hits of one query. Snippets are computed for the hits alone."""
+    """A builder of the hits of one query. Snippets are computed for the hits only."""
 
     def __init__(
         self,
         workspace: Workspace,
-        scope: Scope,
+        scope: SearchScope,
         query: SearchQuery,
         leg: LexicalLeg,
         space: LiveSpace | None,
@@ -44,7 +44,7 @@ class HitBuilder:
         with_snippets: bool = True,
         read: ReadHits = read_hits,
     ) -> None:
-        """`read` gives the chunks that hits are made of; without it Postgres does."""
+        """`read` returns the chunks for the hits, by default from Postgres."""
         self._read = read
         self._scope = scope
         self._query = query
@@ -57,42 +57,42 @@ class HitBuilder:
 
     @cached_property
     def _terms(self) -> tuple[str, ...]:
-        return parse_query(self._query.asked.lexical).terms
+        return parse_query(self._query.effective_channels.lexical).terms
 
     @cached_property
-    def _wanted(self) -> frozenset[str]:
+    def _index_terms(self) -> frozenset[str]:
         return index_terms(self._terms, self._analysis)
 
     @cached_property
-    def _lone(self) -> frozenset[str]:
-        ends = (term for term in self._terms[:_LOOKED_AT] if self._analysis.is_prefix(term))
+    def _lone_terms(self) -> frozenset[str]:
+        ends = (term for term in self._terms[:_MAX_TERMS] if self._analysis.is_prefix(term))
         return frozenset("".join(words_of(term)) for term in ends)
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Return a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
+        """Return a hit for each entry whose chunk is still visible, ranks 1, 2, 3, …"""
         hits = self.build_as_ranked(entries)
         if len(hits) == len(entries):
             return hits
         return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
 
     def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Return a hit for each entry whose chunk still stands, each with the rank that it has."""
+        """Return a hit for each entry whose chunk is still visible, with the ranks of the entries."""
         chunk_ids = [entry.chunk_id for entry in entries]
-        standing = self._read(self._scope, chunk_ids) if chunk_ids else {}
-        kept = [entry for entry in entries if entry.chunk_id in standing]
-        marked = self._marked(kept, standing)
-        return tuple(self._hit(entry, standing[entry.chunk_id], marked) for entry in kept)
+        chunks = self._read(self._scope, chunk_ids) if chunk_ids else {}
+        visible = [entry for entry in entries if entry.chunk_id in chunks]
+        snippets = self._lexical_snippets(visible, chunks)
+        return tuple(self._hit(entry, chunks[entry.chunk_id], snippets) for entry in visible)
 
-    def _marked(
-        self, entries: Sequence[RankedEntry], standing: Mapping[str, StandingChunk]
+    def _lexical_snippets(
+        self, entries: Sequence[RankedEntry], chunks: Mapping[str, VisibleChunk]
     ) -> Mapping[str, Snippet]:
         found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
         if not found or not self._with_snippets:
             return {}
-        return self._leg.snippets({id_: standing[id_].text for id_ in found}, self._query.snippet_chars)
+        return self._leg.snippets({id_: chunks[id_].text for id_ in found}, self._query.snippet_chars)
 
-    def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, Snippet]) -> SearchHit:
-        snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
+    def _hit(self, entry: RankedEntry, chunk: VisibleChunk, snippets: Mapping[str, Snippet]) -> SearchHit:
+        snippet, highlights = self._snippet(chunk, snippets.get(entry.chunk_id))
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         return SearchHit(
             rank=entry.rank,
@@ -120,13 +120,13 @@ class HitBuilder:
             code_lang=chunk.language or None,
         )
 
-    def _snippet(self, chunk: StandingChunk, marked: Snippet | None) -> Snippet:
+    def _snippet(self, chunk: VisibleChunk, lexical: Snippet | None) -> Snippet:
         if not self._with_snippets:
             return "", []
         chars = self._query.snippet_chars
-        text, highlights = marked or ("", [])
+        text, highlights = lexical or ("", [])
         if highlights:
-            if self._lone:
-                highlights = without_next_sign(text, highlights, self._lone, self._wanted)
-            return cut(text, highlights, chars)
-        return best_window(chunk.text, self._wanted, self._analysis.analyse, chars)
+            if self._lone_terms:
+                highlights = trim_next_character(text, highlights, self._lone_terms, self._index_terms)
+            return cut_text(text, highlights, chars)
+        return best_window(chunk.text, self._index_terms, self._analysis.analyse, chars)

@@ -1,4 +1,4 @@
-"""The pages behind the first: ranked as they were, read as they stand now, under the rights of now."""
+"""Later pages of a result: ranked as before, read from the current documents under the current rights."""
 
 import time
 from dataclasses import replace
@@ -6,10 +6,10 @@ from itertools import islice
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.scope import Scope, resolve_scope
-from search.engine.cursors import cursor_at, thaw
+from search.access.scope import SearchScope, resolve_scope
+from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
-from search.engine.ranking_snapshot import FrozenList
+from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_back
 from search.engine.search import lexical_leg, milliseconds_since
 from search.metrics import PAGES
@@ -17,36 +17,38 @@ from search.retrieval.fusion.pipeline import RankedEntry
 from search.retrieval.types import SearchResult
 
 
-def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader, k: int = 0) -> SearchResult:
-    """Return the next `k` places of the cursor's list that still stand, 0: as many as its query asked for.
+def fetch_next_page(
+    workspace: Workspace, cursor: str, caller: str, *, reader: Reader, k: int = 0
+) -> SearchResult:
+    """Return the next `k` visible hits of the cursor's list; 0 means the k of its query.
 
-    A chunk that was deleted, or that `reader` may not read any more or the filters would not let through,
-    is left out, and the others keep their ranks. What the page says besides, the first one said: the index
-    version, the change that the index had come to, totals, warnings; `lag` is counted from that change.
+    A chunk is left out if it was deleted, `reader` may no longer read it or the filters no longer match it;
+    the others keep their ranks. All else is that of the first page: index version, change of the index,
+    totals, warnings; `lag` is counted from that change.
     Raises StaleCursor, InvalidQuery for a k below 0, Workspace.DoesNotExist, RedisError.
     """
     started = time.perf_counter()
-    frozen, place = thaw(cursor, workspace.pk, caller)
-    query = replace(frozen.query, k=k or frozen.query.k)
+    snapshot, position = load_list(cursor, workspace.pk, caller)
+    query = replace(snapshot.query, k=k or snapshot.query.k)
     scope = resolve_scope(workspace, query.filters, reader)
-    standing = _standing(scope, frozen, place, query.k + 1)
-    page, behind = standing[: query.k], standing[query.k :]
-    leg = lexical_leg(workspace, scope, query.asked.lexical)
-    builder = HitBuilder(workspace, scope, query, leg, frozen.space, frozen.result.index_version)
+    visible = _visible_entries(scope, snapshot, position, query.k + 1)
+    page, rest = visible[: query.k], visible[query.k :]
+    leg = lexical_leg(workspace, scope, query.effective_channels.lexical)
+    builder = HitBuilder(workspace, scope, query, leg, snapshot.space, snapshot.result.index_version)
     PAGES.add()
     return replace(
-        frozen.result,
+        snapshot.result,
         hits=builder.build_as_ranked(page),
-        lag=max(0, scope.head_seq - frozen.result.seq),
-        next_cursor=cursor_at(cursor, behind[0].rank - 1) if behind else None,
+        lag=max(0, scope.head_seq - snapshot.result.seq),
+        next_cursor=cursor_at(cursor, rest[0].rank - 1) if rest else None,
         took_ms=milliseconds_since(started),
     )
 
 
-def _standing(scope: Scope, frozen: FrozenList, place: int, limit: int) -> list[RankedEntry]:
-    """Return the first `limit` places from `place` on that still stand, all of them looked up in
-    one query.
-    """
-    chunk_ids = frozen.ranking.ids(place)
-    standing = read_back(scope, chunk_ids).documents if chunk_ids else {}
-    return list(islice((e for e in frozen.ranking.entries(place) if e.chunk_id in standing), limit))
+def _visible_entries(
+    scope: SearchScope, snapshot: ResultSnapshot, position: int, limit: int
+) -> list[RankedEntry]:
+    """Return the first `limit` visible entries from `position` on, read back in one query."""
+    chunk_ids = snapshot.ranking.ids(position)
+    visible = read_back(scope, chunk_ids).documents if chunk_ids else {}
+    return list(islice((e for e in snapshot.ranking.entries(position) if e.chunk_id in visible), limit))

@@ -1,4 +1,4 @@
-"""A frozen list as the bytes that are kept of it: what each page says, as JSON, and the ranking behind it."""
+"""Serialisation of a result snapshot: the data common to all pages, as JSON, and the ranking."""
 
 import json
 import struct
@@ -9,7 +9,7 @@ from typing import Any
 
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.ranking_snapshot import FrozenRanking
+from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import (
     LexicalTotal,
     Mode,
@@ -24,23 +24,23 @@ _LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenList:
-    """A ranked list with what each page of it says."""
+class ResultSnapshot:
+    """A ranked list with the data common to all its pages."""
 
-    #: As far as later pages need it: text, mode, k, snippet length, filters, lexical channel.
+    #: With the parts for later pages: text, mode, k, snippet length, filters, lexical channel.
     query: SearchQuery
     #: The first page without its hits.
     result: SearchResult
-    #: Whose vectors were searched.
+    #: The space of the searched vectors.
     space: LiveSpace | None
-    ranking: FrozenRanking
+    ranking: RankingSnapshot
 
     def to_bytes(self) -> bytes:
-        """Return the list in few bytes: equal lists give equal bytes."""
+        """Return the list in a compact form; equal lists have equal bytes."""
         head = {
             **_query_to_json(self.query),
             **_result_to_json(self.result),
-            "space": _plain(self.space),
+            "space": _fields_dict(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
         }
@@ -48,24 +48,24 @@ class FrozenList:
         return _LENGTH.pack(len(text)) + text + self.ranking.to_bytes()
 
     @classmethod
-    def from_bytes(cls, written: bytes) -> "FrozenList":
-        """Read what `to_bytes` gave. Raises ValueError for what another version of Kebab wrote."""
+    def from_bytes(cls, content: bytes) -> "ResultSnapshot":
+        """Parse the output of `to_bytes`. Raises ValueError for that of another version of Kebab."""
         try:
-            return _read(written)
+            return _parse_snapshot(content)
         except (KeyError, TypeError, struct.error) as error:
             raise ValueError(f"Not a list of this version: {error!r}.") from error
 
 
-def _read(plain: bytes) -> FrozenList:
-    (length,) = _LENGTH.unpack_from(plain)
-    begin = _LENGTH.size + length
-    head = json.loads(plain[_LENGTH.size : begin])
+def _parse_snapshot(content: bytes) -> ResultSnapshot:
+    (length,) = _LENGTH.unpack_from(content)
+    start = _LENGTH.size + length
+    head = json.loads(content[_LENGTH.size : start])
     mode = Mode(head["mode"])
-    return FrozenList(
+    return ResultSnapshot(
         query=_query_from_json(head, mode),
         result=_result_from_json(head, mode),
         space=None if head["space"] is None else LiveSpace(**head["space"]),
-        ranking=FrozenRanking.from_bytes(mode, head["places"], head["columns"], plain[begin:]),
+        ranking=RankingSnapshot.from_bytes(mode, head["places"], head["columns"], content[start:]),
     )
 
 
@@ -115,9 +115,9 @@ def _result_to_json(result: SearchResult) -> dict[str, Any]:
         "seq": result.seq,
         "degraded": result.degraded,
         "warnings": result.warnings,
-        "rerank": _plain(result.rerank),
-        "lexical_total": _plain(result.lexical_total),
-        "vector_window": _plain(result.vector_window),
+        "rerank": _fields_dict(result.rerank),
+        "lexical_total": _fields_dict(result.lexical_total),
+        "vector_window": _fields_dict(result.vector_window),
     }
 
 
@@ -138,6 +138,8 @@ def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
     )
 
 
-def _plain(value: LiveSpace | RerankOutcome | LexicalTotal | VectorWindow | None) -> dict[str, Any] | None:
-    # asdict copies every value deeply, and takes four times as long.
+def _fields_dict(
+    value: LiveSpace | RerankOutcome | LexicalTotal | VectorWindow | None,
+) -> dict[str, Any] | None:
+    # asdict makes deep copies and takes four times as long.
     return None if value is None else {field.name: getattr(value, field.name) for field in fields(value)}

@@ -1,6 +1,6 @@
-"""Reading candidates back from Postgres by id, under workspace, rights and filters: the last word.
+"""Read-back of candidates from Postgres by id, under workspace, rights and filters.
 
-Whatever a mirror or a vector index believes, only what stands here is fused, ranked and shown.
+Mirrors and vector indexes may be outdated: only chunks from the read-back are fused, ranked and shown.
 """
 
 import json
@@ -14,20 +14,20 @@ from typing import Any
 from django.db.models import Case, OuterRef, QuerySet, Subquery, TextField, UUIDField, Value, When
 from django.db.models.functions import Cast, Replace
 
-from kebab.database.compiled_queries import Slot, Statement, compiled
+from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
 from kebab.runtime import failpoints
-from search.access.scope import Scope, chunks_in, slots
-from search.mirror.query.unchecked_hits import believed_documents, believed_hits
+from search.access.scope import SearchScope, chunks_in, query_params
+from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk
 from search.vectors.nearest import QueryPoint
-from search.vectors.vector_rows import MOST_PLACED, placed, similarities_of
+from search.vectors.vector_rows import MOST_PLACED, decode_similarities, vector_subquery
 
-_WORKSPACE = Slot("workspace", UUIDField())
+_WORKSPACE = Param("workspace", UUIDField())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingChunk:
-    """A chunk as it stands now, with what a hit says of it."""
+class VisibleChunk:
+    """A visible chunk with the fields of a hit."""
 
     chunk_id: str
     doc_id: str
@@ -48,100 +48,110 @@ class StandingChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """The candidates that stand."""
+class VisibleCandidates:
+    """The visible candidates."""
 
-    #: What names each one's document, by chunk id.
+    #: The document key of each candidate, by chunk id.
     documents: Mapping[str, int]
-    #: The cosine similarity to the query's vector of each that was asked about and has one.
+    #: The cosine similarities to the query's vector, of the requested candidates that have a vector.
     similarities: Mapping[str, float]
-    #: Where the first of those lie, for `search.vectors.vector_rows.vectors_of`.
-    places: Mapping[str, bytes]
+    #: The vectors of the first of those, for `search.vectors.vector_rows.decode_vectors`.
+    encoded_vectors: Mapping[str, bytes]
 
 
 def read_back(
-    scope: Scope, chunk_ids: Sequence[str], near: QueryPoint | None = None, strangers: Sequence[str] = ()
-) -> Standing:
-    """Return those of `chunk_ids` that stand under the scope, and how near `strangers` of them are to `near`.
+    scope: SearchScope,
+    chunk_ids: Sequence[str],
+    near: QueryPoint | None = None,
+    unmeasured: Sequence[str] = (),
+) -> VisibleCandidates:
+    """Return those of `chunk_ids` that are visible under the scope, with similarities to `near`. One query.
 
-    The best of the strangers come first: so many as are placed are. One query.
+    The similarities are those of `unmeasured`, best first; the first `MOST_PLACED` also get their vectors.
     """
     if not failpoints.is_on("readback"):
-        believed = believed_documents(scope.workspace_id, chunk_ids)
-        return Standing(documents=believed, similarities={}, places={})
-    if near is None or not strangers:
-        return Standing(documents=dict(_rows(_standing_ids, scope, chunk_ids)), similarities={}, places={})
-    lists = {"placed": strangers[:MOST_PLACED], "measured": strangers[MOST_PLACED:]}
+        unchecked = unchecked_documents(scope.workspace_id, chunk_ids)
+        return VisibleCandidates(documents=unchecked, similarities={}, encoded_vectors={})
+    if near is None or not unmeasured:
+        return VisibleCandidates(
+            documents=dict(_rows(_ids_query, scope, chunk_ids)), similarities={}, encoded_vectors={}
+        )
+    lists = {"placed": unmeasured[:MOST_PLACED], "measured": unmeasured[MOST_PLACED:]}
     more = {name: f"{{{','.join(ids)}}}" for name, ids in lists.items()}
-    rows = _rows(_standing_near, scope, chunk_ids, near.values | more)
-    found = {chunk_id: place for chunk_id, _, place in rows if place is not None}
+    rows = _rows(_distances_query, scope, chunk_ids, near.values | more)
+    encoded = {chunk_id: value for chunk_id, _, value in rows if value is not None}
     measured = frozenset(lists["measured"])
-    return Standing(
+    return VisibleCandidates(
         documents={chunk_id: document for chunk_id, document, _ in rows},
-        similarities=similarities_of(found),
-        places={chunk_id: place for chunk_id, place in found.items() if chunk_id not in measured},
+        similarities=decode_similarities(encoded),
+        encoded_vectors={id_: value for id_, value in encoded.items() if id_ not in measured},
     )
 
 
-def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
-    """Return the chunks that hits are made of, by id, read under the scope once more."""
+def read_hits(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
+    """Return the chunks for hits, by id, read again under the scope."""
     if failpoints.is_on("readback"):
-        rows = _rows(_standing_hits, scope, chunk_ids)
+        rows = _rows(_hits_query, scope, chunk_ids)
     else:
-        rows = believed_hits(scope.workspace_id, chunk_ids)
-    return {row[0]: _standing_chunk(row) for row in rows}
+        rows = unchecked_hits(scope.workspace_id, chunk_ids)
+    return {row[0]: _build_chunk(row) for row in rows}
 
 
-def read_passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return breadcrumb and text of those of `chunk_ids` that stand under the scope. One query."""
-    return {row[0]: (row[1], row[2]) for row in _rows(_standing_passages, scope, chunk_ids)}
+def read_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return breadcrumb and text of those of `chunk_ids` that are visible under the scope. One query."""
+    return {row[0]: (row[1], row[2]) for row in _rows(_passages_query, scope, chunk_ids)}
 
 
 def _rows(
-    statement: Callable[[frozenset[str]], Statement],
-    scope: Scope,
+    query: Callable[[frozenset[str]], CompiledQuery],
+    scope: SearchScope,
     chunk_ids: Sequence[str],
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[tuple[Any, ...]]:
     narrowing = scope.chunk_values
     values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing, **more}
-    return statement(frozenset(narrowing)).rows(values)
+    return query(frozenset(narrowing)).fetch(values)
 
 
 @cache
-def _standing_ids(narrowing: frozenset[str]) -> Statement:
-    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "document_id"))
+def _ids_query(narrowing: frozenset[str]) -> CompiledQuery:
+    return _compile(narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id"))
 
 
 @cache
-def _standing_near(narrowing: frozenset[str]) -> Statement:
-    place, distance = (
-        Subquery(placed(OuterRef("chunk_id"), with_vector=with_vector)) for with_vector in (True, False)
+def _distances_query(narrowing: frozenset[str]) -> CompiledQuery:
+    vector, distance = (
+        Subquery(vector_subquery(OuterRef("chunk_id"), with_vector=with_vector))
+        for with_vector in (True, False)
     )
     near = Case(
-        When(chunk_id__any_of=Slot("placed"), then=place),
-        When(chunk_id__any_of=Slot("measured"), then=distance),
+        When(chunk_id__any_of=Param("placed"), then=vector),
+        When(chunk_id__any_of=Param("measured"), then=distance),
     )
-    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "document_id", near))
+    return _compile(
+        narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id", near)
+    )
 
 
 @cache
-def _standing_passages(narrowing: frozenset[str]) -> Statement:
-    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "breadcrumb", "text"))
+def _passages_query(narrowing: frozenset[str]) -> CompiledQuery:
+    return _compile(
+        narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "breadcrumb", "text")
+    )
 
 
 @cache
-def _standing_hits(narrowing: frozenset[str]) -> Statement:
-    standing = _standing(narrowing).filter(
+def _hits_query(narrowing: frozenset[str]) -> CompiledQuery:
+    chunks = _visible_chunks(narrowing).filter(
         document__workspace=_WORKSPACE,
         document__source__workspace=_WORKSPACE,
         document__version__workspace=_WORKSPACE,
     )
-    return _compiled(
+    return _compile(
         narrowing,
-        standing.values_list(
-            _hex("chunk_id"),
-            _hex("document__doc_id"),
+        chunks.values_list(
+            _hex_column("chunk_id"),
+            _hex_column("document__doc_id"),
             "document__path",
             "document__title",
             "heading_path",
@@ -160,22 +170,22 @@ def _standing_hits(narrowing: frozenset[str]) -> Statement:
     )
 
 
-def _compiled(narrowing: frozenset[str], standing: "QuerySet[Chunk, Any]") -> Statement:
-    # By ids alone there is one way; filters may be better served first.
-    return compiled(standing, is_planned_once=not narrowing)
+def _compile(narrowing: frozenset[str], chunks: "QuerySet[Chunk, Any]") -> CompiledQuery:
+    # By ids alone there is only one plan; with filters the best plan depends on the values.
+    return compile_queryset(chunks, is_prepared=not narrowing)
 
 
-def _standing(narrowing: frozenset[str]) -> "QuerySet[Chunk]":
-    return chunks_in(_WORKSPACE, slots(narrowing)).filter(chunk_id__any_of=Slot("chunk_ids"))
+def _visible_chunks(narrowing: frozenset[str]) -> "QuerySet[Chunk]":
+    return chunks_in(_WORKSPACE, query_params(narrowing)).filter(chunk_id__any_of=Param("chunk_ids"))
 
 
-def _hex(column: str) -> Replace:
-    """Return a UUID as PostgreSQL writes it, without the hyphens: making UUID objects takes Python longer."""
+def _hex_column(column: str) -> Replace:
+    """Return the column of a UUID as 32 hex digits; creating UUID objects in Python would take longer."""
     return Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
 
 
-def _standing_chunk(row: tuple[Any, ...]) -> StandingChunk:
-    return StandingChunk(
+def _build_chunk(row: tuple[Any, ...]) -> VisibleChunk:
+    return VisibleChunk(
         chunk_id=row[0],
         doc_id=row[1],
         path=row[2],

@@ -1,4 +1,4 @@
-"""`search(workspace, query)`: the one function behind HTTP, command line, pages and evaluation."""
+"""`search(workspace, query)`, the entry point for HTTP, command line, pages and evaluation."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -11,18 +11,18 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspace_settings.registry import preference
-from search.access.scope import Scope, resolve_scope
+from search.access.scope import SearchScope, resolve_scope
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
-from search.engine.consistency import may_lack, newest
-from search.engine.cursors import with_cursor
-from search.engine.did_you_mean import did_you_mean
-from search.engine.explain import explanation
+from search.engine.consistency import may_be_incomplete, retry_until_current
+from search.engine.cursors import add_cursor
+from search.engine.did_you_mean import suggest_query
+from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
-from search.engine.ranking_snapshot import FrozenList
+from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_back, read_passages
-from search.engine.why_not import Outcome, why_not
-from search.metrics import count_search, measured_leg, stage
+from search.engine.why_not import SearchOutcome, explain_absence
+from search.metrics import count_search, measure_leg, stage
 from search.mirror import local_mirrors
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
@@ -30,12 +30,12 @@ from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
 from search.mirror.sync.snapshot import analysis_for
 from search.rerank import configured_reranker
-from search.retrieval.fusion.pipeline import Ranked, rank_candidates
-from search.retrieval.fusion.post_fusion import AfterFusion, Stages, after_fusion
-from search.retrieval.fusion.run_legs import Leg, LegName, candidates_wanted
+from search.retrieval.fusion.pipeline import Ranking, rank_candidates
+from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
+from search.retrieval.fusion.run_legs import Leg, LegName, candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.ranking_snapshot import FrozenRanking
+from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
@@ -43,24 +43,24 @@ from search.vectors.spaces import LiveSpace, live_space
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Legs:
-    """The legs of one query; only those that the mode asks for are used."""
+    """The legs of one query; the mode decides which of them run."""
 
     lexical: LexicalLeg
     vector: VectorLeg
-    #: None where fusion has no place for it.
+    #: None in a single mode.
     exact: ExactLeg | None
 
-    def used(self, mode: Mode) -> list[Leg]:
-        """Return the legs for the pipeline: the vector one in the calling thread, the others beside."""
+    def for_mode(self, mode: Mode) -> list[Leg]:
+        """Return the legs that run in `mode`: the vector leg in the calling thread, others concurrently."""
         legs = {
             Mode.LEXICAL: Leg(
                 name="lexical",
-                search=measured_leg("lexical", self.lexical.search),
+                search=measure_leg("lexical", self.lexical.search),
                 score=self.lexical.score,
             ),
             Mode.VECTOR: Leg(
                 name="vector",
-                search=measured_leg("vector", self.vector.search, lambda: bool(self.vector.off_because)),
+                search=measure_leg("vector", self.vector.search, lambda: bool(self.vector.disabled_reason)),
                 score=self.vector.score,
                 vectors=self.vector.vectors,
                 in_calling_thread=True,
@@ -70,14 +70,14 @@ class Legs:
             return [legs[mode]]
         if self.exact is None or not self.exact.has_names:
             return list(legs.values())
-        exact = measured_leg("exact", self.exact.search)
+        exact = measure_leg("exact", self.exact.search)
         weight = self.exact.weight
-        return [*legs.values(), Leg(name="exact", search=exact, weight=weight, joins_when_found=True)]
+        return [*legs.values(), Leg(name="exact", search=exact, weight=weight, is_skipped_when_empty=True)]
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
-    """Name what answers in `mode`: the lexical index, the live space, or both."""
-    return _version(workspace, mode, live_space(workspace), analysis_for(workspace))
+    """Return the version of what answers in `mode`: the lexical index, the live space, or both."""
+    return _index_version(workspace, mode, live_space(workspace), analysis_for(workspace))
 
 
 def search(
@@ -89,50 +89,51 @@ def search(
     caller: str | None = None,
     with_snippets: bool = True,
 ) -> SearchResult:
-    """Answer `query` from what `reader` may read of `workspace`, with what was missing named in the result.
+    """Answer `query` from what `reader` may read of `workspace`; the result names missing parts.
 
-    Without a reader that is what is open to all members. With `min_seq` it waits, within a limit, until this
-    node shows that change. For a `caller`, an identity that passes to nobody else, it keeps what is behind
-    the hits, for `search.engine.pages.next_page`. Who reads the chunks whole asks without
-    snippets: the hits' are then ''.
-    Raises InvalidQuery and InvalidFilter for what can't be understood, NotSearchableYet,
-    Workspace.DoesNotExist.
+    The default reader sees the sources open to all members. With `min_seq`, wait within a limit until this
+    node has applied that change. For a `caller`, an identity that is never reassigned, store the rest of the
+    list for `search.engine.pages.fetch_next_page`. Without snippets, for callers that read whole chunks, the
+    snippets of the hits are ''.
+    Raises InvalidQuery and InvalidFilter for an invalid request, NotSearchableYet, Workspace.DoesNotExist.
     """
     started = time.perf_counter()
-    scope = scope_from(workspace, query.filters, reader, min_seq)
-    result = search_in(workspace, scope, query, caller=caller, with_snippets=with_snippets)
+    scope = resolve_scope_at_seq(workspace, query.filters, reader, min_seq)
+    result = search_in_scope(workspace, scope, query, caller=caller, with_snippets=with_snippets)
     return replace(result, took_ms=milliseconds_since(started))
 
 
-def scope_from(workspace: Workspace, filters: SearchFilters, reader: Reader, min_seq: int | None) -> Scope:
-    """Return the scope of a search that begins once this node shows change `min_seq`, None: now.
+def resolve_scope_at_seq(
+    workspace: Workspace, filters: SearchFilters, reader: Reader, min_seq: int | None
+) -> SearchScope:
+    """Return the scope of a search that begins when this node has applied change `min_seq`; None: now.
 
     Raises NotSearchableYet, Workspace.DoesNotExist.
     """
     if min_seq is not None:
         local_mirrors.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
     with stage("scope"):
-        return replace(resolve_scope(workspace, filters, reader), is_awaited=min_seq is not None)
+        return replace(resolve_scope(workspace, filters, reader), has_waited=min_seq is not None)
 
 
-def search_in(
+def search_in_scope(
     workspace: Workspace,
-    scope: Scope,
+    scope: SearchScope,
     query: SearchQuery,
     *,
     caller: str | None = None,
     with_snippets: bool = True,
 ) -> SearchResult:
-    """Answer `query` as `search` does, under a scope that has been resolved from its filters.
+    """Answer `query` as `search` does, under a scope already resolved from its filters.
 
-    The time it took, 0 here, is for the caller to fill in, who has resolved the scope.
+    `took_ms` is 0; the caller fills it in, including the time for the scope.
     """
     started = time.perf_counter()
     if query.mode is not Mode.VECTOR:
         with stage("mirror"):
             local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
-    scope, found = newest(scope, partial(_attempt, workspace, query, stages, with_snippets))
+    scope, found = retry_until_current(scope, partial(_run_search, workspace, query, stages, with_snippets))
     legs, ranked, after, hits, seq = found.legs, found.ranked, found.after, found.hits, found.seq
     if seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)
@@ -143,47 +144,47 @@ def search_in(
         seq=seq,
         lag=max(0, scope.head_seq - seq),
         took_ms=0.0,
-        degraded=_degraded(ranked, is_whole=not may_lack(scope, found)),
+        degraded=_degraded_legs(ranked, is_whole=not may_be_incomplete(scope, found)),
         warnings=tuple(text for text in (legs.vector.mismatch,) if text and query.mode is not Mode.LEXICAL),
         rerank=after.rerank,
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
         vector_window=_vector_window(query, stages, ranked),
         hits=hits,
-        did_you_mean=_did_you_mean(workspace, scope, query, ranked),
-        explain=_explain(workspace, scope, query, legs, ranked, after, hits),
+        did_you_mean=_suggest_query(workspace, scope, query, ranked),
+        explain=_build_explanation(workspace, scope, query, legs, ranked, after, hits),
     )
     whole = after.entries if stages.are_any else ranked.fused
     if caller is not None and len(whole) > query.k:
-        ranking = _frozen(query, stages, ranked, after)
-        frozen = FrozenList(query=query, result=result, space=legs.vector.space, ranking=ranking)
-        result = with_cursor(result, frozen, workspace.pk, caller)
+        ranking = _take_snapshot(query, stages, ranked, after)
+        snapshot = ResultSnapshot(query=query, result=result, space=legs.vector.space, ranking=ranking)
+        result = add_cursor(result, snapshot, workspace.pk, caller)
     count_search(result, ranked.timings_ms, time.perf_counter() - started)
     return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attempt:
-    """A search that was made once, and what it found."""
+    """One run of a search with its results."""
 
     legs: Legs
-    ranked: Ranked
-    after: AfterFusion
+    ranked: Ranking
+    after: PostFusionResult
     version: str
     hits: tuple[SearchHit, ...]
-    #: The change that its candidates were found at.
+    #: The change at which its candidates were found.
     seq: int
-    #: Whether a candidate did not stand any more when it was read.
-    has_lost: bool
+    #: Whether a candidate was no longer visible in the read-back.
+    has_lost_candidates: bool
 
 
-def _attempt(
-    workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: Scope
+def _run_search(
+    workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: SearchScope
 ) -> _Attempt:
-    legs = _legs(workspace, scope, query)
-    with local_mirrors.legs_beside() as threads:
+    legs = _build_legs(workspace, scope, query)
+    with local_mirrors.leg_threads() as threads:
         executor = threads if query.mode is Mode.HYBRID else None
-        ranked, after, all_stood = _rank(workspace, scope, query, legs, stages, executor)
-    version = _version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
+        ranked, after, is_whole = _rank_and_apply_stages(workspace, scope, query, legs, stages, executor)
+    version = _index_version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
     entries = after.entries[: query.k]
     with stage("hits"):
         hits = HitBuilder(
@@ -196,63 +197,69 @@ def _attempt(
         version=version,
         hits=hits,
         seq=scope.head_seq if query.mode is Mode.VECTOR else legs.lexical.seq or 0,
-        has_lost=not all_stood or len(hits) < len(entries),
+        has_lost_candidates=not is_whole or len(hits) < len(entries),
     )
 
 
 def milliseconds_since(started: float) -> float:
-    """Return the time since `time.perf_counter` said `started`, to the microsecond."""
+    """Return the milliseconds since `started`, a `time.perf_counter` value, to the microsecond."""
     return round((time.perf_counter() - started) * 1000, 3)
 
 
-def _degraded(ranked: Ranked, *, is_whole: bool) -> tuple[LegName, ...]:
+def _degraded_legs(ranked: Ranking, *, is_whole: bool) -> tuple[LegName, ...]:
     if is_whole or "lexical" in ranked.degraded:
         return ranked.degraded
     return ("lexical", *ranked.degraded)
 
 
-def _did_you_mean(workspace: Workspace, scope: Scope, query: SearchQuery, ranked: Ranked) -> str | None:
+def _suggest_query(
+    workspace: Workspace, scope: SearchScope, query: SearchQuery, ranked: Ranking
+) -> str | None:
     if query.mode is Mode.VECTOR or ranked.lists.get("lexical") != ():
         return None
-    return did_you_mean(mirror_reading(workspace, scope), query.asked.lexical)
+    return suggest_query(mirror_reading(workspace, scope), query.effective_channels.lexical)
 
 
-def _explain(
+def _build_explanation(
     workspace: Workspace,
-    scope: Scope,
+    scope: SearchScope,
     query: SearchQuery,
     legs: Legs,
-    ranked: Ranked,
-    after: AfterFusion,
+    ranked: Ranking,
+    after: PostFusionResult,
     hits: Sequence[SearchHit],
 ) -> dict[str, object] | None:
     explained: dict[str, object] = {}
     if query.explain:
-        weights = {leg.name: leg.weight for leg in legs.used(query.mode)}
+        weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
         k_rrf = preference(workspace, "rrf_k")
-        explained |= explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
-        if "vector" in ranked.degraded and legs.vector.off_because:
-            explained["off"] = {"vector": legs.vector.off_because}
+        explained |= build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
+        if "vector" in ranked.degraded and legs.vector.disabled_reason:
+            explained["off"] = {"vector": legs.vector.disabled_reason}
     if query.why_not is not None:
         returned = [hit.chunk_id for hit in hits]
-        outcome = Outcome(scope=scope, lexical=legs.lexical, ranked=ranked, after=after, returned=returned)
-        explained["why_not"] = why_not(query.why_not, outcome).as_json(query.why_not)
+        outcome = SearchOutcome(
+            scope=scope, lexical=legs.lexical, ranked=ranked, after=after, returned=returned
+        )
+        explained["why_not"] = explain_absence(query.why_not, outcome).as_json(query.why_not)
     return explained or None
 
 
-def _vector_window(query: SearchQuery, stages: Stages, ranked: Ranked) -> VectorWindow | None:
+def _vector_window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
     if "vector" not in ranked.lists:
         return None
-    return VectorWindow(asked=candidates_wanted(stages.window(query.k)), found=len(ranked.lists["vector"]))
+    return VectorWindow(asked=candidate_limit(stages.window(query.k)), found=len(ranked.lists["vector"]))
 
 
-def _frozen(query: SearchQuery, stages: Stages, ranked: Ranked, after: AfterFusion) -> FrozenRanking:
+def _take_snapshot(
+    query: SearchQuery, stages: Stages, ranked: Ranking, after: PostFusionResult
+) -> RankingSnapshot:
     if stages.are_any:
-        return FrozenRanking.of_entries(query.mode, after.entries)
-    return FrozenRanking.of_fused(query.mode, ranked.fused, ranked.lists)
+        return RankingSnapshot.from_entries(query.mode, after.entries)
+    return RankingSnapshot.from_fused(query.mode, ranked.fused, ranked.lists)
 
 
-def _version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
+def _index_version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
     words = vectors = None
     if mode is not Mode.VECTOR:
         words = lexical.index_version(preference(workspace, "breadcrumb_weight"), analysis)
@@ -261,35 +268,35 @@ def _version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis
     return str(IndexVersion(lexical=words, vector=vectors))
 
 
-def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:
-    """Return the lexical leg of a query that is asked `text` under `scope`."""
+def lexical_leg(workspace: Workspace, scope: SearchScope, text: str) -> LexicalLeg:
+    """Return the lexical leg for the query `text` under `scope`."""
     weight = preference(workspace, "breadcrumb_weight")
     return LexicalLeg(mirror_reading(workspace, scope), text, breadcrumb_weight=weight)
 
 
-def mirror_reading(workspace: Workspace, scope: Scope) -> MirrorReading:
-    """Return what the legs of one query read this node's mirror by."""
+def mirror_reading(workspace: Workspace, scope: SearchScope) -> MirrorReading:
+    """Return the access of one query's legs to this node's mirror."""
     limit_s = settings.KEBAB_LEG_LIMIT_MS / 1000
     return MirrorReading(
         local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=limit_s
     )
 
 
-def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
-    asked = query.asked
+def _build_legs(workspace: Workspace, scope: SearchScope, query: SearchQuery) -> Legs:
+    channels = query.effective_channels
     has_vectors = query.mode is not Mode.LEXICAL
     is_fused = query.mode is Mode.HYBRID
     return Legs(
-        lexical=lexical_leg(workspace, scope, asked.lexical),
-        exact=ExactLeg(mirror_reading(workspace, scope), asked.lexical) if is_fused else None,
+        lexical=lexical_leg(workspace, scope, channels.lexical),
+        exact=ExactLeg(mirror_reading(workspace, scope), channels.lexical) if is_fused else None,
         vector=VectorLeg(
             scope.space if has_vectors else None,
             scope,
-            asked.vector,
+            channels.vector,
             embedder_for_queries(workspace, scope.space) if has_vectors else None,
-            # Who asks for vectors alone gets them, for what they are worth.
-            minds_language=is_fused,
-            is_compared=is_fused and _fusion(workspace, query) is Fusion.CONVEX,
+            # A query in vector mode gets vectors even for a language that the model lacks.
+            requires_known_language=is_fused,
+            compares_candidates=is_fused and _fusion(workspace, query) is Fusion.CONVEX,
         ),
     )
 
@@ -298,54 +305,54 @@ def _fusion(workspace: Workspace, query: SearchQuery) -> Fusion:
     return query.fusion or Fusion(preference(workspace, "fusion"))
 
 
-def _rank(
+def _rank_and_apply_stages(
     workspace: Workspace,
-    scope: Scope,
+    scope: SearchScope,
     query: SearchQuery,
     legs: Legs,
     stages: Stages,
     executor: Executor | None,
-) -> tuple[Ranked, AfterFusion, bool]:
-    """Rank what the legs find; the last says whether all of that stood when it was read back."""
+) -> tuple[Ranking, PostFusionResult, bool]:
+    """Rank the candidates of the legs; the last value is whether all of them were visible."""
     documents: dict[str, int] = {}
-    asked: set[str] = set()
+    read: set[str] = set()
 
-    def remembering_read_back(chunk_ids: Sequence[str]) -> Mapping[str, int]:
+    def read_back_and_record(chunk_ids: Sequence[str]) -> Mapping[str, int]:
         vector = legs.vector
-        # Where scores are compared, the mirror is asked for its while PostgreSQL is at work.
+        # If scores are compared, the mirror computes its scores while PostgreSQL works.
         ahead = executor.submit(legs.lexical.score_ahead, chunk_ids) if executor and vector.point else None
         with stage("read_back"):
-            standing = read_back(scope, chunk_ids, vector.point, vector.without_place(chunk_ids))
+            visible = read_back(scope, chunk_ids, vector.point, vector.without_vector(chunk_ids))
         if ahead is not None:
             ahead.result()
-        asked.update(chunk_ids)
-        documents.update(standing.documents)
-        vector.note(standing.similarities, standing.places)
-        return standing.documents
+        read.update(chunk_ids)
+        documents.update(visible.documents)
+        vector.add_scores(visible.similarities, visible.encoded_vectors)
+        return visible.documents
 
     ranked = rank_candidates(
         query.mode,
-        legs.used(query.mode),
-        remembering_read_back,
+        legs.for_mode(query.mode),
+        read_back_and_record,
         k=stages.window(query.k),
         executor=executor,
         fusion=_fusion(workspace, query),
         k_rrf=preference(workspace, "rrf_k"),
         vector_share=preference(workspace, "vector_share"),
     )
-    after = after_fusion(
+    after = apply_stages(
         ranked.entries,
         stages,
-        query=query.asked.rerank,
+        query=query.effective_channels.rerank,
         document_of=documents,
-        passages_of=partial(_passages, scope),
+        passages_of=partial(_rerank_passages, scope),
         reranker=configured_reranker() if stages.rerank else None,
     )
     timed = replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms})
-    return timed, after, len(documents) == len(asked)
+    return timed, after, len(documents) == len(read)
 
 
-def _passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:
+def _rerank_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, str]:
     return {
         chunk_id: embedded_text(breadcrumb, text)
         for chunk_id, (breadcrumb, text) in read_passages(scope, chunk_ids).items()

@@ -1,4 +1,4 @@
-"""Suggestions while somebody types: titles, headings and words of the corpus that they may see."""
+"""Suggestions during typing: titles, headings and words of the corpus that the reader may see."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,8 +12,8 @@ from django.db.models.functions import Length
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.scope import Scope, resolve_scope
-from search.engine.readback import StandingChunk, read_hits
+from search.access.scope import SearchScope, resolve_scope
+from search.engine.readback import VisibleChunk, read_hits
 from search.engine.search import mirror_reading
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
@@ -21,26 +21,26 @@ from search.mirror.query.autocomplete import completions, outlines
 from search.mirror.query.reader import MirrorReading
 from search.mirror.query.vocabulary import Vocabulary
 from search.models import Document
-from search.retrieval.query.completion import LAST_CHARACTER, Typed
+from search.retrieval.query.completion import LAST_CHARACTER, TypedText
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.unicode_scripts import fold
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
 
-# Of so many places one is for words, and so many chunks are read back for one place.
-_PLACES_A_WORD = 3
-_READ_A_PLACE = 2
+# One of this many suggestions is a word; and this many chunks are read back per suggestion.
+_SUGGESTIONS_PER_WORD = 3
+_CHUNKS_PER_SUGGESTION = 2
 
 Kind = Literal["title", "heading", "word"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Something that may be meant by what was typed."""
+    """A possible completion of the typed text."""
 
     kind: Kind
-    #: What to search for.
+    #: The text to search for.
     text: str
     #: The document that has the title or heading; None for a word.
     doc_id: str | None = None
@@ -51,7 +51,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestions:
-    """Titles, then headings, then words; `degraded` names what was missing."""
+    """Titles, then headings, then words; `degraded` names the missing parts."""
 
     query: str
     suggestions: tuple[Suggestion, ...] = ()
@@ -59,73 +59,75 @@ class Suggestions:
 
 
 def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEFAULT_LIMIT) -> Suggestions:
-    """Give up to `limit` suggestions for `text` as typed so far, all of them read back from Postgres.
+    """Return up to `limit` suggestions for `text`, not yet fully typed, all of them read back from Postgres.
 
-    Titles and headings have words that begin with the typed ones; words complete the last one, and a third of
-    the places is theirs. Order: those that begin as typed first, then the shorter, then by letters; of the
-    words the commonest first.
+    Titles and headings have words that begin with the typed ones; words complete the last one and make up a
+    third of the suggestions. Order: those with the typed prefix first, then by length, then by text; words by
+    frequency.
     """
-    typed = Typed(text)
+    typed = TypedText(text)
     if not typed.words:
         return Suggestions(query=text)
     scope = resolve_scope(workspace, SearchFilters(), reader)
-    titles = _titles(scope, typed, limit)
+    titles = _find_titles(scope, typed, limit)
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     reading = mirror_reading(workspace, scope)
     try:
-        entitled, completing = _looked_up(reading, typed, limit if len(titles) < limit else 0)
-        standing = read_hits(scope, list(dict.fromkeys([*entitled, *completing])))
-        words = _words(typed, reading, standing.values() if completing else ())
+        heading_chunks, word_chunks = _find_chunks(reading, typed, limit if len(titles) < limit else 0)
+        visible = read_hits(scope, list(dict.fromkeys([*heading_chunks, *word_chunks])))
+        words = _complete_words(typed, reading, visible.values() if word_chunks else ())
     except (MirrorError, apsw.InterruptError):
         return Suggestions(query=text, suggestions=tuple(titles[:limit]), degraded=("lexical",))
-    headings = _once([*titles, *_headings(typed, standing.values())], typed)
-    places = max(limit - len(words), limit - limit // _PLACES_A_WORD)
-    return Suggestions(query=text, suggestions=(*headings[:places], *words)[:limit])
+    headings = _drop_duplicates([*titles, *_matching_titles_and_headings(typed, visible.values())], typed)
+    n_headings = max(limit - len(words), limit - limit // _SUGGESTIONS_PER_WORD)
+    return Suggestions(query=text, suggestions=(*headings[:n_headings], *words)[:limit])
 
 
-def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
-    """Return the titles that begin as typed, the shortest of them."""
+def _find_titles(scope: SearchScope, typed: TypedText, limit: int) -> list[Suggestion]:
+    """Return the shortest titles with the typed prefix."""
     visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
-    beginning = " ".join(typed.text.lower().split())
+    prefix = " ".join(typed.text.lower().split())
     found = (
-        visible.filter(title_folded__gte=beginning, title_folded__lt=beginning + LAST_CHARACTER)
+        visible.filter(title_folded__gte=prefix, title_folded__lt=prefix + LAST_CHARACTER)
         .order_by(Length("title"), "title_folded", "path", "doc_id")
         .values_list("title", "doc_id", "path")
     )
     return [
         Suggestion(kind="title", text=title, doc_id=id_.hex, doc_path=path)
-        for title, id_, path in found[: limit * _READ_A_PLACE]
+        for title, id_, path in found[: limit * _CHUNKS_PER_SUGGESTION]
     ]
 
 
-def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], list[str]]:
-    """Return the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
+def _find_chunks(reading: MirrorReading, typed: TypedText, limit: int) -> tuple[list[str], list[str]]:
+    """Return the chunks with the best titles or headings, and those for words. Raises MirrorError."""
     with reading.connection() as connection:
         vocabulary = Vocabulary(reading, connection)
         found = outlines(vocabulary, typed.words) if limit else []
-        completing = completions(vocabulary, typed.words)
-    named = {
-        one: each.chunk_id for each in reversed(found) for one in _named(each.headings[0], each.headings)
+        word_chunks = completions(vocabulary, typed.words)
+    chunk_by_text = {
+        one: each.chunk_id
+        for each in reversed(found)
+        for one in _title_and_heading(each.headings[0], each.headings)
     }
-    fitting = (one for one in named if typed.begins_words_of(one[1]))
-    best = nsmallest(limit * _READ_A_PLACE, fitting, key=partial(_order, typed))
-    return [named[one] for one in best], completing
+    fitting = (one for one in chunk_by_text if typed.begins_words_of(one[1]))
+    best = nsmallest(limit * _CHUNKS_PER_SUGGESTION, fitting, key=partial(_sort_key, typed))
+    return [chunk_by_text[one] for one in best], word_chunks
 
 
-def _named(title: str, headings: Sequence[str]) -> Iterator[tuple[Kind, str]]:
+def _title_and_heading(title: str, headings: Sequence[str]) -> Iterator[tuple[Kind, str]]:
     yield "title", title
     if headings and headings[-1] != title:
         yield "heading", headings[-1]
 
 
-def _order(typed: Typed, named: tuple[Kind, str]) -> tuple[bool, bool, int, str, str]:
-    kind, text = named
-    return (kind == "heading", *typed.order_of(text), text)
+def _sort_key(typed: TypedText, kind_and_text: tuple[Kind, str]) -> tuple[bool, bool, int, str, str]:
+    kind, text = kind_and_text
+    return (kind == "heading", *typed.sort_key(text), text)
 
 
-def _headings(typed: Typed, chunks: Iterable[StandingChunk]) -> Iterator[Suggestion]:
+def _matching_titles_and_headings(typed: TypedText, chunks: Iterable[VisibleChunk]) -> Iterator[Suggestion]:
     for each in chunks:
-        for kind, text in _named(each.title, each.heading_path):
+        for kind, text in _title_and_heading(each.title, each.heading_path):
             if typed.begins_words_of(text):
                 chunk_id = each.chunk_id if kind == "heading" else None
                 yield Suggestion(
@@ -133,28 +135,30 @@ def _headings(typed: Typed, chunks: Iterable[StandingChunk]) -> Iterator[Suggest
                 )
 
 
-def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
-    """Return each text once however it is written, in order; of equals the one with the first path."""
-    once: dict[str, Suggestion] = {}
+def _drop_duplicates(found: Iterable[Suggestion], typed: TypedText) -> list[Suggestion]:
+    """Return the sorted suggestions with each folded text once, the one with the first path."""
+    by_text: dict[str, Suggestion] = {}
     for each in sorted(
-        found, key=lambda one: (*_order(typed, (one.kind, one.text)), one.doc_path, one.chunk_id or "")
+        found, key=lambda one: (*_sort_key(typed, (one.kind, one.text)), one.doc_path, one.chunk_id or "")
     ):
-        once.setdefault(fold(each.text), each)
-    return list(once.values())
+        by_text.setdefault(fold(each.text), each)
+    return list(by_text.values())
 
 
-def _words(typed: Typed, reading: MirrorReading, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
-    """Return a completion for each term as most chunks write it, the commonest first. Raises MirrorError."""
+def _complete_words(
+    typed: TypedText, reading: MirrorReading, chunks: Iterable[VisibleChunk]
+) -> list[Suggestion]:
+    """Return the most frequent form of each index term, sorted by frequency. Raises MirrorError."""
     texts = (" ".join((chunk.title, *chunk.heading_path, chunk.text)) for chunk in chunks)
-    completing = [word for text in texts for word in typed.completing(text)]
-    if not completing:
+    found = [word for text in texts for word in typed.find_completions(text)]
+    if not found:
         return []
     forms: dict[str, Counter[str]] = {}
     with reading.connection() as connection:
         vocabulary = Vocabulary(reading, connection)
-        for word in completing:
+        for word in found:
             forms.setdefault(vocabulary.analysis.query_tokens(word)[0], Counter())[word] += 1
         counts = vocabulary.chunk_counts(forms)
     terms = sorted(forms, key=lambda term: (-counts.get(term, 0), term))
     words = (min(forms[term], key=lambda word: (-forms[term][word], word)) for term in terms)
-    return [Suggestion(kind="word", text=typed.completed(word)) for word in words]
+    return [Suggestion(kind="word", text=typed.complete(word)) for word in words]

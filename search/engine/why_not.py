@@ -1,4 +1,4 @@
-"""At which gate a chunk, or the best chunk of a document, fell on its way into the hits."""
+"""Explanation why a chunk, or the best chunk of a document, is not among the hits."""
 
 import re
 import uuid
@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from search.access.scope import Scope, conditions
+from search.access.scope import SearchScope, conditions
 from search.mirror.query.lexical import LexicalLeg
 from search.models import Change, Chunk, ChunkVector, Document
-from search.retrieval.fusion.pipeline import Ranked
-from search.retrieval.fusion.post_fusion import AfterFusion
-from search.retrieval.fusion.rrf import Fused
+from search.retrieval.fusion.pipeline import Ranking
+from search.retrieval.fusion.post_fusion import PostFusionResult
+from search.retrieval.fusion.rrf import FusedChunk
 from search.retrieval.query.filters import SearchFilters
 
-# A document with more chunks is judged by its first ones.
+# Of a document with more chunks only the first ones are checked.
 _MAX_CHUNKS = 1_000
 _ID = re.compile("[0-9a-f]{32}")
-# Of the words in `Scope.values`, those that a caller knows by another name.
+# Public names of those keys of `SearchScope.values` that differ from them.
 _FILTER_NAMES = {
     "path": "path_glob",
     "not_path": "path_not_glob",
@@ -28,7 +28,7 @@ _FILTER_NAMES = {
 
 
 class Gate(IntEnum):
-    """Where a chunk fell; a later gate is a higher number."""
+    """The stage at which a chunk dropped out; later stages have higher numbers."""
 
     UNKNOWN = 0
     FILTERED = 1
@@ -41,15 +41,15 @@ class Gate(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What became of one chunk."""
+class WhyNotVerdict:
+    """The result for one chunk."""
 
     gate: Gate
     detail: str
     chunk_id: str | None = None
-    #: Its place in the fused list, from 1, where it came that far.
+    #: Its rank in the fused list, from 1, if it is in there.
     fused_rank: int | None = None
-    #: Its place in each leg's list.
+    #: Its rank in each leg's list.
     ranks: Mapping[str, int] | None = None
 
     def as_json(self, target: str) -> dict[str, object]:
@@ -65,30 +65,30 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a search did, as far as it is needed to say why something is not in it."""
+class SearchOutcome:
+    """The data of a search that explain why a chunk is not among its hits."""
 
-    scope: Scope
+    scope: SearchScope
     lexical: LexicalLeg
-    ranked: Ranked
-    after: AfterFusion
+    ranked: Ranking
+    after: PostFusionResult
     #: The hits' chunk ids, best first.
     returned: Sequence[str]
 
 
-def why_not(target: str, outcome: Outcome) -> Verdict:
-    """Return what became of `target`, 32 hex digits of a chunk or a document.
+def explain_absence(target: str, outcome: SearchOutcome) -> WhyNotVerdict:
+    """Return the verdict on `target`, the 32 hex digits of a chunk or a document.
 
-    One that the caller may not see is answered as one that does not exist. Of a document it is the chunk
-    that came furthest.
+    An invisible target is treated as nonexistent. For a document the verdict is on the chunk that got
+    furthest.
     """
-    chunks = _chunks(target, outcome.scope)
+    chunks = _find_chunks(target, outcome.scope)
     if not chunks:
-        return Verdict(gate=Gate.UNKNOWN, detail="There is no such chunk or document.")
+        return WhyNotVerdict(gate=Gate.UNKNOWN, detail="There is no such chunk or document.")
     return _furthest_found(chunks, outcome) or _furthest_unfound(chunks, outcome)
 
 
-def _chunks(target: str, scope: Scope) -> list[Chunk]:
+def _find_chunks(target: str, scope: SearchScope) -> list[Chunk]:
     if _ID.fullmatch(target) is None:
         return []
     chunks = Chunk.objects.in_workspace(scope.workspace_id).filter(document__workspace=scope.workspace_id)
@@ -101,7 +101,7 @@ def _chunks(target: str, scope: Scope) -> list[Chunk]:
     )
 
 
-def _filtered(document: Document, scope: Scope) -> Verdict | None:
+def _check_document_filters(document: Document, scope: SearchScope) -> WhyNotVerdict | None:
     one = Document.objects.in_workspace(scope.workspace_id).filter(pk=document.pk)
     failed = [
         _FILTER_NAMES.get(name, name)
@@ -110,51 +110,56 @@ def _filtered(document: Document, scope: Scope) -> Verdict | None:
     ]
     if not failed:
         return None
-    return Verdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.")
+    return WhyNotVerdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.")
 
 
-def _unindexed(document: Document, outcome: Outcome) -> Verdict | None:
+def _check_indexed(document: Document, outcome: SearchOutcome) -> WhyNotVerdict | None:
     changes = Change.objects.in_workspace(outcome.scope.workspace_id).filter(doc_id=document.doc_id)
     seq = changes.order_by("-seq").values_list("seq", flat=True).first() or 0
-    shown = outcome.lexical.seq
-    if shown is None or seq <= shown:
+    mirror_seq = outcome.lexical.seq
+    if mirror_seq is None or seq <= mirror_seq:
         return None
-    return Verdict(
-        gate=Gate.NOT_INDEXED, detail=f"Not indexed yet: it is change {seq}, this node has come to {shown}."
+    return WhyNotVerdict(
+        gate=Gate.NOT_INDEXED,
+        detail=f"Not indexed yet: it is change {seq}, this node has come to {mirror_seq}.",
     )
 
 
-def _furthest_found(chunks: Sequence[Chunk], outcome: Outcome) -> Verdict | None:
-    """Return the verdict on the one that came furthest of those a leg found; None where none did."""
-    left = {entry.chunk_id: entry.rank for entry in outcome.after.entries}
+def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:
+    """Return the verdict on the chunk that got furthest of those found by a leg; None if there is none."""
+    ranks_left = {entry.chunk_id: entry.rank for entry in outcome.after.entries}
     wanted = {chunk.chunk_id.hex for chunk in chunks}
 
-    def distance(place: tuple[int, Fused]) -> tuple[bool, Gate, int]:
-        rank, found = place
-        gate, _ = _fall(found.chunk_id, rank, outcome)
-        # What stands behind the last hit came further than what a stage took out.
-        return found.chunk_id in left, gate, -left.get(found.chunk_id, rank)
+    def progress(ranked: tuple[int, FusedChunk]) -> tuple[bool, Gate, int]:
+        rank, found = ranked
+        gate, _ = _gate_of_found(found.chunk_id, rank, outcome)
+        # A chunk after the last hit got further than one that a stage removed.
+        return found.chunk_id in ranks_left, gate, -ranks_left.get(found.chunk_id, rank)
 
-    places = enumerate(outcome.ranked.fused, start=1)
-    mine = [(rank, found) for rank, found in places if found.chunk_id in wanted]
-    if not mine:
+    fused = enumerate(outcome.ranked.fused, start=1)
+    candidates = [(rank, found) for rank, found in fused if found.chunk_id in wanted]
+    if not candidates:
         return None
-    rank, found = max(mine, key=distance)
-    gate, detail = _fall(found.chunk_id, rank, outcome)
-    return Verdict(gate=gate, detail=detail, chunk_id=found.chunk_id, fused_rank=rank, ranks=found.ranks)
+    rank, found = max(candidates, key=progress)
+    gate, detail = _gate_of_found(found.chunk_id, rank, outcome)
+    return WhyNotVerdict(
+        gate=gate, detail=detail, chunk_id=found.chunk_id, fused_rank=rank, ranks=found.ranks
+    )
 
 
-def _furthest_unfound(chunks: Sequence[Chunk], outcome: Outcome) -> Verdict:
+def _furthest_unfound(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict:
     document = chunks[0].document
-    stopped = _filtered(document, outcome.scope) or _unindexed(document, outcome)
-    if stopped is not None:
-        return stopped
-    matching = _matching(chunks, outcome)
-    said = max((_unfound(chunk, matching, outcome) for chunk in chunks), key=lambda said: said.gate)
-    return said if said.gate is Gate.FILTERED else _with_vector_told(said, outcome)
+    verdict = _check_document_filters(document, outcome.scope) or _check_indexed(document, outcome)
+    if verdict is not None:
+        return verdict
+    matching = _chunks_with_terms(chunks, outcome)
+    verdict = max(
+        (_verdict_on_unfound(chunk, matching, outcome) for chunk in chunks), key=lambda each: each.gate
+    )
+    return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, outcome)
 
 
-def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
+def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
     wanted = {
         "kind": (chunk.kind, tuple(kind.value for kind in filters.kind)),
         "code_lang": (chunk.language, filters.code_lang_names),
@@ -162,7 +167,7 @@ def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
     return [name for name, (value, passing) in wanted.items() if passing and value not in passing]
 
 
-def _fall(chunk_id: str, rank: int, outcome: Outcome) -> tuple[Gate, str]:
+def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Gate, str]:
     if chunk_id in outcome.returned:
         return Gate.RETURNED, f"It is hit {outcome.returned.index(chunk_id) + 1}."
     if chunk_id in outcome.after.over_cap:
@@ -172,18 +177,18 @@ def _fall(chunk_id: str, rank: int, outcome: Outcome) -> tuple[Gate, str]:
     return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.returned)}."
 
 
-def _matching(chunks: Sequence[Chunk], outcome: Outcome) -> Set[str] | None:
-    """Return the ids of those that have query terms; None where no leg looked for any."""
+def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[str] | None:
+    """Return the ids of the chunks that have query terms; None if the lexical leg did not run."""
     if "lexical" not in outcome.ranked.lists:
         return None
-    return outcome.lexical.marked([chunk.chunk_id.hex for chunk in chunks], 1).keys()
+    return outcome.lexical.fts5_snippets([chunk.chunk_id.hex for chunk in chunks], 1).keys()
 
 
-def _unfound(chunk: Chunk, matching: Set[str] | None, outcome: Outcome) -> Verdict:
+def _verdict_on_unfound(chunk: Chunk, matching: Set[str] | None, outcome: SearchOutcome) -> WhyNotVerdict:
     chunk_id = chunk.chunk_id.hex
-    failed = _filtered_itself(chunk, outcome.scope.filters)
+    failed = _failed_chunk_filters(chunk, outcome.scope.filters)
     if failed:
-        return Verdict(
+        return WhyNotVerdict(
             gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
         )
     legs = ", ".join(f"{len(found)} by the {name} leg" for name, found in outcome.ranked.lists.items())
@@ -194,15 +199,15 @@ def _unfound(chunk: Chunk, matching: Set[str] | None, outcome: Outcome) -> Verdi
         detail = f"It has query terms, but is not among the candidates: {legs}."
     else:
         gate, detail = Gate.NO_QUERY_TERM, f"No query term in it, and not among the candidates: {legs}."
-    return Verdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
+    return WhyNotVerdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
 
 
-def _with_vector_told(said: Verdict, outcome: Outcome) -> Verdict:
-    if "vector" not in outcome.ranked.lists or _has_vector(said.chunk_id, outcome.scope):
-        return said
-    return replace(said, detail=f"{said.detail} It has no vector yet.")
+def _add_missing_vector(verdict: WhyNotVerdict, outcome: SearchOutcome) -> WhyNotVerdict:
+    if "vector" not in outcome.ranked.lists or _has_vector(verdict.chunk_id, outcome.scope):
+        return verdict
+    return replace(verdict, detail=f"{verdict.detail} It has no vector yet.")
 
 
-def _has_vector(chunk_id: str | None, scope: Scope) -> bool:
+def _has_vector(chunk_id: str | None, scope: SearchScope) -> bool:
     vectors = ChunkVector.objects.in_workspace(scope.workspace_id).filter(chunk_id=chunk_id)
     return scope.space is not None and vectors.filter(space=scope.space.space_id).exists()

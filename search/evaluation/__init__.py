@@ -1,1 +1,1 @@
-"""Judged sets: reading them, asking their queries, measuring the answers, recording how."""
+"""Evaluation of search quality: judged sets, runs over their queries, measures and records of runs."""

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.retrieval.errors import InvalidJudgedSet, shown
+from search.retrieval.errors import InvalidJudgedSet, preview
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"
 QRELS = "qrels/test.tsv"
 
-#: Lines that aren't blank, each with where it stands.
+#: Non-blank lines, each with its location.
 Lines = Iterable[tuple[str, str]]
 
 
@@ -33,34 +33,32 @@ class JudgedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedSet:
-    """What is asked of a set, and what is relevant to it."""
+    """The judged queries of a set and their relevant documents."""
 
     name: str
     folder: Path
+    #: Number of documents.
     documents: int
-    #: The text of each judged query by its id, in the order of the file.
+    #: Text of each judged query by id, in file order.
     topics: Mapping[str, str]
     #: Grades by query and document; above 0 is relevant.
     qrels: Mapping[str, Mapping[str, int]]
     #: SHA-256 of each file, by its name.
     digests: Mapping[str, str]
 
-    def sampled(self, number: int) -> "JudgedSet":
+    def sample(self, number: int) -> "JudgedSet":
         """Return the set with at most `number` of its queries, evenly spread over the file."""
         ids = list(self.topics)
-        kept = [ids[index * len(ids) // number] for index in range(number)] if number < len(ids) else ids
+        sampled = [ids[index * len(ids) // number] for index in range(number)] if number < len(ids) else ids
         return replace(
             self,
-            topics={query_id: self.topics[query_id] for query_id in kept},
-            qrels={query_id: self.qrels[query_id] for query_id in kept},
+            topics={query_id: self.topics[query_id] for query_id in sampled},
+            qrels={query_id: self.qrels[query_id] for query_id in sampled},
         )
 
 
-def judged_topics(judged: JudgedSet) -> list[JudgedTopic]:
-    """Return the set's queries as topics that are asked; their documents' ids stand for paths.
-
-    Raises InvalidJudgedSet.
-    """
+def topics_of_set(judged: JudgedSet) -> list[JudgedTopic]:
+    """Return the set's queries as topics, with document ids as paths. Raises InvalidJudgedSet."""
     return [
         JudgedTopic(
             topic_id=query_id,
@@ -72,24 +70,24 @@ def judged_topics(judged: JudgedSet) -> list[JudgedTopic]:
 
 
 def read_judged_set(folder: Path) -> JudgedSet:
-    """Return the set in `folder`, called like it. Raises InvalidJudgedSet, naming file and line."""
-    qrels = qrels_in(_lines(folder / QRELS), str(folder / QRELS))
-    asked = {topic_id: text for _, topic_id, text in queries_in(_lines(folder / QUERIES))}
-    lacking = qrels.keys() - asked.keys()
+    """Read the set in `folder`, named after it. Raises InvalidJudgedSet, naming file and line."""
+    qrels = parse_beir_qrels(_lines(folder / QRELS), str(folder / QRELS))
+    queries_by_id = {topic_id: text for _, topic_id, text in parse_beir_queries(_lines(folder / QUERIES))}
+    lacking = qrels.keys() - queries_by_id.keys()
     if lacking:
-        raise InvalidJudgedSet(f"{folder / QUERIES} lacks the judged query {shown(min(lacking))}; add it.")
+        raise InvalidJudgedSet(f"{folder / QUERIES} lacks the judged query {preview(min(lacking))}; add it.")
     return JudgedSet(
         name=folder.resolve().name,
         folder=folder,
         documents=sum(1 for _ in _rows(_lines(folder / CORPUS))),
-        topics={query_id: text for query_id, text in asked.items() if query_id in qrels},
+        topics={query_id: text for query_id, text in queries_by_id.items() if query_id in qrels},
         qrels=qrels,
         digests={name: _digest(folder / name) for name in (CORPUS, QUERIES, QRELS)},
     )
 
 
 def read_documents(folder: Path) -> Iterator[JudgedDocument]:
-    """Return the set's documents in the order of the file. Raises InvalidJudgedSet, naming the line."""
+    """Yield the set's documents in file order. Raises InvalidJudgedSet, naming the line."""
     known: set[str] = set()
     for where, row in _rows(_lines(folder / CORPUS)):
         document = JudgedDocument(
@@ -98,19 +96,19 @@ def read_documents(folder: Path) -> Iterator[JudgedDocument]:
             text=_text(row, "text", where),
         )
         if document.doc_id in known:
-            raise InvalidJudgedSet(f"{where}: the document {shown(document.doc_id)} is there twice.")
+            raise InvalidJudgedSet(f"{where}: the document {preview(document.doc_id)} is there twice.")
         known.add(document.doc_id)
         yield document
 
 
-def queries_in(lines: Lines) -> Iterator[tuple[str, str, str]]:
-    """Return where each query stands, its id and its text. Raises InvalidJudgedSet."""
+def parse_beir_queries(lines: Lines) -> Iterator[tuple[str, str, str]]:
+    """Yield the location, id and text of each query. Raises InvalidJudgedSet."""
     for where, row in _rows(lines):
         yield where, _text(row, "_id", where), _text(row, "text", where)
 
 
-def qrels_in(lines: Lines, name: str) -> dict[str, dict[str, int]]:
-    """Return query, document, grade of each line of the file `name`; a first line without grade is a header.
+def parse_beir_qrels(lines: Lines, name: str) -> dict[str, dict[str, int]]:
+    """Return the grades of the file `name` by query and document; a first line without grade is a header.
 
     Raises InvalidJudgedSet.
     """
@@ -145,7 +143,7 @@ def _rows(lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row.get(name)
     if not isinstance(value, str):
-        raise InvalidJudgedSet(f"{where}: {name!r} is {shown(value)}; it must be a text.")
+        raise InvalidJudgedSet(f"{where}: {name!r} is {preview(value)}; it must be a text.")
     return value
 
 

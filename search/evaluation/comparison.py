@@ -1,4 +1,4 @@
-"""Two runs over the same topics: who wins where, and whether that could be chance."""
+"""Comparison of two runs over the same topics: wins, losses and statistical significance."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,41 +10,41 @@ from numpy.typing import NDArray
 from search.evaluation.metrics import LOWER_IS_BETTER
 from search.retrieval.errors import InvalidComparison
 
-#: A difference that is no larger is a draw.
+#: A difference up to this size is a draw.
 DRAW: Final = 1e-6
-#: With so many topics that differ, or fewer, all ways of exchanging the runs are looked at.
+#: With up to this many differing topics, all exchanges of the runs' values are enumerated.
 EXACT_TOPICS: Final = 16
 EXCHANGES: Final = 10_000
 RESAMPLES: Final = 2_000
 
 _SEED = 20_260_101
-_AT_ONCE = 2_000_000
+_MAX_CELLS = 2_000_000
 
 _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureComparison:
-    """Two runs by one measure, over the topics that both have it for. Differences: second minus first."""
+    """Two runs by one measure, over the topics for which both have it. Differences: second minus first."""
 
     topics: int
-    #: Means.
+    #: Mean values.
     first: float
     second: float
     difference: float
-    #: Topics for which the second run is better, worse, and within 0.000001 the same.
+    #: Number of topics for which the second run is better, worse, and equal within 0.000001.
     wins: int
     losses: int
     draws: int
-    #: How often chance alone makes a mean difference at least as large, in (0, 1].
+    #: Probability of a mean difference at least as large by chance alone, in (0, 1].
     p_value: float
-    #: In which the mean difference of 95 of 100 such sets of topics lies.
+    #: 95 % confidence interval of the mean difference over such sets of topics.
     interval: tuple[float, float]
-    #: Differences, largest loss first.
+    #: Difference by topic id, smallest first.
     per_topic: Mapping[str, float]
 
     def as_json(self) -> dict[str, Any]:
-        """Give it JSON-ready."""
+        """Return the comparison as JSON-ready values."""
         return {
             "topics": self.topics,
             "first": self.first,
@@ -64,14 +64,14 @@ class Comparison:
     """Two runs, measure by measure."""
 
     measures: Mapping[str, MeasureComparison]
-    #: Topics that one run has and the other hasn't.
+    #: Topics that only one of the runs has.
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
-    #: Topics that both have, asked or judged otherwise; they are not compared.
+    #: Topics of both runs with different queries or judgements; they are not compared.
     unlike: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Give it JSON-ready."""
+        """Return the comparison as JSON-ready values."""
         return {
             "measures": {name: each.as_json() for name, each in self.measures.items()},
             "only_first": list(self.only_first),
@@ -89,16 +89,16 @@ def compare(
 ) -> Comparison:
     """Compare values by topic and measure; None: by every measure that both have.
 
-    `unlike` names topics that were left out because the runs asked or judged them otherwise.
-    The same values give the same figures. Raises InvalidComparison where no topic has one in both.
+    `unlike` names topics that were excluded because their queries or judgements differ between the runs. The
+    result is deterministic. Raises InvalidComparison when the runs share no topic and measure.
     """
     common = [topic_id for topic_id in first if topic_id in second]
     names = dict.fromkeys(name for topic_id in common for name in first[topic_id])
     found = {}
     for name in names if measures is None else dict.fromkeys(measures):
-        asked = [each for each in common if name in first[each] and name in second[each]]
-        if asked:
-            pairs = {each: (first[each][name], second[each][name]) for each in asked}
+        shared = [each for each in common if name in first[each] and name in second[each]]
+        if shared:
+            pairs = {each: (first[each][name], second[each][name]) for each in shared}
             found[name] = compare_values(pairs, lower_is_better=name in LOWER_IS_BETTER)
     if not found:
         raise InvalidComparison(
@@ -137,13 +137,14 @@ def compare_values(
 def randomisation_test(differences: _Floats) -> float:
     """Return the two-sided p-value of Fisher's paired randomisation test of a mean difference of 0.
 
-    If the runs were equally good, each topic's two values could as well be exchanged: the p-value is the
-    share of the 2ⁿ ways to choose signs whose |Σ ±dᵢ| reaches |Σ dᵢ|; above 16 topics that differ that of
-    B = 10,000 drawn with a fixed seed, (1 + reached) / (1 + B). (M. D. Smucker, J. Allan, B. Carterette,
-    "A Comparison of Statistical Significance Tests for Information Retrieval Evaluation", CIKM 2007.)
+    If the runs were equally good, each topic's two values could be exchanged: the p-value is the share of the
+    2ⁿ choices of signs whose |Σ ±dᵢ| reaches |Σ dᵢ|. With more than 16 differing topics it is estimated from
+    B = 10,000 choices drawn with a fixed seed, as (1 + reached) / (1 + B). (M. D. Smucker, J. Allan,
+    B. Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval Evaluation",
+    CIKM 2007.)
     """
     differing = differences[abs(differences) > DRAW]
-    observed = abs(differing.sum()) - 1e-12  # another order of adding may differ by the last bits
+    observed = abs(differing.sum()) - 1e-12  # the order of addition may change the last bits
     if not len(differing):
         return 1.0
     if len(differing) <= EXACT_TOPICS:
@@ -152,27 +153,26 @@ def randomisation_test(differences: _Floats) -> float:
             sums = np.concatenate((sums + each, sums - each))
         return float((abs(sums) >= observed).mean())
     random = np.random.default_rng(_SEED)
-    reached, left = 0, EXCHANGES
-    while left:
-        now = min(left, max(1, _AT_ONCE // len(differing)))
-        signs = random.integers(0, 2, size=(now, len(differing)), dtype=np.int8) * 2 - 1
+    reached, remaining = 0, EXCHANGES
+    while remaining:
+        batch = min(remaining, max(1, _MAX_CELLS // len(differing)))
+        signs = random.integers(0, 2, size=(batch, len(differing)), dtype=np.int8) * 2 - 1
         reached += int((abs(signs @ differing) >= observed).sum())
-        left -= now
+        remaining -= batch
     return (1 + reached) / (1 + EXCHANGES)
 
 
 def bootstrap_interval(differences: _Floats) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean over 2,000 resamples of topics, drawn with a fixed
-    seed.
+    """Return the 95 % percentile interval of the mean over 2,000 resamples of topics with a fixed seed.
 
     (B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; T. Sakai, "Evaluating
     Evaluation Metrics Based on the Bootstrap", SIGIR 2006.)
     """
     random = np.random.default_rng(_SEED)
-    n, means, left = len(differences), [], RESAMPLES
-    while left:
-        now = min(left, max(1, _AT_ONCE // n))
-        means.append(differences[random.integers(0, n, size=(now, n))].mean(axis=1))
-        left -= now
+    n, means, remaining = len(differences), [], RESAMPLES
+    while remaining:
+        batch = min(remaining, max(1, _MAX_CELLS // n))
+        means.append(differences[random.integers(0, n, size=(batch, n))].mean(axis=1))
+        remaining -= batch
     low, high = np.percentile(np.concatenate(means), (2.5, 97.5))
     return float(low), float(high)

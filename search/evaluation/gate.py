@@ -1,7 +1,7 @@
-"""Whether a workspace may be searched another way: its golden queries are asked before and after.
+"""Quality gate for changes of search: a workspace's golden queries are run before and after a change.
 
-Worse means that the mean of MEASURE over the golden queries falls by more than TOLERANCE. A workspace without
-judged golden queries has no gate: everything passes, and nothing is asked.
+A change fails when the mean of MEASURE over the golden queries falls by more than TOLERANCE. A workspace
+without judged golden queries has no gate: every change passes, and no query is run.
 """
 
 import time
@@ -14,53 +14,53 @@ from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.workspace_settings.registry import preference, ranking_preferences
 from kebab.tenancy.current_workspace import acting_in
-from search.engine.search import scope_from, search, search_in
+from search.engine.search import resolve_scope_at_seq, search, search_in_scope
 from search.errors import GateOutOfTime
 from search.evaluation.comparison import MeasureComparison, compare
 from search.evaluation.judged import JudgedTopic
-from search.evaluation.runs import carry_out, end_run, open_run, values_of
+from search.evaluation.runs import end_run, execute_run, measure_values, open_run
 from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import judged_topics
 from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, Run, RunState
 from search.models.evaluation import GOLDEN
 from search.retrieval.types import SearchQuery, SearchResult
-from search.vectors.spaces import live_form
+from search.vectors.spaces import to_live_space
 
-#: What is compared, as ir-measures prints it.
+#: Name of the compared measure in ir-measures.
 MEASURE: Final = "nDCG@10"
-#: How far the mean may fall: one query of two hundred that loses its first hit is no reason to refuse.
+#: Largest fall of the mean that passes: one query of two hundred may lose its first hit.
 TOLERANCE: Final = 0.005
-#: Golden queries that are asked, evenly spread over the set.
+#: Most golden queries that are run, evenly spread over the set.
 MAX_TOPICS: Final = 200
-#: Seconds that a request waits for both runs together.
+#: Time limit, in seconds, of a request for both runs together.
 LIMIT_S: Final = 20.0
 _DEPTH = 10
 _MIRROR_LIMIT_S = 600.0
-#: As whom the runs are kept: nobody who signs in, so that who reads everything alone sees them.
+#: Creator of the runs: no account, so that only callers who read everything see them.
 ACTOR = "quality gate"
 
-#: As `search.engine.search.search` is called.
+#: A function with the signature of `search.engine.search.search`.
 Ask = Callable[..., SearchResult]
-#: Called after each step of something that takes long; may raise to end it.
+#: Called after each step of a long operation; may raise to end it.
 Advance = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """A way in which the workspace's queries may be answered."""
+class SearchVariant:
+    """One way of searching the workspace, before or after a change."""
 
-    #: What its run is called.
+    #: Name of its run.
     name: str
     ask: Ask
     settings: RunSettings = field(default_factory=lambda: RunSettings(k=_DEPTH))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the golden queries say of a change."""
+class GateVerdict:
+    """The gate's verdict on a change."""
 
-    #: None: there are no golden queries, so nothing was asked.
+    #: None: there are no golden queries, so none was run.
     compared: MeasureComparison | None = None
     #: The ids of both runs.
     runs: tuple[str, ...] = ()
@@ -69,14 +69,12 @@ class Verdict:
 
     @property
     def passes(self) -> bool:
-        """Return whether the golden queries don't get worse."""
+        """Return whether the measure falls by no more than the tolerance."""
         return self.compared is None or self.compared.difference >= -TOLERANCE
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return what the audit log and the command line have of it, JSON-ready; {} where nothing
-        was asked.
-        """
+        """Return the JSON-ready figures for the audit log and the command line; {} when no query was run."""
         found = self.compared
         if found is None:
             return {}
@@ -95,18 +93,18 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """Return what people are told of it."""
+        """Return the verdict as a sentence for people."""
         found = self.compared
         if found is None:
             return "There are no judged golden queries, so nothing was asked."
-        way = "stay as good" if self.passes else "get worse"
+        trend = "stay as good" if self.passes else "get worse"
         return (
-            f"The golden queries {way}: {MEASURE} {found.first:.4f} before, {found.second:.4f} after, over"
+            f"The golden queries {trend}: {MEASURE} {found.first:.4f} before, {found.second:.4f} after, over"
             f" {found.topics} ({found.losses} worse, {found.wins} better; {TOLERANCE} less is let pass)."
         )
 
     def differences(self, most: int) -> list[tuple[str, str, float]]:
-        """Return topic id, text and difference of up to `most` queries that changed, the worst first."""
+        """Return topic id, text and difference of up to `most` changed queries, worst first."""
         if self.compared is None:
             return []
         changed = sorted((gain, topic) for topic, gain in self.compared.per_topic.items() if gain)
@@ -114,38 +112,38 @@ class Verdict:
 
 
 def golden_topics(workspace: Workspace) -> list[JudgedTopic]:
-    """Return the golden queries that the gate asks: those with a relevant document, MAX_TOPICS at most."""
-    asked = judged_topics(_access(workspace), GOLDEN)
-    judged = [topic for topic in asked if any(qrel.grade > 0 for qrel in topic.qrels)]
+    """Return the gate's golden queries: those with a relevant document, MAX_TOPICS at most."""
+    topics = judged_topics(_access(workspace), GOLDEN)
+    judged = [topic for topic in topics if any(qrel.grade > 0 for qrel in topic.qrels)]
     if len(judged) <= MAX_TOPICS:
         return judged
-    return [judged[place * len(judged) // MAX_TOPICS] for place in range(MAX_TOPICS)]
+    return [judged[index * len(judged) // MAX_TOPICS] for index in range(MAX_TOPICS)]
 
 
 def judge(
     workspace: Workspace,
     topics: Sequence[JudgedTopic],
-    before: State,
-    after: State,
+    before: SearchVariant,
+    after: SearchVariant,
     *,
     advance: Advance | None = None,
-) -> Verdict:
-    """Ask `topics` in both states and compare; both runs are kept. Without topics nothing is asked.
+) -> GateVerdict:
+    """Run `topics` in both variants, store both runs and compare them. Without topics nothing is run.
 
-    `advance` is called after each query, and what it raises passes. Without one a request waits for the
-    answer: raises GateOutOfTime after LIMIT_S seconds. Raises SearchError.
+    `advance` is called after each query, and its exceptions propagate. Without it, a request is waiting:
+    raises GateOutOfTime after LIMIT_S seconds. Raises SearchError.
     """
     if not topics:
-        return Verdict()
+        return GateVerdict()
     _await_mirror(workspace)
-    advance = _within_limit(len(topics)) if advance is None else advance
-    first, second = (_asked(workspace, topics, state, advance) for state in (before, after))
-    found = compare(values_of(first), values_of(second), [MEASURE]).measures[MEASURE]
+    advance = _limit_time(len(topics)) if advance is None else advance
+    first, second = (_run_variant(workspace, topics, variant, advance) for variant in (before, after))
+    found = compare(measure_values(first), measure_values(second), [MEASURE]).measures[MEASURE]
     texts = {topic.topic_id: topic.text for topic in topics}
-    return Verdict(compared=found, runs=(str(first.pk), str(second.pk)), texts=texts)
+    return GateVerdict(compared=found, runs=(str(first.pk), str(second.pk)), texts=texts)
 
 
-def _within_limit(topics: int) -> Advance:
+def _limit_time(topics: int) -> Advance:
     until = time.monotonic() + LIMIT_S
 
     def advance() -> None:
@@ -158,24 +156,24 @@ def _within_limit(topics: int) -> Advance:
     return advance
 
 
-def settings_state(workspace: Workspace, name: str, *, rerank: bool = False) -> State:
-    """Return the state in which this workspace, or a copy with other settings, answers, reranked if asked."""
+def settings_variant(workspace: Workspace, name: str, *, rerank: bool = False) -> SearchVariant:
+    """Return the variant that searches this workspace, or a copy of it with other settings."""
 
     def ask(_: Workspace, query: SearchQuery, *, reader: Reader = OPERATOR) -> SearchResult:
-        with acting_in(workspace.pk):  # which may be a copy of another than whose run it is
+        with acting_in(workspace.pk):  # `workspace` may be a copy, and not the workspace of the run
             return search(workspace, query, reader=reader)
 
-    return State(name=name, ask=ask, settings=_run_settings(workspace, rerank=rerank))
+    return SearchVariant(name=name, ask=ask, settings=_run_settings(workspace, rerank=rerank))
 
 
-def space_state(workspace: Workspace, space: EmbeddingSpace, name: str) -> State:
-    """Return the state in which the vectors of `space`, whether it is live or not, are searched."""
+def space_variant(workspace: Workspace, space: EmbeddingSpace, name: str) -> SearchVariant:
+    """Return the variant that searches the vectors of `space`, live or not."""
 
     def ask(_: Workspace, query: SearchQuery, *, reader: Reader = OPERATOR) -> SearchResult:
-        scope = scope_from(workspace, query.filters, reader, None)
-        return search_in(workspace, replace(scope, space=live_form(space)), query)
+        scope = resolve_scope_at_seq(workspace, query.filters, reader, None)
+        return search_in_scope(workspace, replace(scope, space=to_live_space(space)), query)
 
-    return State(name=name, ask=ask, settings=_run_settings(workspace))
+    return SearchVariant(name=name, ask=ask, settings=_run_settings(workspace))
 
 
 def _run_settings(workspace: Workspace, *, rerank: bool = False) -> RunSettings:
@@ -184,22 +182,24 @@ def _run_settings(workspace: Workspace, *, rerank: bool = False) -> RunSettings:
 
 
 def _await_mirror(workspace: Workspace) -> None:
-    """Have this node, which may have no mirror of it yet, find all of the workspace by its words."""
+    """Wait until this node's mirror, which may not exist yet, has all changes of the workspace."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace.pk)
     local_mirrors.wait_for_seq(workspace.pk, head_seq, limit_s=_MIRROR_LIMIT_S)
 
 
-def _asked(workspace: Workspace, topics: Sequence[JudgedTopic], state: State, advance: Advance) -> Run:
+def _run_variant(
+    workspace: Workspace, topics: Sequence[JudgedTopic], variant: SearchVariant, advance: Advance
+) -> Run:
     run = open_run(
         _access(workspace),
         topics,
-        state.settings,
+        variant.settings,
         topic_set=GOLDEN,
         measures=(MEASURE,),
-        name=state.name[:100],
+        name=variant.name[:100],
     )
     try:
-        return carry_out(run, reader=OPERATOR, advance=advance, ask=state.ask)
+        return execute_run(run, reader=OPERATOR, advance=advance, ask=variant.ask)
     except GateOutOfTime as error:
         end_run(run, RunState.FAILED, str(error))
         raise

@@ -1,4 +1,4 @@
-"""The gate at the doors: what it lets pass, what it refuses, and what the audit log is told."""
+"""Application of the quality gate to changes of settings and embedding spaces, with audit facts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -8,31 +8,31 @@ from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.hooks import SettingsChange
 from kebab.people.workspace_settings.registry import ranking_preferences
-from search.access.restrictions import hidden_from
+from search.access.restrictions import hidden_sources
 from search.errors import GateOutOfTime, GoldenQueriesWorse
-from search.evaluation.gate import Advance, Verdict, golden_topics, judge, settings_state, space_state
+from search.evaluation.gate import Advance, GateVerdict, golden_topics, judge, settings_variant, space_variant
 from search.models import EmbeddingSpace
 from search.rerank import configured_reranker
 
-#: `none` switches the vector leg off at once; another embedder changes nothing before its space is live.
+#: `none` disables the vector leg at once; another embedder has no effect before its space is live.
 _SWITCHES_VECTORS_OFF: Final = "embedder"
-_FORCED_AS_TOLD = "force changes it all the same"
+_FORCE_HINT = "force changes it all the same"
 _CAP: Final = "pre_rerank_max_per_file"
-_MOST_NAMED = 10
+_MAX_LISTED = 10
 
 
 def guard_settings(change: SettingsChange) -> Mapping[str, Any]:
-    """Have the golden queries say what they lose by settings that rank; give what the audit log is to hold.
+    """Run the gate on a change of ranking settings, and return the facts for the audit log.
 
     Raises GoldenQueriesWorse, GateOutOfTime, SearchError.
     """
     if not change.changed & {*ranking_preferences(), _SWITCHES_VECTORS_OFF}:
         return {}
 
-    def verdict() -> Verdict:
+    def verdict() -> GateVerdict:
         return settings_verdict(change.workspace, change.proposed, change.changed, advance=change.advance)
 
-    return passed(change.access, verdict, is_forced=change.is_forced)
+    return allow_change(change.access, verdict, is_forced=change.is_forced)
 
 
 def settings_verdict(
@@ -41,22 +41,22 @@ def settings_verdict(
     changed: frozenset[str],
     *,
     advance: Advance | None = None,
-) -> Verdict:
-    """Compare the workspace under its settings with the same under `proposed`. Raises as `judge`."""
-    # The cap before a reranker ranks nothing without one.
+) -> GateVerdict:
+    """Compare the workspace under its current settings with those of `proposed`. Raises as `judge`."""
+    # The cap before a reranker has no effect without one.
     rerank = _CAP in changed and configured_reranker() is not None
-    what = ", ".join(f"{name}={proposed.settings.get(name)}" for name in sorted(changed))
+    changes = ", ".join(f"{name}={proposed.settings.get(name)}" for name in sorted(changed))
     return judge(
         workspace,
         golden_topics(workspace),
-        settings_state(workspace, f"gate, before {what}", rerank=rerank),
-        settings_state(proposed, f"gate, after {what}", rerank=rerank),
+        settings_variant(workspace, f"gate, before {changes}", rerank=rerank),
+        settings_variant(proposed, f"gate, after {changes}", rerank=rerank),
         advance=advance,
     )
 
 
-def passed(access: Access, verdict: Callable[[], Verdict], *, is_forced: bool) -> dict[str, Any]:
-    """Return what the audit log is to hold of a change that is let pass, by its verdict or by force.
+def allow_change(access: Access, verdict: Callable[[], GateVerdict], *, is_forced: bool) -> dict[str, Any]:
+    """Allow a change that passes or is forced, and return its facts for the audit log.
 
     Raises GoldenQueriesWorse, GateOutOfTime.
     """
@@ -67,24 +67,24 @@ def passed(access: Access, verdict: Callable[[], Verdict], *, is_forced: bool) -
             raise
         return {"quality_gate": {"passes": None, "is_forced": True}}
     if not found.passes and not is_forced:
-        raise refusal(access, found)
+        raise build_refusal(access, found)
     return {"quality_gate": {**found.figures, "is_forced": not found.passes}} if found.figures else {}
 
 
-def refusal(access: Access, verdict: Verdict) -> GoldenQueriesWorse:
+def build_refusal(access: Access, verdict: GateVerdict) -> GoldenQueriesWorse:
     """Return the error for a change that makes the golden queries worse.
 
-    Figures are of all sources, so they are told to who reads them all.
+    The figures cover all sources, so only callers who may read all of them receive figures.
     """
-    if hidden_from(access.workspace, access.reader).exists():
-        told = f"The golden queries get worse, so nothing was changed; {_FORCED_AS_TOLD}."
-        return GoldenQueriesWorse(told, sentence=verdict.sentence)
-    named = [
+    if hidden_sources(access.workspace, access.reader).exists():
+        without_figures = f"The golden queries get worse, so nothing was changed; {_FORCE_HINT}."
+        return GoldenQueriesWorse(without_figures, sentence=verdict.sentence)
+    errors = [
         FieldError(field=f"topics.{topic}", message=f"{gain:+.4f}: {text[:200]}")
-        for topic, text, gain in verdict.differences(_MOST_NAMED)
+        for topic, text, gain in verdict.differences(_MAX_LISTED)
     ]
-    detail = f"{verdict.sentence} Nothing was changed; {_FORCED_AS_TOLD}."
-    return GoldenQueriesWorse(detail, sentence=verdict.sentence, errors=named)
+    detail = f"{verdict.sentence} Nothing was changed; {_FORCE_HINT}."
+    return GoldenQueriesWorse(detail, sentence=verdict.sentence, errors=errors)
 
 
 def space_verdict(
@@ -92,12 +92,12 @@ def space_verdict(
     building: EmbeddingSpace,
     *,
     advance: Advance | None = None,
-) -> Verdict:
+) -> GateVerdict:
     """Compare the workspace's live vectors with those of `building`, which is complete. Raises as `judge`."""
     return judge(
         workspace,
         golden_topics(workspace),
-        settings_state(workspace, f"gate, before {building}"),
-        space_state(workspace, building, f"gate, after {building}"),
+        settings_variant(workspace, f"gate, before {building}"),
+        space_variant(workspace, building, f"gate, after {building}"),
         advance=advance,
     )

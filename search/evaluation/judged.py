@@ -1,4 +1,4 @@
-"""Topics and what is relevant to them, as values: what files hold, runs ask and measures read."""
+"""Topics and relevance judgements as values, shared by files, runs and measures."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
-from search.evaluation.filters import filters_of
+from search.evaluation.filters import parse_filters
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_ID_CHARS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.citation import Citation, parse_uri
-from search.retrieval.errors import InvalidCitation, InvalidFilter, InvalidJudgedSet, shown
+from search.retrieval.errors import InvalidCitation, InvalidFilter, InvalidJudgedSet, preview
 from search.retrieval.text.cleaning import is_storable
 
 MAX_TOPICS = 10_000
@@ -23,26 +23,26 @@ MAX_GRADE = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentName:
-    """What a document is called, whatever is ingested again: source, version and path."""
+    """Name of a document that is stable across ingestion: source, version and path."""
 
     path: str
-    #: The source's key; None: of any source.
+    #: The source's key; None: any source.
     source: str | None = None
     #: '' is the default version.
     version: str = ""
 
     def __str__(self) -> str:
-        """Return `source@version:path` without spaces, each part only where there is one.
+        """Return `source@version:path` without spaces and without absent parts.
 
-        Percent-encoded are spaces, what isn't printable, `%` and what separates the parts.
+        Spaces, unprintable characters, `%` and the separators are percent-encoded.
         """
-        at = f"@{_encoded(self.version, ':@')}" if self.version else ""
+        at = f"@{_encode(self.version, ':@')}" if self.version else ""
         before = f"{self.source or ''}{at}"
-        return f"{before}:{_encoded(self.path, ':')}" if before else _encoded(self.path, ":")
+        return f"{before}:{_encode(self.path, ':')}" if before else _encode(self.path, ":")
 
     @classmethod
     def parse(cls, text: str) -> "DocumentName":
-        """Return the document that is written so. The inverse of `str`."""
+        """Parse a document name; the inverse of `str`."""
         before, separator, path = text.partition(":")
         if not separator:
             return cls(path=unquote(text))
@@ -50,12 +50,12 @@ class DocumentName:
         return cls(path=unquote(path), source=source or None, version=unquote(version))
 
 
-def encoded_id(topic_id: str) -> str:
-    """Return a topic's id without spaces, as TREC's files have it; `unquote` is the inverse."""
-    return _encoded(topic_id, "")
+def encode_id(topic_id: str) -> str:
+    """Encode a topic's id without spaces for TREC files; `unquote` is the inverse."""
+    return _encode(topic_id, "")
 
 
-def _encoded(text: str, separators: str) -> str:
+def _encode(text: str, separators: str) -> str:
     return "".join(
         quote(char, safe="") if char in f"%{separators}" or char.isspace() or not char.isprintable() else char
         for char in text
@@ -64,13 +64,13 @@ def _encoded(text: str, separators: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Qrel:
-    """How relevant a document, or a place in it, is to a topic. Raises: InvalidJudgedSet."""
+    """Relevance of a document, or of a place in it, to a topic. Raises: InvalidJudgedSet."""
 
     path: str
-    #: The source's key; None: of any source.
+    #: The source's key; None: any source.
     source: str | None = None
     version: str = ""
-    #: What a citation has behind its `#`, like `L7-L12`; '' is the whole document.
+    #: Part of a citation after its `#`, like `L7-L12`; '' is the whole document.
     fragment: str = ""
     #: Above 0 is relevant.
     grade: int = 1
@@ -82,24 +82,24 @@ class Qrel:
         ):
             if not isinstance(text, str) or not is_storable(text) or len(text) > most:
                 raise InvalidJudgedSet(
-                    f"The {name} {shown(text)} is no text, or has more than {most:,} characters."
+                    f"The {name} {preview(text)} is no text, or has more than {most:,} characters."
                 )
         if not self.path.strip():
             raise InvalidJudgedSet("A judgement has an empty path; name the document that it is about.")
         if isinstance(self.grade, bool) or not isinstance(self.grade, int):
             raise InvalidJudgedSet(
-                f"The grade {shown(self.grade)} is not a whole number; give 1 for relevant."
+                f"The grade {preview(self.grade)} is not a whole number; give 1 for relevant."
             )
         if not MIN_GRADE <= self.grade <= MAX_GRADE:
             raise InvalidJudgedSet(
                 f"The grade {self.grade} is out of range; give {MIN_GRADE} to {MAX_GRADE}, 1 for relevant."
             )
         if self.fragment:
-            _checked_place(self.path, self.fragment)
+            _check_place(self.path, self.fragment)
 
     @property
     def document(self) -> DocumentName:
-        """Return the document that it is about."""
+        """Return the name of the judged document."""
         return DocumentName(path=self.path, source=self.source, version=self.version)
 
     @property
@@ -109,11 +109,11 @@ class Qrel:
 
     @property
     def place(self) -> Citation | None:
-        """Return the place that it is about; None: the whole document."""
+        """Return the judged place; None: the whole document."""
         return parse_uri(self.citation) if self.fragment else None
 
 
-def _checked_place(path: str, fragment: str) -> None:
+def _check_place(path: str, fragment: str) -> None:
     try:
         parse_uri(f"{path}#{fragment}")
     except InvalidCitation as error:
@@ -122,7 +122,7 @@ def _checked_place(path: str, fragment: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedTopic:
-    """A query with an id and what is relevant to it. Raises: InvalidJudgedSet, naming value and remedy."""
+    """A query with an id and its judgements. Raises: InvalidJudgedSet, naming value and remedy."""
 
     topic_id: str
     text: str
@@ -136,35 +136,37 @@ class JudgedTopic:
         _check_text("topic id", self.topic_id, MAX_TOPIC_ID_CHARS)
         if self.topic_id != self.topic_id.strip() or not self.topic_id.isprintable():
             raise InvalidJudgedSet(
-                f"The topic id {shown(self.topic_id)} begins or ends with a space, or can't be printed."
+                f"The topic id {preview(self.topic_id)} begins or ends with a space, or can't be printed."
             )
-        _check_text(f"query of topic {shown(self.topic_id)}", self.text, MAX_TOPIC_CHARS)
+        _check_text(f"query of topic {preview(self.topic_id)}", self.text, MAX_TOPIC_CHARS)
         try:
-            filters_of(self.filters)
+            parse_filters(self.filters)
         except InvalidFilter as error:
-            raise InvalidJudgedSet(f"Topic {shown(self.topic_id)}: {error}") from error
+            raise InvalidJudgedSet(f"Topic {preview(self.topic_id)}: {error}") from error
         self._check_qrels()
 
     def _check_qrels(self) -> None:
         if len(self.qrels) > MAX_QRELS:
             raise InvalidJudgedSet(
-                f"Topic {shown(self.topic_id)} has {len(self.qrels):,} judgements; give up to {MAX_QRELS:,}."
+                f"Topic {preview(self.topic_id)} has {len(self.qrels):,} judgements;"
+                f" give up to {MAX_QRELS:,}."
             )
         seen: set[tuple[DocumentName, str]] = set()
         for qrel in self.qrels:
             if (qrel.document, qrel.fragment) in seen:
                 raise InvalidJudgedSet(
-                    f"Topic {shown(self.topic_id)} judges {shown(qrel.citation)} twice; keep one of the two."
+                    f"Topic {preview(self.topic_id)} judges {preview(qrel.citation)} twice;"
+                    " keep one of the two."
                 )
             seen.add((qrel.document, qrel.fragment))
         if self.is_unanswerable and any(qrel.grade > 0 for qrel in self.qrels):
             raise InvalidJudgedSet(
-                f"Topic {shown(self.topic_id)} is unanswerable and has a relevant document; decide for one."
+                f"Topic {preview(self.topic_id)} is unanswerable and has a relevant document; decide for one."
             )
 
     @property
     def is_judged(self) -> bool:
-        """Return whether measures of its ranking mean anything."""
+        """Return whether its ranking can be measured."""
         return bool(self.qrels) and not self.is_unanswerable
 
     @cached_property
@@ -178,17 +180,17 @@ class JudgedTopic:
 
 def _check_text(name: str, text: object, most: int) -> None:
     if not isinstance(text, str) or not text.strip() or not is_storable(text):
-        raise InvalidJudgedSet(f"The {name} is {shown(text)}; it must be a text that isn't empty.")
+        raise InvalidJudgedSet(f"The {name} is {preview(text)}; it must be a text that isn't empty.")
     if len(text) > most:
         raise InvalidJudgedSet(f"The {name} has {len(text):,} characters; give {most:,} at most.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCollection:
-    """Topics of a set, each id once. Raises: InvalidJudgedSet."""
+    """Topics of a set with unique ids. Raises: InvalidJudgedSet."""
 
     topics: tuple[JudgedTopic, ...]
-    #: The set that they are of, where they say.
+    #: Name of their set, if known.
     topic_set: str | None = None
 
     def __post_init__(self) -> None:
@@ -200,14 +202,16 @@ class TopicCollection:
         for topic in self.topics:
             if topic.topic_id in seen:
                 raise InvalidJudgedSet(
-                    f"The topic {shown(topic.topic_id)} is there twice; keep one of the two."
+                    f"The topic {preview(topic.topic_id)} is there twice; keep one of the two."
                 )
             seen.add(topic.topic_id)
 
 
 def check_set_name(name: str) -> str:
-    """Return the name of a set as it is. Raises InvalidJudgedSet for one that no set can have."""
+    """Return the name of a set unchanged. Raises InvalidJudgedSet for an invalid one."""
     _check_text("name of the set", name, MAX_SET_CHARS)
     if name != unicodedata.normalize("NFC", name) or name != name.strip() or not name.isprintable():
-        raise InvalidJudgedSet(f"The name of a set {shown(name)} is not printable, in NFC and without edges.")
+        raise InvalidJudgedSet(
+            f"The name of a set {preview(name)} is not printable, in NFC and without edges."
+        )
     return name

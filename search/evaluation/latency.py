@@ -1,4 +1,4 @@
-"""How long requests took."""
+"""Percentiles of request latencies."""
 
 import math
 from collections.abc import Sequence
@@ -21,6 +21,6 @@ class Latencies:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the smallest of `values` that at least `percent` of them don't exceed (nearest rank)."""
+    """Return the smallest value that at least `percent` of `values` don't exceed (nearest rank)."""
     ranked = sorted(values)
     return ranked[max(0, math.ceil(len(ranked) * percent / 100) - 1)]

@@ -1,4 +1,4 @@
-"""What a measurement was made on."""
+"""Description of the machine that a measurement was made on."""
 
 import os
 import platform
@@ -11,17 +11,17 @@ from django.conf import settings
 
 import kebab
 from kebab.observability.health.versions import (
+    format_version,
     pgvector_version,
     postgres_version,
-    show_version,
     sqlite_version,
 )
 
 _MB = 1_000_000
 
 
-def machine() -> dict[str, Any]:
-    """Return the machine and the versions of what runs on it, JSON-ready; no name of a host or a person."""
+def describe_machine() -> dict[str, Any]:
+    """Return hardware and software versions, JSON-ready, without names of hosts or persons."""
     vector = pgvector_version()
     return {
         "kebab": kebab.__version__,
@@ -29,9 +29,9 @@ def machine() -> dict[str, Any]:
         "memory_mb": round(psutil.virtual_memory().total / _MB),
         "system": f"{platform.system()} {platform.machine()}",
         "python": sys.version.split()[0],
-        "postgres": show_version(postgres_version()),
-        "pgvector": None if vector is None else show_version(vector),
-        "sqlite": show_version(sqlite_version()),
+        "postgres": format_version(postgres_version()),
+        "pgvector": None if vector is None else format_version(vector),
+        "sqlite": format_version(sqlite_version()),
         "onnxruntime": version("onnxruntime"),
         "embedder": settings.KEBAB_EMBEDDER,
     }

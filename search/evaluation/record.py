@@ -1,4 +1,4 @@
-"""What somebody else has to know to repeat a run."""
+"""Records of a run: everything that is needed to repeat it."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preferences
 from search.evaluation.beir import JudgedSet
 from search.evaluation.judged import JudgedTopic
-from search.evaluation.machine import machine
+from search.evaluation.machine import describe_machine
 from search.models import Chunk
 from search.vectors.spaces import live_space
 
@@ -22,7 +22,7 @@ from search.vectors.spaces import live_space
 def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
     """Return code, settings, space, topics and judgements of a judged set's run, JSON-ready."""
     return {
-        **_asked_of(workspace),
+        **_environment_record(workspace),
         "set": {
             "documents": judged.documents,
             "topics": len(judged.topics),
@@ -33,11 +33,11 @@ def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
 
 
 def topics_record(workspace: Workspace, topics: Iterable[JudgedTopic]) -> dict[str, Any]:
-    """Return the same, and the machine, of a run over topics of a workspace, which has the run's settings."""
+    """Return the record, with the machine, of a run over topics; `workspace` has the run's settings."""
     listed = list(topics)
     chunks = Chunk.objects.in_workspace(workspace)
     return {
-        **_asked_of(workspace),
+        **_environment_record(workspace),
         "head_seq": workspace.head_seq,
         "set": {
             "documents": chunks.values("document").distinct().count(),
@@ -46,38 +46,38 @@ def topics_record(workspace: Workspace, topics: Iterable[JudgedTopic]) -> dict[s
             "judgements": sum(len(each.qrels) for each in listed),
             "sha256": {
                 "topics": _digest({each.topic_id: [each.text, each.filters] for each in listed}),
-                "qrels": _digest({each.topic_id: _judged(each) for each in listed}),
+                "qrels": _digest({each.topic_id: _judgement_values(each) for each in listed}),
             },
         },
-        "machine": machine(),
+        "machine": describe_machine(),
     }
 
 
-def _asked_of(workspace: Workspace) -> dict[str, Any]:
+def _environment_record(workspace: Workspace) -> dict[str, Any]:
     space = live_space(workspace)
     return {
-        "code": {"version": kebab.__version__, "commit": _commit()},
+        "code": {"version": kebab.__version__, "commit": _code_commit()},
         "settings": {**preferences(workspace), "embedder": settings.KEBAB_EMBEDDER},
         "space": None if space is None else f"{space.model}@{space.revision}",
         "exact_scan_limit": settings.KEBAB_EXACT_SCAN_LIMIT,
     }
 
 
-def _judged(topic: JudgedTopic) -> list[Any]:
+def _judgement_values(topic: JudgedTopic) -> list[Any]:
     places = [[str(each.document), each.fragment, each.grade] for each in topic.qrels]
     return [topic.is_unanswerable, sorted(places)]
 
 
 def _digest(value: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of `value` as JSON, keys in order; the order of topics makes no difference."""
+    """Return the SHA-256 of `value` as JSON with sorted keys, so that the order of topics has no effect."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _commit() -> str | None:
-    """Return the commit that the code is of, `-dirty` behind it if changed since; None outside a checkout."""
+def _code_commit() -> str | None:
+    """Return the code's commit, with the suffix `-dirty` if it is modified; None outside a checkout."""
     git = shutil.which("git")
     if git is None or not (settings.BASE_DIR / ".git").exists():
         return None
-    asked = [git, "-C", str(settings.BASE_DIR), "describe", "--always", "--dirty", "--abbrev=40"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    command = [git, "-C", str(settings.BASE_DIR), "describe", "--always", "--dirty", "--abbrev=40"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
     return found.stdout.strip() or None

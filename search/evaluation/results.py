@@ -1,4 +1,4 @@
-"""What came of asking topics: rankings, values of measures, and the figures that sum them up."""
+"""Results of runs: rankings, values of measures, and summary figures."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,66 +12,66 @@ from search.evaluation.metrics import means
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedDocument:
-    """A document in a ranking, and its best hit."""
+    """A document in a ranking and its best hit."""
 
     document: DocumentName
-    #: What the best hit's citation has behind its `#`.
+    #: Part of the best hit's citation after its `#`.
     fragment: str
-    #: The best hit's, in [0, 1].
+    #: Score of the best hit, in [0, 1].
     score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicResult:
-    """What came of a topic."""
+    """The result of one topic."""
 
     topic: JudgedTopic
-    #: Best first, each document once, where its best hit stands.
+    #: Distinct documents, ranked by their best hits.
     ranking: tuple[RankedDocument, ...]
-    #: By name; a measure that means nothing for the topic is not among them.
+    #: Values by name, without measures that don't apply to the topic.
     measures: Mapping[str, float]
-    #: What the search took.
+    #: Duration of the search.
     ms: float
     is_empty: bool
-    #: Without a hit, or with a best score below the workspace's `score_gate`.
+    #: Whether it has no hit, or a best score below the workspace's `score_gate`.
     is_refused: bool
-    #: The legs that were stopped or took no part.
+    #: The legs that were stopped or skipped.
     degraded: tuple[str, ...]
     index_version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What came of asking at least one topic in one mode under some settings."""
+    """The results of a run over at least one topic."""
 
-    #: Names, as ir-measures prints them, and Kebab's own.
+    #: Names of measures in ir-measures' spelling, and Kebab's own.
     measures: tuple[str, ...]
-    #: In the order asked.
+    #: In the order of the run.
     topics: Sequence[TopicResult]
 
     @property
     def means(self) -> dict[str, float | None]:
-        """Return the mean of each measure over the topics that have it; None: none has."""
+        """Return the mean of each measure over the topics that have it; None when none has it."""
         return means((each.measures for each in self.topics), self.measures)
 
     @property
     def latencies(self) -> Latencies:
-        """Return the percentiles of what the topics took."""
+        """Return the percentiles of the topics' durations."""
         return Latencies.of([each.ms / 1000 for each in self.topics])
 
     @property
-    def degraded(self) -> dict[str, int]:
-        """Return for how many topics each leg was stopped or took no part."""
+    def degradation_counts(self) -> dict[str, int]:
+        """Return the number of topics by leg that was stopped or skipped."""
         return dict(Counter(leg for each in self.topics for leg in each.degraded))
 
     @property
     def index_version(self) -> str:
-        """Return what answered the last topic."""
+        """Return the index version that answered the last topic."""
         return self.topics[-1].index_version
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Return what a run is summed up by, JSON-ready."""
+        """Return the run's summary figures, JSON-ready."""
         latencies = self.latencies
         return {
             "topics": len(self.topics),
@@ -81,15 +81,15 @@ class RunResult:
             "p50_ms": round(latencies.p50_ms, 3),
             "p95_ms": round(latencies.p95_ms, 3),
             "p99_ms": round(latencies.p99_ms, 3),
-            "degraded": self.degraded,
+            "degraded": self.degradation_counts,
             "index_version": self.index_version,
         }
 
 
 def ranked_names(topic: JudgedTopic, ranking: Iterable[DocumentName]) -> list[str]:
-    """Return the ranking as measures compare it with the topic's judgements: each name once.
+    """Return the distinct document names of a ranking, as measures compare them with the topic's judgements.
 
-    A document that is judged without a source goes by that judgement's name; of several the first counts.
+    A document that is judged without a source has that judgement's name; of several only the first counts.
     """
     names = (_judged_name(topic, document) for document in ranking)
     return list(dict.fromkeys(map(str, names)))

@@ -1,4 +1,4 @@
-"""Asking topics of a workspace, through the one search that everything uses, and measuring the answers."""
+"""Running topics through the product's own search, and measuring the results."""
 
 import math
 import time
@@ -9,9 +9,9 @@ from typing import Protocol
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.workspace_settings.registry import preference
-from search.embedders.configured import forget_queries
+from search.embedders.configured import clear_query_caches
 from search.engine.search import search
-from search.evaluation.coverage import Cited, citation_coverage
+from search.evaluation.coverage import CitedHit, citation_coverage
 from search.evaluation.judged import DocumentName, JudgedTopic
 from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES, check_measures, measure_each
 from search.evaluation.results import RankedDocument, RunResult, TopicResult, ranked_names
@@ -21,15 +21,15 @@ from search.retrieval.errors import InvalidJudgedSet
 from search.retrieval.types import MAX_K, SearchHit, SearchQuery, SearchResult
 
 
-class Asker(Protocol):
-    """Answers a query as `search.engine.search.search` does."""
+class SearchFunction(Protocol):
+    """A function with the signature of `search.engine.search.search`."""
 
     def __call__(self, workspace: Workspace, query: SearchQuery, *, reader: Reader) -> SearchResult:
-        """Return the answer from what `reader` may read. Raises SearchError."""
+        """Search the documents that `reader` may read. Raises SearchError."""
         ...
 
 
-def named_by_place(hit: SearchHit) -> DocumentName:
+def document_name(hit: SearchHit) -> DocumentName:
     """Return the name of a hit's document: its source, version and path."""
     return DocumentName(path=hit.doc_path, source=hit.source, version=hit.version or "")
 
@@ -42,40 +42,40 @@ def evaluate(
     reader: Reader = OPERATOR,
     measures: Iterable[str] = DEFAULT_MEASURES,
     advance: Callable[[], None] = lambda: None,
-    document_of: Callable[[SearchHit], DocumentName] = named_by_place,
-    ask: Asker = search,
+    document_of: Callable[[SearchHit], DocumentName] = document_name,
+    ask: SearchFunction = search,
 ) -> RunResult:
-    """Ask one topic after the other as `reader` and measure the answers; the workspace is not written to.
+    """Run the topics in order as `reader` and measure the results, without writing to the workspace.
 
-    `advance` is called after each topic, and what it raises ends the run. `document_of` says what judgements
-    call a hit's document. Raises SearchError: InvalidMeasure, InvalidJudgedSet without a topic, and whatever
-    searching raises.
+    `advance` is called after each topic, and an exception from it ends the run. `document_of` returns the
+    name by which judgements refer to a hit's document. Raises SearchError: InvalidMeasure, InvalidJudgedSet
+    without topics, and the errors of the search.
     """
     if not topics:
         raise InvalidJudgedSet("There is no topic to ask; import or judge some first.")
-    asking = Asking.begin(
+    runner = TopicRunner.begin(
         workspace, settings, reader=reader, measures=measures, document_of=document_of, ask=ask
     )
     results = []
     for topic in topics:
-        results.append(asking.result_of(topic))
+        results.append(runner.run_topic(topic))
         advance()
-    return RunResult(measures=asking.measures, topics=results)
+    return RunResult(measures=runner.measures, topics=results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """A run under way: what each of its topics is asked with. Make it by `begin`."""
+class TopicRunner:
+    """The parameters of a run in progress. Create it with `begin`."""
 
-    #: With the run's settings; never to be saved.
+    #: A copy with the run's settings; never to be saved.
     workspace: Workspace
     settings: RunSettings
     reader: Reader
-    #: Names, as ir-measures prints them, and Kebab's own.
+    #: Names of measures in ir-measures' spelling, and Kebab's own.
     measures: tuple[str, ...]
     document_of: Callable[[SearchHit], DocumentName]
-    ask: Asker
-    #: How many hits are asked for.
+    ask: SearchFunction
+    #: Number of hits per search.
     hits: int
 
     @classmethod
@@ -86,25 +86,25 @@ class Asking:
         *,
         reader: Reader,
         measures: Iterable[str],
-        document_of: Callable[[SearchHit], DocumentName] = named_by_place,
-        ask: Asker = search,
-    ) -> "Asking":
-        """Make ready to ask; see `evaluate`. Raises InvalidMeasure."""
+        document_of: Callable[[SearchHit], DocumentName] = document_name,
+        ask: SearchFunction = search,
+    ) -> "TopicRunner":
+        """Prepare a run; see `evaluate`. Raises InvalidMeasure."""
         names = dict.fromkeys((*check_measures(measures), *OWN_MEASURES))
-        # Else a run would find its queries embedded by the one before.
-        forget_queries()
+        # Otherwise a run would reuse the query embeddings of the previous one.
+        clear_query_caches()
         return cls(
-            workspace=settings.applied_to(workspace),
+            workspace=settings.apply_to(workspace),
             settings=settings,
             reader=reader,
             measures=tuple(names),
             document_of=document_of,
             ask=ask,
-            hits=_hits_wanted(workspace, settings.k),
+            hits=_hits_for_depth(workspace, settings.k),
         )
 
-    def result_of(self, topic: JudgedTopic) -> TopicResult:
-        """Ask `topic` and measure the answer. Raises SearchError."""
+    def run_topic(self, topic: JudgedTopic) -> TopicResult:
+        """Search for `topic` and measure the result. Raises SearchError."""
         query = self.settings.query(topic, self.hits)
         started = time.perf_counter()
         answer = self.ask(self.workspace, query, reader=self.reader)
@@ -116,7 +116,7 @@ class Asking:
             topic=topic,
             ranking=ranking,
             measures={
-                **self._measured(topic, ranking),
+                **self._measure(topic, ranking),
                 **self._own_measures(topic, answer, is_refused=is_refused),
             },
             ms=round(seconds * 1000, 3),
@@ -135,7 +135,7 @@ class Asking:
             for document, hit in list(best.items())[: self.settings.k]
         )
 
-    def _measured(self, topic: JudgedTopic, ranking: Sequence[RankedDocument]) -> dict[str, float]:
+    def _measure(self, topic: JudgedTopic, ranking: Sequence[RankedDocument]) -> dict[str, float]:
         if not topic.is_judged:
             return {}
         qrels = {str(document): grade for document, grade in topic.grades.items()}
@@ -148,16 +148,16 @@ class Asking:
         if topic.is_unanswerable:
             return {"refused_right": float(is_refused)}
         found = {"empty_rate": float(not answer.hits), "refusal_rate": float(is_refused)}
-        cited = [Cited(document=self.document_of(hit), citation=hit.citation) for hit in answer.hits]
-        covered = citation_coverage(topic.qrels, cited)
-        return found if covered is None else {**found, "citation_coverage": covered}
+        cited = [CitedHit(document=self.document_of(hit), citation=hit.citation) for hit in answer.hits]
+        coverage = citation_coverage(topic.qrels, cited)
+        return found if coverage is None else {**found, "citation_coverage": coverage}
 
 
-def _hits_wanted(workspace: Workspace, depth: int) -> int:
+def _hits_for_depth(workspace: Workspace, depth: int) -> int:
     chunks = Chunk.objects.in_workspace(workspace)
-    return hits_for(depth, chunks=chunks.count(), documents=chunks.values("document").distinct().count())
+    return hits_needed(depth, chunks=chunks.count(), documents=chunks.values("document").distinct().count())
 
 
-def hits_for(depth: int, *, chunks: int, documents: int) -> int:
-    """Return how many of so many chunks to ask for so that, on average, `depth` documents are among them."""
+def hits_needed(depth: int, *, chunks: int, documents: int) -> int:
+    """Return the number of hits that contain, on average, `depth` distinct documents."""
     return min(MAX_K, depth * math.ceil(chunks / max(1, documents)))

@@ -1,1 +1,1 @@
-"""Sources presented as documentation libraries: found by name, asked for snippets, written out for tools."""
+"""Sources presented as documentation libraries: search by name, snippets, and text formats for tools."""

@@ -1,4 +1,4 @@
-"""Context: a library's rules and the best snippets for a question, within a budget of tokens."""
+"""Library context: a library's rules and the best snippets for a question, within a token budget."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,24 +9,24 @@ from search.embedders.minilm.tokenizer import TokenCounter
 from search.engine.search import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text
 from search.libraries.library import ChosenLibrary
-from search.libraries.snippets import FoundSnippets, LibrarySnippet, filters_of, found_snippets
+from search.libraries.snippets import LibrarySnippet, SnippetResults, library_filters, read_snippets
 from search.retrieval.types import SearchQuery
 
 DEFAULT_TOKENS: Final = 10_000
 MAX_TOKENS: Final = 1_000_000
-#: The most snippets of an answer: some 200 tokens each, they fill more than the default budget.
+#: The most snippets of a context. At some 200 tokens each they exceed the default budget.
 MAX_SNIPPETS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryContext:
-    """What a tool is told about a question."""
+    """The rules and snippets that a tool receives for a question."""
 
     library: ChosenLibrary
     query: str
     rules: tuple[str, ...]
     snippets: tuple[LibrarySnippet, ...]
-    #: Of its text form.
+    #: Tokens of its text form.
     total_tokens: int
     degraded: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -37,13 +37,13 @@ def gather_context(
 ) -> LibraryContext:
     """Return rules, then snippets by hybrid search in the library, up to the first that exceeds `tokens`.
 
-    Tokens are the default model's, an estimate where its tokenizer isn't installed; they are counted on the
-    text form, headings and separators included. Raises InvalidQuery.
+    Tokens are the default model's, an estimate if its tokenizer isn't installed; they are counted on the text
+    form, headings and separators included. Raises InvalidQuery.
     """
     found = _search(workspace, reader, library, query)
-    budget = _Budget(tokens)
-    rules = budget.rules(library.rules)
-    snippets = budget.snippets(found.snippets) if len(rules) == len(library.rules) else ()
+    budget = _TokenBudget(tokens)
+    rules = budget.take_rules(library.rules)
+    snippets = budget.take_snippets(found.snippets) if len(rules) == len(library.rules) else ()
     return LibraryContext(
         library=library,
         query=query,
@@ -55,36 +55,36 @@ def gather_context(
     )
 
 
-def _search(workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str) -> FoundSnippets:
-    asked = SearchQuery(text=query, k=MAX_SNIPPETS, filters=filters_of(library))
-    result = search(workspace, asked, reader=reader, with_snippets=False)
-    return found_snippets(workspace, result, result.hits)
+def _search(workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str) -> SnippetResults:
+    search_query = SearchQuery(text=query, k=MAX_SNIPPETS, filters=library_filters(library))
+    result = search(workspace, search_query, reader=reader, with_snippets=False)
+    return read_snippets(workspace, result, result.hits)
 
 
-class _Budget:
-    """Tokens to spend. White space parts tokens, so those of parts add up to those of the whole."""
+class _TokenBudget:
+    """Token budget of a context. No token spans white space, so the tokens of parts add up to the whole's."""
 
     def __init__(self, tokens: int) -> None:
         self._counter = TokenCounter()
         self._tokens = tokens
         self.used = 0
 
-    def rules(self, rules: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the rules that fit, the first ones."""
-        for kept, rule in enumerate(rules):
-            above = rules[kept - 1 : kept]
+    def take_rules(self, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Spend tokens on the rules up to the first that doesn't fit, and return them."""
+        for index, rule in enumerate(rules):
+            above = rules[index - 1 : index]
             cost = self._counter.count(rules_text((*above, rule))) - self._counter.count(rules_text(above))
             if self.used + cost > self._tokens:
-                return rules[:kept]
+                return rules[:index]
             self.used += cost
         return rules
 
-    def snippets(self, snippets: tuple[LibrarySnippet, ...]) -> tuple[LibrarySnippet, ...]:
-        """Return the snippets up to the first that doesn't fit."""
-        for kept, snippet in enumerate(snippets):
+    def take_snippets(self, snippets: tuple[LibrarySnippet, ...]) -> tuple[LibrarySnippet, ...]:
+        """Spend tokens on the snippets up to the first that doesn't fit, and return them."""
+        for index, snippet in enumerate(snippets):
             cost = self._counter.count(snippet_text(snippet))
             cost += self._counter.count(SEPARATOR) if self.used else 0
             if self.used + cost > self._tokens:
-                return snippets[:kept]
+                return snippets[:index]
             self.used += cost
         return snippets

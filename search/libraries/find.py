@@ -1,4 +1,4 @@
-"""Finding libraries by name."""
+"""Search of libraries by name, description and content."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.querysets import sources_of
+from search.access.querysets import visible_sources
 from search.engine.search import search
 from search.libraries.library import Version, versions_of
 from search.libraries.prefix_match import plain_terms
@@ -24,18 +24,19 @@ MAX_LIMIT: Final = 50
 _TITLE_EQUALS = 100.0
 _TITLE_STARTS = 50.0
 _DESCRIPTION_CONTAINS = 20.0
-_SNIPPETS_A_POINT = 100.0
-_POINTS_A_TRUST = 10.0
-# Less than any two scores differ by: snippets count in hundredths, trust in whole points.
+_SNIPPETS_PER_POINT = 100.0
+_POINTS_PER_TRUST = 10.0
+# Less than the difference of any two scores: snippets count in hundredths, trust in whole points.
 _HALF_A_HUNDREDTH = 0.005
-# One search shows the first libraries that hold a text; the others are asked again, a few times.
-_HITS = 50
+# One content search shows only the first libraries that contain a text, so the others are searched again for
+# a few rounds.
+_HITS_PER_ROUND = 50
 _ROUNDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLibrary:
-    """A library with why it ranks where it does."""
+class RankedLibrary:
+    """A library with its score."""
 
     source: Source
     versions: tuple[Version, ...]
@@ -43,64 +44,63 @@ class FoundLibrary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLibraries:
-    """Libraries, best first, and what the search through their content was missing."""
+class LibraryResults:
+    """Libraries, best first, and the degradations of the search through their content."""
 
-    libraries: tuple[FoundLibrary, ...]
+    libraries: tuple[RankedLibrary, ...]
     degraded: tuple[str, ...]
 
 
 def find_libraries(
     workspace: Workspace, reader: Reader, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
-) -> FoundLibraries:
-    """Return the libraries whose title, id, description or content has `name`, best first.
+) -> LibraryResults:
+    """Return the libraries whose title, id, description or content contains `name`, best first.
 
-    `100 if the title equals it + 50 if the title starts with it + 20 if the description contains it +
-    snippets / 100 + trust score × 10`; content adds no points. Where scores are equal, the best snippet for
-    `query` decides, then the id. Only libraries that have been indexed at least once.
+    The score is `100 if the title equals it + 50 if the title starts with it + 20 if the description contains
+    it + snippets / 100 + trust score × 10`; content adds no points. Ties are broken by the best snippet for
+    `query`, then by id. Only libraries that have been indexed at least once are returned.
     """
-    content = _Content(workspace, reader)
-    candidates = _candidates(sources_of(workspace, reader), name, content)
-    ranked = _broken_ties(_with_ties(candidates, limit), query, content)[:limit]
+    content = _ContentSearch(workspace, reader)
+    candidates = _candidates(visible_sources(workspace, reader), name, content)
+    ranked = _break_ties(_best_with_ties(candidates, limit), query, content)[:limit]
     versions = versions_of(workspace, ranked)
-    return FoundLibraries(
+    return LibraryResults(
         libraries=tuple(
-            FoundLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
+            RankedLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
             for source in ranked
         ),
         degraded=tuple(sorted(content.degraded)),
     )
 
 
-class _Content:
-    """Searches what the libraries hold, and notes what was missing."""
+class _ContentSearch:
+    """Search through the content of libraries; `degraded` collects the degradations of its searches."""
 
     def __init__(self, workspace: Workspace, reader: Reader) -> None:
         self._workspace = workspace
         self._reader = reader
         self.degraded: set[str] = set()
 
-    def first_hits(self, text: str, keys: Iterable[str], *, with_every_term: bool) -> dict[str, float]:
-        """Return those of the sources `keys` that hold all or some words of `text`, and their best hit's
-        score.
+    def best_scores(self, text: str, keys: Iterable[str], *, with_every_term: bool) -> dict[str, float]:
+        """Return the sources among `keys` that contain all or some words of `text`, with their best score.
 
-        Each search asks those that the ones before didn't show, so that one big source hides no other.
+        Each round searches the sources that earlier rounds didn't show, so that a big source hides no other.
         """
-        left = set(keys)
+        remaining = set(keys)
         found: dict[str, float] = {}
         for _ in range(_ROUNDS):
-            shown = self._shown(text, left, with_every_term) if left else {}
-            if not shown:
+            hits_by_source = self._search(text, remaining, with_every_term) if remaining else {}
+            if not hits_by_source:
                 break
-            found |= shown
-            left -= shown.keys()
+            found |= hits_by_source
+            remaining -= hits_by_source.keys()
         return found
 
-    def _shown(self, text: str, keys: Iterable[str], with_every_term: bool) -> dict[str, float]:
+    def _search(self, text: str, keys: Iterable[str], with_every_term: bool) -> dict[str, float]:
         query = SearchQuery(
             text=plain_terms(text),
             mode=Mode.LEXICAL,
-            k=_HITS,
+            k=_HITS_PER_ROUND,
             filters=SearchFilters(source=tuple(sorted(keys))),
         )
         result = search(self._workspace, query, reader=self._reader, with_snippets=False)
@@ -109,31 +109,31 @@ class _Content:
         return {hit.source: hit.score for hit in hits if has_every_term(hit) or not with_every_term}
 
 
-def _candidates(readable: "QuerySet[Source]", name: str, content: _Content) -> Any:
+def _candidates(readable: "QuerySet[Source]", name: str, content: _ContentSearch) -> Any:
     indexed = readable.filter(last_indexed_at__isnull=False)
     named = Q(title__icontains=name) | Q(library_id__icontains=name) | Q(description__icontains=name)
     others = indexed.exclude(named).values_list("key", flat=True)
-    holding = content.first_hits(name, others, with_every_term=True)
+    holding = content.best_scores(name, others, with_every_term=True)
     return indexed.filter(named | Q(key__in=list(holding))).annotate(points=_points(name))
 
 
 def _points(name: str) -> Any:
     return (
-        _if(Q(title__iexact=name), _TITLE_EQUALS)
-        + _if(Q(title__istartswith=name), _TITLE_STARTS)
-        + _if(Q(description__icontains=name), _DESCRIPTION_CONTAINS)
-        + F("total_snippets") / Value(_SNIPPETS_A_POINT, output_field=FloatField())
-        + F("trust_score") * Value(_POINTS_A_TRUST, output_field=FloatField())
+        _points_if(Q(title__iexact=name), _TITLE_EQUALS)
+        + _points_if(Q(title__istartswith=name), _TITLE_STARTS)
+        + _points_if(Q(description__icontains=name), _DESCRIPTION_CONTAINS)
+        + F("total_snippets") / Value(_SNIPPETS_PER_POINT, output_field=FloatField())
+        + F("trust_score") * Value(_POINTS_PER_TRUST, output_field=FloatField())
     )
 
 
-def _if(condition: Q, points: float) -> Case:
+def _points_if(condition: Q, points: float) -> Case:
     zero = Value(0.0, output_field=FloatField())
     return Case(When(condition, then=Value(points, output_field=FloatField())), default=zero)
 
 
-def _with_ties(candidates: Any, limit: int) -> list[Any]:
-    """Return the best `limit` candidates, and those that tie with the last of them."""
+def _best_with_ties(candidates: Any, limit: int) -> list[Any]:
+    """Return the best `limit` candidates and those that tie with the last of them."""
     best = list(candidates.order_by("-points", "library_id")[:limit])
     if len(best) < limit:
         return best
@@ -141,10 +141,10 @@ def _with_ties(candidates: Any, limit: int) -> list[Any]:
     return list(candidates.filter(points__gte=least).order_by("-points", "library_id"))
 
 
-def _broken_ties(ranked: Sequence[Any], query: str, content: _Content) -> list[Any]:
+def _break_ties(ranked: Sequence[Any], query: str, content: _ContentSearch) -> list[Any]:
     ties = [list(group) for _, group in groupby(ranked, key=lambda source: round(source.points, 2))]
     tied = [source.key for group in ties if len(group) > 1 for source in group]
-    scores = content.first_hits(query, tied, with_every_term=False)
+    scores = content.best_scores(query, tied, with_every_term=False)
     return [
         source
         for group in ties

@@ -1,9 +1,9 @@
-"""Libraries and snippets as text for agents, exact to the byte."""
+"""Text formats of libraries and snippets for agents, exact to the byte."""
 
 import re
 from collections.abc import Sequence
 
-from search.libraries.find import FoundLibrary
+from search.libraries.find import RankedLibrary
 from search.libraries.snippets import LibrarySnippet
 from search.retrieval.query.filters import ChunkKind
 
@@ -16,15 +16,15 @@ _BACKTICKS = re.compile("`{3,}")
 _FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>.*)$", re.MULTILINE)
 
 
-def libraries_text(found: Sequence[FoundLibrary]) -> str:
-    """Return the libraries numbered from 1, a blank line between two."""
+def libraries_text(found: Sequence[RankedLibrary]) -> str:
+    """Return the text of libraries, numbered from 1 and separated by blank lines."""
     if not found:
         return NO_LIBRARIES
     return "\n\n".join(_library_text(number, each) for number, each in enumerate(found, start=1))
 
 
 def snippets_text(rules: Sequence[str], snippets: Sequence[LibrarySnippet]) -> str:
-    """Return the rules, then the snippets; '' when there is neither."""
+    """Return the text of the rules, then of the snippets; '' when there are none of either."""
     parts = [rules_text(rules), *map(snippet_text, snippets)]
     return SEPARATOR.join(part for part in parts if part)
 
@@ -35,7 +35,7 @@ def rules_text(rules: Sequence[str]) -> str:
 
 
 def snippet_text(snippet: LibrarySnippet) -> str:
-    """Return title and breadcrumb where it has them, then its text, code in a fence."""
+    """Return the snippet's title and breadcrumb, if any, then its text; code is fenced."""
     head = [
         f"### {_line(snippet.title)}" if snippet.title else "",
         f"*{_line(snippet.breadcrumb)}*" if snippet.breadcrumb else "",
@@ -43,7 +43,7 @@ def snippet_text(snippet: LibrarySnippet) -> str:
     return "\n".join([*filter(None, head), _body(snippet)])
 
 
-def _library_text(number: int, found: FoundLibrary) -> str:
+def _library_text(number: int, found: RankedLibrary) -> str:
     source = found.source
     tags = ", ".join(_line(version.tag) for version in found.versions)
     return "\n".join(
@@ -58,27 +58,25 @@ def _library_text(number: int, found: FoundLibrary) -> str:
 
 
 def _body(snippet: LibrarySnippet) -> str:
-    """Return the text, so that no fence of its own swallows what follows.
+    """Return the snippet's text with every fence closed.
 
-    Code from Markdown comes with its fences, unless it is a part of a longer block.
+    Code from Markdown brings its own fences, unless it is a part of a longer block.
     """
     fences = _fences(snippet.text)
     is_left_open = len(fences) % 2 == 1
     if snippet.kind is ChunkKind.CODE and (is_left_open or not fences or not snippet.is_markdown):
-        return _fenced(snippet.text, snippet.language or "")
+        return _fence(snippet.text, snippet.language or "")
     return f"{snippet.text}\n{fences[-1]}" if is_left_open else snippet.text
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
     longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _fences(text: str) -> list[str]:
-    """Return the marks of the fences in order, each opening one followed by its closing one if
-    there is any.
-    """
+    """Return the marks of the fences in order: opening and closing ones alternate, the last may be open."""
     fences: list[str] = []
     for match in _FENCE.finditer(text):
         marks, info = match["marks"], match["info"]

@@ -1,4 +1,4 @@
-"""Library ids: `/owner/repo` on git hosts, `/local/<slug>` otherwise, with `@v1.2` behind for a version."""
+"""Library ids: `/owner/repo` on git hosts, `/local/<slug>` otherwise, followed by `@v1.2` for a version."""
 
 import re
 import unicodedata
@@ -10,39 +10,37 @@ from urllib.parse import unquote, urlsplit
 from django.utils.text import slugify
 
 from search.errors import InvalidLibraryId
-from search.retrieval.errors import shown
+from search.retrieval.errors import preview
 
 LOCAL = "local"
-#: Characters of an id, a number behind a taken one included.
+#: Most characters of an id, including the number that makes it unique.
 MAX_ID_CHARS = 300
 _MAX_PART_CHARS = 140
 _MAX_SLUG_CHARS = 63
-# A typed id with more parts than this is none: each part is one more way to read it.
+# An id with more parts than this is invalid, because each part is one more interpretation.
 _MAX_PARTS = 20
 _SCHEMES = frozenset({"http", "https", "ssh", "git", "git+http", "git+https", "git+ssh"})
-# git@host:owner/repo.git, as git-clone's manual has it: a colon before any slash. One letter is a drive.
+# git@host:owner/repo.git, by the manual of git-clone: a colon before any slash. One letter is a drive.
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>.+)")
 _FOREIGN = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A library, and one of its versions; '' is the default branch."""
+    """Id of a library and a version; '' is the default branch."""
 
     library_id: str
     version: str = ""
 
 
 def library_id_of(*, url: str, title: str, key: str) -> str:
-    """Return the id that a source wants: by the repository's address, else by its title or its key."""
+    """Return the preferred id of a source: from the repository's address, else from its title or its key."""
     return git_library_id(url) or local_library_id(title, key)
 
 
 def git_library_id(url: str) -> str | None:
-    """Return `/owner/repo` of a repository on a git host, deeper groups joined with `-`; None for
-    any other.
-    """
-    parts = [part for part in map(_part, _repository_path(url).split("/")) if part]
+    """Return `/owner/repo` of a git repository's address, deeper groups joined with `-`; None for others."""
+    parts = [part for part in map(_normalise_part, _repository_path(url).split("/")) if part]
     if len(parts) < 2:
         return None
     *groups, name = parts
@@ -50,52 +48,50 @@ def git_library_id(url: str) -> str | None:
 
 
 def local_library_id(title: str, key: str) -> str:
-    """Return `/local/<slug>` of a title, or of the source's key where a title has no Latin letter
-    or digit.
-    """
+    """Return `/local/<slug>` of the title, or of the key if the title has no Latin letter or digit."""
     slug = slugify(title).replace("_", "-")[:_MAX_SLUG_CHARS].strip("-")
     return f"/{LOCAL}/{slug or key}"
 
 
 def first_free(wanted: str, taken: Collection[str]) -> str:
-    """Return `wanted`, or the first of `wanted-2`, `wanted-3`, … that isn't taken."""
+    """Return `wanted`, or the first of `wanted-2`, `wanted-3`, … that is free."""
     if wanted not in taken:
         return wanted
     return next(numbered for n in count(2) if (numbered := f"{wanted}-{n}") not in taken)
 
 
-def write_reference(reference: Reference) -> str:
-    """Return `/owner/repo`, or `/owner/repo@v1.2`."""
+def format_reference(reference: Reference) -> str:
+    """Return a reference as `/owner/repo` or `/owner/repo@v1.2`."""
     return f"{reference.library_id}@{reference.version}" if reference.version else reference.library_id
 
 
-def read_references(text: str) -> tuple[Reference, ...]:
-    """Return the ways to read an id, the likeliest first; which one holds depends on what there is.
+def parse_references(text: str) -> tuple[Reference, ...]:
+    """Parse an id to its possible interpretations, most likely first; existing libraries decide among them.
 
-    `/a/b/c` is the version `c` of `/a/b`, or the deeper group's `/a-b/c`. What `write_reference` writes has
-    one reading. Raises InvalidLibraryId.
+    `/a/b/c` is the version `c` of `/a/b`, or `/a-b/c` of a deeper group. Text written by `format_reference`
+    has one interpretation. Raises InvalidLibraryId.
     """
     parts = text.removeprefix("/").split("/")
-    readings = () if len(parts) > _MAX_PARTS else tuple(_readings(parts, text))
-    if not text.startswith("/") or not readings:
+    interpretations = () if len(parts) > _MAX_PARTS else tuple(_interpretations(parts, text))
+    if not text.startswith("/") or not interpretations:
         raise InvalidLibraryId(
-            f"{shown(text)} is not a library's id; it looks like /owner/repo or /owner/repo@v1.2."
+            f"{preview(text)} is not a library's id; it looks like /owner/repo or /owner/repo@v1.2."
         )
-    return readings
+    return interpretations
 
 
-def _readings(parts: list[str], text: str) -> Iterator[Reference]:
+def _interpretations(parts: list[str], text: str) -> Iterator[Reference]:
     for length in range(2, len(parts) + 1):
-        library_id = _joined(parts[:length])
+        library_id = _join(parts[:length])
         if library_id is not None and all(parts[length:]):
             yield Reference(library_id=library_id, version="/".join(parts[length:]))
     before, _, version = text.partition("@")
-    library_id = _joined(before.removeprefix("/").split("/"))
+    library_id = _join(before.removeprefix("/").split("/"))
     if library_id is not None and version:
         yield Reference(library_id=library_id, version=version)
 
 
-def _joined(parts: list[str]) -> str | None:
+def _join(parts: list[str]) -> str | None:
     *groups, name = parts
     if not groups or not all(parts) or any("@" in part for part in parts):
         return None
@@ -116,7 +112,7 @@ def _repository_path(url: str) -> str:
     return unquote(path).rstrip("/").removesuffix(".git")
 
 
-def _part(name: str) -> str:
-    """Return a part of a path as an id has it; nothing of `.` and `..`, nor of signs alone."""
-    kept = _FOREIGN.sub("-", unicodedata.normalize("NFC", name)).strip("-")[:_MAX_PART_CHARS]
-    return kept if kept.strip(".") else ""
+def _normalise_part(name: str) -> str:
+    """Normalise a part of a path for an id; empty for `.`, `..` and punctuation alone."""
+    normalised = _FOREIGN.sub("-", unicodedata.normalize("NFC", name)).strip("-")[:_MAX_PART_CHARS]
+    return normalised if normalised.strip(".") else ""

@@ -1,4 +1,4 @@
-"""A source as a library: which one an id means, and what is told of it."""
+"""Sources as libraries: resolution of library ids, versions and rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,18 +9,18 @@ from django.db.models import Exists, OuterRef
 from kebab.http.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.querysets import sources_of
-from search.libraries.ids import Reference, read_references
+from search.access.querysets import visible_sources
+from search.libraries.ids import Reference, parse_references
 from search.libraries.version_tags import newest_first
 from search.models import Document, Source, SourceVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version that can be asked for."""
+    """A version of a library."""
 
     tag: str
-    #: '' where nobody gave it one.
+    #: '' when it has none.
     title: str
 
 
@@ -33,32 +33,35 @@ class ChosenLibrary:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Return what its owner wants heeded."""
+        """Return the rules that its owner has set for readers."""
         return tuple(self.source.rules)
 
 
 def choose_library(workspace: Workspace, reader: Reader, text: str, version: str = "") -> ChosenLibrary:
-    """Return the library and version that an id means, the version perhaps named beside it. Two queries.
+    """Return the library and version of an id; `version` may be given separately. Two queries.
 
-    Raises InvalidLibraryId, and NotFound alike for a library or version that isn't there or isn't readable.
+    Raises InvalidLibraryId, and NotFound both for libraries and versions that don't exist and for those that
+    the reader may not read.
     """
-    readings = [
-        replace(reading, version=version or reading.version)
-        for reading in read_references(text)
-        if not version or reading.version in ("", version)
+    interpretations = [
+        replace(interpretation, version=version or interpretation.version)
+        for interpretation in parse_references(text)
+        if not version or interpretation.version in ("", version)
     ]
-    found = sources_of(workspace, reader).filter(library_id__in={each.library_id for each in readings})
+    found = visible_sources(workspace, reader).filter(
+        library_id__in={each.library_id for each in interpretations}
+    )
     sources = {source.library_id: source for source in found}
-    tags = _tags(workspace, sources.values(), readings)
-    for reading in readings:
-        source = sources.get(reading.library_id)
-        if source is not None and (not reading.version or (source.pk, reading.version) in tags):
-            return ChosenLibrary(source=source, version=reading.version)
+    tags = _tags(workspace, sources.values(), interpretations)
+    for interpretation in interpretations:
+        source = sources.get(interpretation.library_id)
+        if source is not None and (not interpretation.version or (source.pk, interpretation.version) in tags):
+            return ChosenLibrary(source=source, version=interpretation.version)
     raise NotFound
 
 
 def versions_of(workspace: Workspace, sources: Sequence[Source]) -> dict[Any, tuple[Version, ...]]:
-    """Return each source's versions that hold documents, by the source's key, the newest first. One query."""
+    """Return the versions with documents, newest first, by the source's primary key. One query."""
     documents = Document.objects.in_workspace(workspace).filter(version=OuterRef("pk"))
     versions = SourceVersion.objects.in_workspace(workspace).filter(Exists(documents), source__in=sources)
     by_source: dict[Any, list[Version]] = {source.pk: [] for source in sources}
@@ -70,7 +73,7 @@ def versions_of(workspace: Workspace, sources: Sequence[Source]) -> dict[Any, tu
     }
 
 
-def _tags(workspace: Workspace, sources: Any, readings: Sequence[Reference]) -> set[tuple[Any, str]]:
-    wanted = {reading.version for reading in readings} - {""}
+def _tags(workspace: Workspace, sources: Any, interpretations: Sequence[Reference]) -> set[tuple[Any, str]]:
+    wanted = {interpretation.version for interpretation in interpretations} - {""}
     versions = SourceVersion.objects.in_workspace(workspace).filter(source__in=list(sources), tag__in=wanted)
     return set(versions.values_list("source_id", "tag"))

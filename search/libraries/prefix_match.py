@@ -1,6 +1,6 @@
-"""What a person is still typing, as an FTS5 expression: stop words stay, the last term may be a beginning.
+"""FTS5 expressions of queries that are still being typed: stop words stay, the last term may be a prefix.
 
-The expression is for the engine's raw form `'…'`. Where that is refused, `plain_terms` is asked.
+The expression is for the engine's raw form `'…'`. If the engine refuses it, `plain_terms` is used instead.
 """
 
 import re
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from search.analysis import is_prefix
 from search.retrieval.query.match import parse_query
 
-#: Characters from which on the last term is looked for as a beginning.
+#: Fewest characters of a last term that is searched as a prefix.
 MIN_PREFIX_CHARS = 3
 _PARENTHESES = str.maketrans("()", "  ")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
-# A phrase stands alone between white space; any other run of characters is one term.
+# A phrase is enclosed by white space; any other run of characters is one term.
 _PHRASE_OR_RUN = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)(?!\S)|(?P<run>\S+)')
 
 
@@ -24,8 +24,8 @@ class _Word:
     is_operator: bool = False
 
 
-def as_typed(text: str) -> str:
-    """Return the query with parentheses and runs of white space as one space, and `*` behind a last term.
+def add_prefix_star(text: str) -> str:
+    """Return the query with parentheses and runs of white space as one space, and `*` after a long last term.
 
     `how to use hooks` → `how to use hooks*`; `ab` → `ab`; `react*` → `react*`; `foo (bar)` → `foo bar*`.
     """
@@ -35,24 +35,26 @@ def as_typed(text: str) -> str:
     return " ".join(terms)
 
 
-def typed_expression(text: str) -> str:
-    """Return the expression of what is being typed; '' when there is nothing to look for.
+def prefix_expression(text: str) -> str:
+    """Return the FTS5 expression of an unfinished query; '' when it has no terms.
 
-    Balanced "phrases", well-placed AND, OR and NOT, and a trailing `*` mean what they mean to FTS5; every
-    other term is quoted: `how to use hooks` → `"how" "to" "use" "hooks"*`. A lone sign of a script without
-    spaces is a beginning wherever it stands, as the index has its signs in pairs.
+    Balanced "phrases", well-placed AND, OR and NOT, and a trailing `*` have their FTS5 meaning; every other
+    term is quoted: `how to use hooks` → `"how" "to" "use" "hooks"*`. A single character of a script without
+    spaces is a prefix at any position, because the index has such characters in pairs.
     """
-    words = [word for match in _PHRASE_OR_RUN.finditer(as_typed(text)) if (word := _word(match)) is not None]
-    return " ".join(_placed(words))
+    words = [
+        word for match in _PHRASE_OR_RUN.finditer(add_prefix_star(text)) if (word := _word(match)) is not None
+    ]
+    return " ".join(_place_operators(words))
 
 
 def is_operator(term: str) -> bool:
-    """Return whether `term` is one of FTS5's, were it well-placed."""
+    """Return whether `term` is an FTS5 operator when well-placed."""
     return term in _OPERATORS
 
 
 def plain_terms(text: str) -> str:
-    """Return the terms alone, without any syntax: as a plain query the engine quotes each of them."""
+    """Return the terms without any syntax; in a plain query the engine quotes each of them."""
     terms = " ".join(text.translate(_PARENTHESES).replace("*", " ").split())
     return terms if parse_query(terms).raw is None else terms.replace("'", " ")
 
@@ -61,30 +63,30 @@ def _word(match: re.Match[str]) -> _Word | None:
     run = match["run"]
     if run is None:
         phrase = match["phrase"].strip()
-        return _Word(text=_looked_for(phrase, is_begun=bool(match["star"]))) if phrase else None
+        return _Word(text=_match_term(phrase, is_partial=bool(match["star"]))) if phrase else None
     if is_operator(run):
         return _Word(text=run, is_operator=True)
     term = run.rstrip("*")
     if not term:
         return None
-    return _Word(text=_looked_for(term, is_begun=run.endswith("*")))
+    return _Word(text=_match_term(term, is_partial=run.endswith("*")))
 
 
-def _looked_for(term: str, *, is_begun: bool) -> str:
-    return _quoted(term) + ("*" if is_begun or is_prefix(term) else "")
+def _match_term(term: str, *, is_partial: bool) -> str:
+    return _quote(term) + ("*" if is_partial or is_prefix(term) else "")
 
 
-def _placed(words: Sequence[_Word]) -> list[str]:
-    """Return the words in order; an operator is one only between two terms, else it is a term itself."""
+def _place_operators(words: Sequence[_Word]) -> list[str]:
+    """Return the words in order, with operators that aren't between two terms quoted as terms."""
     placed: list[str] = []
     follows_term = False
     for nth, word in enumerate(words):
         is_before_term = nth + 1 < len(words) and not words[nth + 1].is_operator
         is_operator = word.is_operator and follows_term and is_before_term
-        placed.append(_quoted(word.text) if word.is_operator and not is_operator else word.text)
+        placed.append(_quote(word.text) if word.is_operator and not is_operator else word.text)
         follows_term = not is_operator
     return placed
 
 
-def _quoted(term: str) -> str:
+def _quote(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'

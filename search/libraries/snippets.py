@@ -1,4 +1,4 @@
-"""Snippets: a library's chunks, found by search and read whole."""
+"""Snippet search: a library's chunks, found by search and read whole."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.engine.search import search
-from search.libraries.last_word import begun_word
+from search.libraries.last_word import parse_unfinished_word
 from search.libraries.library import ChosenLibrary
-from search.libraries.prefix_match import plain_terms, typed_expression
+from search.libraries.prefix_match import plain_terms, prefix_expression
 from search.models import Chunk
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery
@@ -20,16 +20,16 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
 #: `offset + limit` stays within the most hits of a search.
 MAX_OFFSET = 900
-# Chunks that are read in search of a word that begins as typed: some 20 ms more, where nothing else is found.
-_LOOKED_THROUGH = 200
+# Most chunks that are scanned for an unfinished last word: some 20 ms more, only when nothing else is found.
+_MAX_CHUNKS_SCANNED = 200
 _MARKDOWN = frozenset({"text/markdown", "text/mdx"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibrarySnippet:
-    """A chunk as a library shows it."""
+    """A chunk in the form in which a library shows it."""
 
-    #: Its section's label, '' where it has none; so is the breadcrumb.
+    #: Label of its section; '' when it has none, like the breadcrumb.
     title: str
     breadcrumb: str
     text: str
@@ -41,13 +41,13 @@ class LibrarySnippet:
     chunk_id: str
     doc_id: str
     citation: Citation
-    #: Whether its text may bring its own fences.
+    #: Whether its text may contain its own fences.
     is_markdown: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundSnippets:
-    """Snippets, best first, and what the search was missing."""
+class SnippetResults:
+    """Snippets, best first, with the degradations and warnings of the search."""
 
     snippets: tuple[LibrarySnippet, ...]
     degraded: tuple[str, ...]
@@ -56,7 +56,7 @@ class FoundSnippets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetPage:
-    """Which part of the list, and of which kinds; no kind is all kinds."""
+    """Page of the list of snippets and the kinds in it; no kind means all kinds."""
 
     kinds: tuple[ChunkKind, ...] = ()
     limit: int = DEFAULT_LIMIT
@@ -65,17 +65,17 @@ class SnippetPage:
 
 def search_snippets(
     workspace: Workspace, reader: Reader, library: ChosenLibrary, typed: str, page: SnippetPage
-) -> FoundSnippets:
-    """Find snippets for what is being typed, by its words alone: the last one may be a beginning.
+) -> SnippetResults:
+    """Search snippets for a query that is being typed, by words only; the last word may be a prefix.
 
-    What FTS5 refuses, or takes too long over, is asked again with every term quoted. Where nothing is found,
-    the chunks that may have a word which begins as the last one are looked through.
+    A query that FTS5 refuses, or that takes too long, is repeated with every term quoted. If nothing is
+    found, the chunks that may contain a word with the last one as prefix are scanned.
     """
     query = SearchQuery(
-        text=_raw(typed_expression(typed)),
+        text=_raw(prefix_expression(typed)),
         mode=Mode.LEXICAL,
         k=page.offset + page.limit,
-        filters=filters_of(library, page.kinds),
+        filters=library_filters(library, page.kinds),
     )
     try:
         result = search(workspace, query, reader=reader, with_snippets=False)
@@ -83,25 +83,25 @@ def search_snippets(
         query = replace(query, text=plain_terms(typed))
         result = search(workspace, query, reader=reader, with_snippets=False)
     hits = [hit for hit in result.hits if has_every_term(hit)]
-    found = found_snippets(workspace, result, hits[page.offset :])
-    return found if hits else _looked_through(workspace, reader, query, typed, page) or found
+    found = read_snippets(workspace, result, hits[page.offset :])
+    return found if hits else _scan_for_last_word(workspace, reader, query, typed, page) or found
 
 
-def _looked_through(
+def _scan_for_last_word(
     workspace: Workspace, reader: Reader, query: SearchQuery, typed: str, page: SnippetPage
-) -> FoundSnippets | None:
-    """Return what has a word that begins as the last typed one; None where that can't be asked."""
-    word = begun_word(typed)
+) -> SnippetResults | None:
+    """Return snippets with a word that starts with the last typed one; None when it can't be searched."""
+    word = parse_unfinished_word(typed)
     if word is None:
         return None
     try:
-        asked = replace(query, text=_raw(word.expression), k=_LOOKED_THROUGH)
-        result = search(workspace, asked, reader=reader, with_snippets=False)
+        scan = replace(query, text=_raw(word.expression), k=_MAX_CHUNKS_SCANNED)
+        result = search(workspace, scan, reader=reader, with_snippets=False)
     except InvalidQuery:
         return None
-    found = found_snippets(workspace, result, result.hits)
-    having = [each for each in found.snippets if word.begins_words_of(f"{each.breadcrumb}\n{each.text}")]
-    return replace(found, snippets=tuple(having[page.offset : page.offset + page.limit]))
+    found = read_snippets(workspace, result, result.hits)
+    matching = [each for each in found.snippets if word.begins_words_of(f"{each.breadcrumb}\n{each.text}")]
+    return replace(found, snippets=tuple(matching[page.offset : page.offset + page.limit]))
 
 
 def _raw(expression: str) -> str:
@@ -109,22 +109,20 @@ def _raw(expression: str) -> str:
 
 
 def has_every_term(hit: SearchHit) -> bool:
-    """Return whether the chunk has all that was asked for: a plain query is filled up with those that have
-    some.
-    """
+    """Return whether the chunk has all terms; plain queries are filled up with chunks that have only some."""
     return hit.retrieval.tier != "some"
 
 
-def filters_of(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -> SearchFilters:
-    """Return the filters that keep to one version of a library; naming none keeps to the default branch."""
+def library_filters(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -> SearchFilters:
+    """Return the filters of one version of a library; without a version, search uses the default branch."""
     version = (library.version,) if library.version else ()
     return SearchFilters(source=(library.source.key,), version=version, kind=kinds)
 
 
-def found_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[SearchHit]) -> FoundSnippets:
-    """Return the hits' chunks, read whole in one query; one that went meanwhile is left out."""
+def read_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[SearchHit]) -> SnippetResults:
+    """Return the hits' chunks, read whole in one query, without those deleted since the search."""
     chunks = _chunks(workspace, hits)
-    return FoundSnippets(
+    return SnippetResults(
         snippets=tuple(_snippet(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks),
         degraded=result.degraded,
         warnings=result.warnings,
@@ -134,8 +132,8 @@ def found_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[Se
 def _chunks(workspace: Workspace, hits: Sequence[SearchHit]) -> dict[str, Chunk]:
     ids = [uuid.UUID(hex=hit.chunk_id) for hit in hits]
     chunks = Chunk.objects.in_workspace(workspace).filter(chunk_id__in=ids, document__workspace=workspace.pk)
-    read = chunks.select_related("document").only("text", "breadcrumb", "kind", "language", "document__mime")
-    return {chunk.chunk_id.hex: chunk for chunk in read}
+    rows = chunks.select_related("document").only("text", "breadcrumb", "kind", "language", "document__mime")
+    return {chunk.chunk_id.hex: chunk for chunk in rows}
 
 
 def _snippet(hit: SearchHit, chunk: Chunk) -> LibrarySnippet:

@@ -1,4 +1,4 @@
-"""What is known of a library and kept in its source: total of snippets, trust score, when it was indexed."""
+"""Statistics of a library, stored in its source: number of snippets, trust score, time of indexing."""
 
 import uuid
 from collections.abc import Sequence
@@ -11,17 +11,18 @@ from django.utils import timezone
 from search.libraries.trust import trust_score
 from search.models import Chunk, Document, Source, SourceState, SourceVersion
 
-# Documents whose chunks are counted at once. In a join the planner takes a workspace that is new to its
-# statistics for one row: 42,000 chunks took 16 s.
-_AT_ONCE = 10_000
-# An upload source with more uploads to come is counted after this: each count looks at all of its documents.
-_COUNT_AFTER = timedelta(seconds=5)
+# Documents whose chunks are counted in one query. In a join, the planner estimates one row for a workspace
+# that is new to its statistics: counting 42,000 chunks took 16 s.
+_DOCUMENTS_PER_QUERY = 10_000
+# Least interval between counts while more uploads follow, because each count reads all documents.
+_MIN_INTERVAL = timedelta(seconds=5)
 
 
-def refresh_standing(workspace_id: uuid.UUID, source_id: uuid.UUID, **changes: Any) -> None:
-    """Write the source's total and trust score as the tables stand now, with `changes` to other fields.
+def refresh_source_stats(workspace_id: uuid.UUID, source_id: uuid.UUID, **changes: Any) -> None:
+    """Recount the source's snippets and trust score and store them, with `changes` to other fields.
 
-    It counts and never adds up, behind the source's row lock: whoever writes last has seen every commit.
+    It recounts under the source's row lock instead of incrementing, so that the last writer has seen every
+    commit.
     """
     with transaction.atomic():
         sources = Source.objects.in_workspace(workspace_id).filter(pk=source_id)
@@ -31,23 +32,23 @@ def refresh_standing(workspace_id: uuid.UUID, source_id: uuid.UUID, **changes: A
         found = {**changes, "total_snippets": _snippets_of_default_branch(source)}
         for name, value in found.items():
             setattr(source, name, value)
-        sources.update(**found, trust_score=trust_score(source.standing))
+        sources.update(**found, trust_score=trust_score(source.trust_factors))
 
 
-def note_uploads(
+def refresh_upload_stats(
     workspace_id: uuid.UUID, source_id: uuid.UUID, *, is_indexed: bool = True, more_follow: bool = False
 ) -> None:
-    """Write how an upload source stands, and that it is indexed (`is_indexed`) once it holds a document.
+    """Refresh an upload source's statistics, and mark it indexed (`is_indexed`) once it has a document.
 
-    While more uploads follow it is counted every few seconds alone.
+    While more uploads follow, it is counted only every few seconds.
     """
     sources = Source.objects.in_workspace(workspace_id).filter(pk=source_id)
     counted_at = sources.values_list("last_indexed_at", flat=True).first()
-    if more_follow and (not is_indexed or (counted_at and timezone.now() - counted_at < _COUNT_AFTER)):
+    if more_follow and (not is_indexed or (counted_at and timezone.now() - counted_at < _MIN_INTERVAL)):
         return
     documents = Document.objects.in_workspace(workspace_id).filter(source=source_id)
     indexed = {"state": SourceState.INDEXED, "last_indexed_at": timezone.now()}
-    refresh_standing(workspace_id, source_id, **(indexed if is_indexed and documents.exists() else {}))
+    refresh_source_stats(workspace_id, source_id, **(indexed if is_indexed and documents.exists() else {}))
 
 
 def _snippets_of_default_branch(source: Source) -> int:
@@ -55,7 +56,8 @@ def _snippets_of_default_branch(source: Source) -> int:
     documents = Document.objects.in_workspace(source.workspace_id).filter(version__in=list(default))
     pks = list(documents.values_list("pk", flat=True))
     return sum(
-        _chunks_of(source.workspace_id, pks[at : at + _AT_ONCE]) for at in range(0, len(pks), _AT_ONCE)
+        _chunks_of(source.workspace_id, pks[at : at + _DOCUMENTS_PER_QUERY])
+        for at in range(0, len(pks), _DOCUMENTS_PER_QUERY)
     )
 
 

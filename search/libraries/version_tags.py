@@ -1,4 +1,4 @@
-"""Version tags in the order of versions."""
+"""Ordering of version tags."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ _LETTERS, _END, _NUMBER = 0, 1, 2
 
 
 def newest_first(items: Iterable[T], *, tag_of: Callable[[T], str]) -> list[T]:
-    """Return the items by their tags' numbers, the highest first: v18, v17.2, v17, v17-beta, v9."""
+    """Sort the items by their tags' version numbers, highest first: v18, v17.2, v17, v17-beta, v9."""
     return sorted(items, key=lambda item: (_parts(tag_of(item)), tag_of(item)), reverse=True)
 
 

@@ -1,9 +1,9 @@
-"""Libraries and snippets as JSON-ready dicts. What is absent is None, never left out."""
+"""JSON representation of libraries and snippets. Every field is present; absent values are None."""
 
 from search.libraries.context import LibraryContext
-from search.libraries.find import FoundLibraries, FoundLibrary
+from search.libraries.find import LibraryResults, RankedLibrary
 from search.libraries.library import ChosenLibrary, Version
-from search.libraries.snippets import FoundSnippets, LibrarySnippet
+from search.libraries.snippets import LibrarySnippet, SnippetResults
 from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
 
 LIBRARIES_VERSION = "library_search.v1"
@@ -11,19 +11,19 @@ SNIPPETS_VERSION = "snippet_search.v1"
 CONTEXT_VERSION = "context.v1"
 
 
-def libraries_to_wire(name: str, query: str, found: FoundLibraries) -> Wire:
-    """Return a `library_search.v1`."""
+def libraries_to_wire(name: str, query: str, found: LibraryResults) -> Wire:
+    """Return a library search as `library_search.v1`."""
     return {
         "schema_version": LIBRARIES_VERSION,
         "library_name": name,
         "query": query,
-        "results": [_found_to_wire(each) for each in found.libraries],
+        "results": [_result_to_wire(each) for each in found.libraries],
         "degraded": list(found.degraded),
     }
 
 
-def snippets_to_wire(library: ChosenLibrary, query: str, found: FoundSnippets) -> Wire:
-    """Return a `snippet_search.v1`."""
+def snippets_to_wire(library: ChosenLibrary, query: str, found: SnippetResults) -> Wire:
+    """Return a snippet search as `snippet_search.v1`."""
     return {
         "schema_version": SNIPPETS_VERSION,
         "library": _library_to_wire(library),
@@ -35,7 +35,7 @@ def snippets_to_wire(library: ChosenLibrary, query: str, found: FoundSnippets) -
 
 
 def context_to_wire(context: LibraryContext) -> Wire:
-    """Return a `context.v1`."""
+    """Return a library's context as `context.v1`."""
     return {
         "schema_version": CONTEXT_VERSION,
         "library": _library_to_wire(context.library),
@@ -48,7 +48,7 @@ def context_to_wire(context: LibraryContext) -> Wire:
     }
 
 
-def _found_to_wire(found: FoundLibrary) -> Wire:
+def _result_to_wire(found: RankedLibrary) -> Wire:
     source = found.source
     return {
         "id": source.library_id,

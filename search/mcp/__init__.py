@@ -1,4 +1,4 @@
-"""MCP: what agents ask of a workspace, over standard input and output or over HTTP at `/mcp`.
+"""MCP server: a workspace's tools and resources for agents, over standard input and output or HTTP at `/mcp`.
 
-request → who asks → tool → arguments → the functions behind the HTTP API → text within a budget of tokens
+request → caller → tool → arguments → the functions behind the HTTP API → text within a token budget
 """

@@ -1,4 +1,4 @@
-"""One call: by whom, how far it is, and whether anybody still waits for it."""
+"""The context of a tool call: its caller, its progress and its cancellation."""
 
 import threading
 from collections.abc import Callable
@@ -8,21 +8,21 @@ from kebab.people.access.caller import Access
 
 
 class CallStopped(Exception):
-    """Nobody waits for the answer any more."""
+    """The client no longer waits for the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a tool knows of the request that it answers."""
+    """A tool's view of the request that it answers."""
 
     access: Access
-    #: Tells the client that so many steps are done, of how many, and what comes next.
-    tell: Callable[[int, int, str], None] = lambda done, total, message: None
-    #: Set once nobody waits for the answer.
+    #: Reports to the client the steps done, the number of steps, and the next step.
+    report_progress: Callable[[int, int, str], None] = lambda done, total, message: None
+    #: Set once the client no longer waits for the answer.
     stop: threading.Event = field(default_factory=threading.Event)
 
     def step(self, done: int, total: int, message: str) -> None:
-        """Tell how far it is. Raises CallStopped when nobody waits."""
+        """Report the progress. Raises CallStopped if the client no longer waits."""
         if self.stop.is_set():
             raise CallStopped
-        self.tell(done, total, message)
+        self.report_progress(done, total, message)

@@ -1,4 +1,4 @@
-"""MCP over HTTP: who may in, and what all responses say. Each request stands by itself, in any process."""
+"""MCP over HTTP: authentication and common headers. Requests are independent, and any process serves them."""
 
 import asyncio
 import time
@@ -15,20 +15,20 @@ from rest_framework.exceptions import NotAuthenticated
 
 from kebab.http.api.authentication import TokenAuthentication
 from kebab.http.api.errors import Forbidden, Problem
-from kebab.http.api.problems import logged_problem, respond
+from kebab.http.api.problems import log_problem, respond
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request
 from kebab.http.security_headers import response_headers
-from kebab.observability.metrics.requests import count_answer
+from kebab.observability.metrics.requests import count_response
 from kebab.people.access.caller import Access, Caller, token_access
 from kebab.tenancy.current_workspace import acting_nowhere
-from search.mcp.cancellation import given_up, name_of_call
+from search.mcp.cancellation import call_key, cancelled_calls
 from search.mcp.fair_threads import Lane, Lanes
-from search.mcp.handshake import Message, Receive, given_up_by, new_session, session_of
+from search.mcp.handshake import Message, Receive, new_session, read_cancelled_id, session_of
 from search.mcp.server import Context, mcp_server
-from search.mcp.threads import in_thread
+from search.mcp.threads import run_in_thread
 
-#: What counts of requests call the address.
+#: The route's label in request metrics.
 ROUTE: Final = "mcp"
 _ACCESS: Final = "kebab.access"
 _BODY_LIMIT_BYTES: Final = 1_000_000
@@ -39,13 +39,13 @@ Send = Callable[[Message], Awaitable[None]]
 class McpEndpoint:
     """The ASGI application at `/mcp`.
 
-    It keeps no sessions: the web process is one of several, and the next request may meet another one.
+    It stores no sessions: the next request may reach another web process.
     """
 
     def __init__(self) -> None:
         lane_of = partial(_lane_of, Lanes())
         self._manager = StreamableHTTPSessionManager(
-            mcp_server(_admitted, _name_of, lane_of),
+            mcp_server(_request_access, _request_call_key, lane_of),
             stateless=True,
             max_request_body_size=_BODY_LIMIT_BYTES,
         )
@@ -54,23 +54,25 @@ class McpEndpoint:
         self._is_ended = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request of somebody whose token is good now."""
+        """Answer a request with a valid token."""
         request = ASGIRequest(scope, BytesIO())
-        answering = _Answering(request, send)
+        sender = _ResponseSender(request, send)
         try:
-            scope[_ACCESS] = await in_thread(lambda: admit_request(request))
-        except Exception as error:  # noqa: BLE001 - the edge of a request: told, and logged where it is ours
-            problem = logged_problem(error, f"{request.method} /mcp")
-            await _send_response(respond(problem), answering.send)
+            scope[_ACCESS] = await run_in_thread(lambda: admit_request(request))
+        except Exception as error:  # noqa: BLE001 - request edge: reported to the client, and logged if it is a defect
+            problem = log_problem(error, f"{request.method} /mcp")
+            await _send_response(respond(problem), sender.send)
             return
         if request.method != "POST":
-            await _send_response(_only_posts(), answering.send)
+            await _send_response(_method_not_allowed(), sender.send)
             return
         await self._start()
-        await self._manager.handle_request(scope, await _heard(request, scope, receive), answering.send)
+        await self._manager.handle_request(
+            scope, await _record_cancellation(request, scope, receive), sender.send
+        )
 
     async def end(self) -> None:
-        """End what is still being answered."""
+        """End the calls that are still running."""
         self._is_ended.set()
         if self._running is not None:
             await self._running
@@ -86,41 +88,42 @@ class McpEndpoint:
             await self._is_ended.wait()
 
 
-async def _heard(request: HttpRequest, scope: Message, receive: Receive) -> Receive:
-    """Note the call that a request gives up, and give its body to read."""
+async def _record_cancellation(request: HttpRequest, scope: Message, receive: Receive) -> Receive:
+    """Record the call that a request cancels, if any, and return its body to read again."""
     session = session_of(request.headers)
     if session is None:
         return receive
-    call, receive = await given_up_by(request.headers, receive)
+    call, receive = await read_cancelled_id(request.headers, receive)
     if call is not None:
-        name = name_of_call(scope[_ACCESS].identity, session, call)
-        await in_thread(lambda: given_up().note(name))
+        name = call_key(scope[_ACCESS].identity, session, call)
+        await run_in_thread(lambda: cancelled_calls().cancel(name))
     return receive
 
 
-def _admitted(context: Context) -> Access:
+def _request_access(context: Context) -> Access:
     access: Access = context.request.scope[_ACCESS]
     return access
 
 
-def _name_of(context: Context) -> str | None:
-    """Return the name of a call that may be given up by another request."""
+def _request_call_key(context: Context) -> str | None:
+    """Return the key of a call that another request may cancel; None without a session."""
     session = session_of(context.request.headers)
     if session is None:
         return None
-    return name_of_call(_admitted(context).identity, session, context.request_id)
+    return call_key(_request_access(context).identity, session, context.request_id)
 
 
 def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
-    return lanes.of(_admitted(context).workspace.pk, is_long=is_long)
+    return lanes.of(_request_access(context).workspace.pk, is_long=is_long)
 
 
 def admit_request(request: HttpRequest) -> Access:
-    """Return the access of the token that a request came with, and count it.
+    """Return the access of a request's token, and count the request for rate limits.
 
-    Raises AuthenticationFailed, NotAuthenticated, RateLimited, and what is told to who comes by a wrong name.
+    Raises AuthenticationFailed, NotAuthenticated, RateLimited, DisallowedHost, and Forbidden for a wrong
+    origin.
     """
-    _check_names(request)
+    _check_origin(request)
     with acting_nowhere():
         try:
             found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
@@ -135,8 +138,8 @@ def admit_request(request: HttpRequest) -> Access:
         return token_access(caller, found[1])
 
 
-def _check_names(request: HttpRequest) -> None:
-    """Refuse names that the site isn't served under, and pages of other sites.
+def _check_origin(request: HttpRequest) -> None:
+    """Refuse host names that the site isn't served under, and pages of other origins.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
     """
@@ -146,14 +149,14 @@ def _check_names(request: HttpRequest) -> None:
         raise Forbidden("This page's origin is not one of KEBAB_TRUSTED_ORIGINS.", code="origin_not_trusted")
 
 
-def _only_posts() -> HttpResponse:
+def _method_not_allowed() -> HttpResponse:
     detail = "Send each message by POST; there are no sessions to end, and no streams to listen to."
     headers = {"Allow": "POST"}
     return respond(Problem(status=405, code="method_not_allowed", detail=detail, headers=headers))
 
 
-class _Answering:
-    """Sends a response with the headers that all have, and counts it."""
+class _ResponseSender:
+    """Sender of a response that adds the common headers and counts the response."""
 
     def __init__(self, request: HttpRequest, send: Send) -> None:
         self._request = request
@@ -170,7 +173,7 @@ class _Answering:
                 if name.lower().encode() not in given
             ]
             message = {**message, "headers": [*message["headers"], *added]}
-            count_answer(str(self._request.method), ROUTE, message["status"], self._began)
+            count_response(str(self._request.method), ROUTE, message["status"], self._began)
         await self._send(message)
 
     def _headers(self) -> dict[str, str]:

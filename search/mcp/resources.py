@@ -1,4 +1,4 @@
-"""Documents as resources, by citation URIs."""
+"""MCP resources: documents by citation URIs."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from search.mcp.tools.documents import (
     document_uri,
     has_lines,
     lines_of,
-    listed_documents,
-    named_by_uri,
+    list_documents,
     passages_at,
     passages_of,
+    resolve_uri,
 )
 from search.mcp.tools.registry import READ
 from search.models import Document
@@ -26,7 +26,7 @@ _BETWEEN = "\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedDocument:
-    """A document as it is listed."""
+    """A document in a list of resources."""
 
     uri: str
     name: str
@@ -37,7 +37,7 @@ class ListedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPage:
-    """Some documents, and the cursor of those behind them; None at the end."""
+    """A page of documents, and the cursor of the next page; None at the end."""
 
     documents: tuple[ListedDocument, ...]
     next_cursor: str | None
@@ -47,16 +47,16 @@ def list_resources(access: Access, cursor: str | None) -> DocumentPage:
     """Return a page of the documents that the caller may read. Raises Forbidden, InvalidCursor."""
     READ.check(access)
     with acting_in(access.workspace.pk):
-        documents, next_cursor = listed_documents(access, cursor)
-        return DocumentPage(documents=tuple(map(_listed, documents)), next_cursor=next_cursor)
+        documents, next_cursor = list_documents(access, cursor)
+        return DocumentPage(documents=tuple(map(_describe_document, documents)), next_cursor=next_cursor)
 
 
 def read_resource(access: Access, uri: str) -> str:
-    """Return the text that an address names. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
+    """Return the text at a URI. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
     READ.check(access)
     with acting_in(access.workspace.pk):
-        named = named_by_uri(access, uri)
-        return _text(named.document, named.citation)
+        target = resolve_uri(access, uri)
+        return _text(target.document, target.citation)
 
 
 def _text(document: Document, place: Citation | None) -> str:
@@ -84,7 +84,7 @@ def _all_passages(document: Document) -> str:
     return _BETWEEN.join(chunk.text for chunk in chunks)
 
 
-def _listed(document: Document) -> ListedDocument:
+def _describe_document(document: Document) -> ListedDocument:
     return ListedDocument(
         uri=document_uri(document),
         name=document.path,

@@ -1,4 +1,4 @@
-"""MCP over standard input and output: one client, which started this process."""
+"""MCP over standard input and output, for the one client that started this process."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from search.mcp.server import mcp_server
 
 
 def serve_stdio(admit: Callable[[], Access]) -> None:
-    """Serve until the client closes our input. Each request is answered for whom `admit` lets in then."""
+    """Serve until the client closes the input. Each request has the access that `admit` returns for it."""
     anyio.run(_serve, admit)
 
 

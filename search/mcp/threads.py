@@ -1,4 +1,4 @@
-"""Calls run in threads: the core is synchronous, and the loop that serves all must not wait for one."""
+"""Threads that run the synchronous core, so that no call blocks the event loop."""
 
 import asyncio
 import threading
@@ -16,21 +16,21 @@ from kebab.people.access.caller import Access
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.fair_threads import Lane
 
-# Longer than this a client that has gone may not hold up the thread that tells it how far its call is.
-_TELLING_LIMIT_S = 5.0
-# What is asked before and beside a call takes milliseconds.
-_DOOR_THREADS = 4
+# A client that has gone may block the thread that reports progress no longer than this.
+_REPORT_TIMEOUT_S = 5.0
+# Authentication and cancellation checks take milliseconds.
+_ADMISSION_THREADS = 4
 
 Answer = TypeVar("Answer")
 Report = Callable[[float, float, str], Awaitable[None]]
 
 
-async def in_thread(work: Callable[[], Answer]) -> Answer:
-    """Return what `work` gives, run in a thread that then lets its database connection go.
+async def run_in_thread(work: Callable[[], Answer]) -> Answer:
+    """Run `work` in a thread that closes its database connection afterwards, and return the result.
 
-    Calls have other threads: whose token is good, and what is given up, is found out whatever they wait for.
+    Calls have other threads, so that authentication and cancellation never wait for them.
     """
-    return await asyncio.wrap_future(_run_in(_door_threads(), work))
+    return await asyncio.wrap_future(_submit(_admission_threads(), work))
 
 
 async def answer_in_thread(
@@ -41,29 +41,29 @@ async def answer_in_thread(
     is_long: bool = False,
     lane: Lane | None = None,
 ) -> Answer:
-    """Return what `work` answers whom `admit` lets in. It is told to stop when nobody waits any more.
+    """Run `work` in a thread with the access that `admit` returns; stop it once nobody awaits the answer.
 
-    What waits for others, models for example, `is_long`, and has threads of its own. In a `lane` it waits its
-    turn first, which ends when the thread is done, whoever still waits for it. Raises Refused.
+    Calls that wait for others, such as models, are `is_long` and have threads of their own. With a `lane` the
+    call first waits for its turn, which it holds until the thread is done, even if cancelled. Raises Refused.
     """
     stop = threading.Event()
     loop = asyncio.get_running_loop()
 
-    def tell(done: int, total: int, message: str) -> None:
-        telling = asyncio.run_coroutine_threadsafe(_reported(report, done, total, message), loop)
+    def report_progress(done: int, total: int, message: str) -> None:
+        sending = asyncio.run_coroutine_threadsafe(_send_report(report, done, total, message), loop)
         try:
-            telling.result(_TELLING_LIMIT_S)
+            sending.result(_REPORT_TIMEOUT_S)
         except TimeoutError:
-            telling.cancel()
+            sending.cancel()
 
-    def answered() -> Answer:
-        return work(Call(access=admit(), tell=tell, stop=stop))
+    def run_call() -> Answer:
+        return work(Call(access=admit(), report_progress=report_progress, stop=stop))
 
     if lane is not None:
-        await lane.turns.take(lane.name)
-    answering = _run_in(_threads(is_long), answered)
+        await lane.queue.acquire(lane.name)
+    answering = _submit(_call_threads(is_long), run_call)
     if lane is not None:
-        answering.add_done_callback(_giving_back(lane, loop))
+        answering.add_done_callback(_release_callback(lane, loop))
     try:
         return await asyncio.wrap_future(answering)
     except CallStopped as stopped:
@@ -72,23 +72,23 @@ async def answer_in_thread(
         stop.set()
 
 
-async def _reported(report: Report, done: int, total: int, message: str) -> None:
+async def _send_report(report: Report, done: int, total: int, message: str) -> None:
     await report(done, total, message)
 
 
-def _giving_back(lane: Lane, loop: asyncio.AbstractEventLoop) -> "Callable[[Future[Any]], None]":
-    def give_back(answering: "Future[Any]") -> None:
-        with suppress(RuntimeError):  # the loop has ended, and nobody waits for a turn
-            loop.call_soon_threadsafe(lane.turns.give_back, lane.name)
+def _release_callback(lane: Lane, loop: asyncio.AbstractEventLoop) -> "Callable[[Future[Any]], None]":
+    def release(answering: "Future[Any]") -> None:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits for a turn
+            loop.call_soon_threadsafe(lane.queue.release, lane.name)
 
-    return give_back
-
-
-def _run_in(threads: ThreadPoolExecutor, work: Callable[[], Answer]) -> "Future[Answer]":
-    return threads.submit(copy_context().run, _letting_go, work)
+    return release
 
 
-def _letting_go(work: Callable[[], Answer]) -> Answer:
+def _submit(threads: ThreadPoolExecutor, work: Callable[[], Answer]) -> "Future[Answer]":
+    return threads.submit(copy_context().run, _run_and_close_connection, work)
+
+
+def _run_and_close_connection(work: Callable[[], Answer]) -> Answer:
     try:
         return work()
     finally:
@@ -96,12 +96,12 @@ def _letting_go(work: Callable[[], Answer]) -> Answer:
 
 
 @cache
-def _threads(is_long: bool) -> ThreadPoolExecutor:
-    """Return the threads: a call that was given up before it began is never run."""
+def _call_threads(is_long: bool) -> ThreadPoolExecutor:
+    """Return the thread pool for calls; a call cancelled before it starts is never run."""
     name = "mcp-long" if is_long else "mcp"
     return ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix=name)
 
 
 @cache
-def _door_threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_DOOR_THREADS, thread_name_prefix="mcp-door")
+def _admission_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_ADMISSION_THREADS, thread_name_prefix="mcp-door")

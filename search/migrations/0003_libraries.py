@@ -5,7 +5,7 @@ from collections import defaultdict
 from django.db import migrations, models
 
 from search.libraries.ids import first_free, git_library_id, library_id_of
-from search.libraries.trust import Standing, trust_score
+from search.libraries.trust import TrustFactors, trust_score
 
 
 def give_library_ids(apps, schema_editor):
@@ -31,7 +31,7 @@ def note_standing(apps, schema_editor):
         latest = documents.filter(**place).aggregate(latest=models.Max("indexed_at"))["latest"]
         versions = source.versions.filter(workspace_id=source.workspace_id, tag="")
         default = documents.filter(**place, version__in=versions.values("id"))
-        standing = Standing(
+        standing = TrustFactors(
             stars=source.stars,
             total_snippets=chunks.filter(
                 workspace_id=source.workspace_id, document__in=default.values("id")

@@ -1,1 +1,1 @@
-"""The mirror: one SQLite FTS5 file per workspace and node, a disposable replica of what is in Postgres."""
+"""The mirror: one SQLite FTS5 file per workspace and node, a disposable replica of the corpus in Postgres."""

@@ -1,4 +1,4 @@
-"""What `kebab doctor` and `kebab status` say about mirrors and vectors."""
+"""Checks of mirrors and vectors for `kebab doctor`, and rows about mirrors for `kebab status`."""
 
 import random
 import uuid
@@ -9,22 +9,29 @@ from heapq import nlargest
 import apsw
 from django.conf import settings
 
-from kebab.observability.health.checks import CheckResult, CheckStatus, failed, repaired, warning, well
+from kebab.observability.health.checks import (
+    CheckResult,
+    CheckStatus,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
 from kebab.people.models import Workspace
-from search.embedders.configured import embedder_for_queries, wanted_embedder, wanted_name
+from search.embedders.configured import embedder_for_queries, workspace_embedder, workspace_embedder_name
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import workspaces_on_this_node
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
-from search.mirror.sync.sync import held_at_head, rebuild_mirror
+from search.mirror.sync.sync import lock_at_head, rebuild_mirror
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.checks import check_coverage
-from search.vectors.spaces import REMEDY, LiveSpace, is_made_by, live_form, mismatch
+from search.vectors.spaces import REMEDY, LiveSpace, describe_mismatch, is_made_by, to_live_space
 
 __all__ = ["check_all_mirrors", "check_coverage", "check_mirrors", "check_models", "mirror_rows"]
 
 _BUSY_S = 30.0
-# Some 20 ms each on a quiet machine.
+# Mirrors checked by default; each takes about 20 ms on an idle machine.
 _MOST = 500
 # Opening a mirror takes a millisecond, and nobody reads thousands of lines.
 _MOST_ROWS = 200
@@ -33,40 +40,43 @@ _MOST_ROWS = 200
 def check_mirrors(repair: bool) -> Iterator[CheckResult]:
     """Compare this node's mirrors with Postgres by checksum, and have FTS5 check their indexes.
 
-    Where a node has many, a sample of them, others each time; for a repair all.
+    Of more than 500 mirrors a new random sample is checked each time; a repair checks all.
     """
     present = workspaces_on_this_node(settings.KEBAB_MIRROR_DIR)
-    looked_at = present if repair or len(present) <= _MOST else random.sample(present, _MOST)
-    yield from _mirrors(looked_at, repair=repair)
-    if rest := len(present) - len(looked_at):
-        yield well("mirrors", f"{rest:,} more were not looked at this time; kebab doctor --deep does")
+    checked = present if repair or len(present) <= _MOST else random.sample(present, _MOST)
+    yield from _compare_all(checked, repair=repair)
+    if rest := len(present) - len(checked):
+        yield ok_result("mirrors", f"{rest:,} more were not looked at this time; kebab doctor --deep does")
 
 
 def check_all_mirrors(repair: bool) -> Iterator[CheckResult]:
-    """Compare every mirror of this node."""
-    yield from _mirrors(workspaces_on_this_node(settings.KEBAB_MIRROR_DIR), repair=repair)
+    """Compare every mirror of this node with Postgres."""
+    yield from _compare_all(workspaces_on_this_node(settings.KEBAB_MIRROR_DIR), repair=repair)
 
 
-def _mirrors(present: Sequence[uuid.UUID], *, repair: bool) -> Iterator[CheckResult]:
+def _compare_all(present: Sequence[uuid.UUID], *, repair: bool) -> Iterator[CheckResult]:
     for workspace in Workspace.objects.filter(pk__in=present):
         name = f"mirror of {workspace.slug}"
         try:
-            yield well(name, _compare(workspace))
+            yield ok_result(name, _compare(workspace))
         except MirrorBusy as error:
-            yield warning(name, f"It can't be compared now: {error}", "Run kebab doctor again.")
+            yield warning_result(name, f"It can't be compared now: {error}", "Run kebab doctor again.")
         except (MirrorError, apsw.Error, OSError) as error:
             if repair:
                 rebuild_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
-                yield repaired(name, f"{error}; rebuilt")
+                yield repaired_result(name, f"{error}; rebuilt")
             else:
-                yield failed(name, str(error), "Run kebab doctor --repair, or kebab mirror rebuild.")
+                yield failed_result(name, str(error), "Run kebab doctor --repair, or kebab mirror rebuild.")
 
 
 def _compare(workspace: Workspace) -> str:
-    """Raises MirrorError when the mirror differs from Postgres as it was when the mirror was synced."""
+    """Sync a mirror, compare it with the same Postgres snapshot and return a summary.
+
+    Raises MirrorError when they differ.
+    """
     files = local_mirrors.mirror_files(workspace.pk)
     expect = partial(postgres_checksum, workspace.pk)
-    with held_at_head(files, workspace.pk, expect, wait_s=_BUSY_S) as (writer, expected):
+    with lock_at_head(files, workspace.pk, expect, wait_s=_BUSY_S) as (writer, expected):
         found = mirror_checksum(writer)
         check_integrity(writer)
     if found != expected:
@@ -78,27 +88,28 @@ def _compare(workspace: Workspace) -> str:
 
 
 def check_models(repair: bool) -> Iterator[CheckResult]:
-    """Return where the vectors are another model's than queries are embedded with, or than was asked for."""
+    """Check that each live space was made by the model that embeds queries and that the settings name."""
     live = EmbeddingSpace.objects.filter(state=SpaceState.LIVE)
-    spaces = {space.workspace_id: live_form(space) for space in live}
+    spaces = {space.workspace_id: to_live_space(space) for space in live}
     for workspace in Workspace.objects.filter(pk__in=spaces.keys()):
         space = spaces[workspace.pk]
         embedder = embedder_for_queries(workspace, space)
         if embedder is None:
             continue
-        yield _model_of(workspace, space, mismatch(space, embedder.space))
+        yield _check_model(workspace, space, describe_mismatch(space, embedder.space))
 
 
-def _model_of(workspace: Workspace, space: LiveSpace, wrong: str | None) -> CheckResult:
+def _check_model(workspace: Workspace, space: LiveSpace, wrong: str | None) -> CheckResult:
     name, made = f"model of {workspace.slug}", f"{space.model}@{space.revision}"
     if wrong is not None:
         return CheckResult(name=name, status=CheckStatus.FAILED, detail=wrong, remedy=REMEDY)
-    wanted = wanted_embedder(workspace)
+    wanted = workspace_embedder(workspace)
     if wanted is not None and not is_made_by(space, wanted.space):
         return CheckResult(
             name=name,
             status=CheckStatus.WARNING,
-            detail=f"{made} made the vectors and embeds queries, {wanted_name(workspace)} is asked for",
+            detail=f"{made} made the vectors and embeds queries,"
+            f" {workspace_embedder_name(workspace)} is asked for",
             remedy=f"Run: kebab reembed --workspace {workspace.slug}",
         )
     detail = f"{made} made the vectors and embeds queries"
@@ -106,7 +117,7 @@ def _model_of(workspace: Workspace, space: LiveSpace, wrong: str | None) -> Chec
 
 
 def mirror_rows() -> list[Mapping[str, object]]:
-    """Return how far each mirror of this node has followed; of very many, those that were used last."""
+    """Return head, applied change and lag of this node's mirrors, of at most the 200 last used, by slug."""
     ids = workspaces_on_this_node(settings.KEBAB_MIRROR_DIR)
     if len(ids) > _MOST_ROWS:
         ids = nlargest(_MOST_ROWS, ids, key=lambda id_: local_mirrors.mirror_files(id_).last_used())

@@ -14,23 +14,23 @@ from search.analysis import STEMMED, Analysis, register_tokenizer
 from search.mirror import schema
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
 from search.mirror.files import MirrorFiles
-from search.mirror.postings import RecentCollections
+from search.mirror.postings import CollectionCache
 from search.mirror.query.bm25 import register_bm25
 
-# How many idle readers a process keeps open, over all workspaces.
+# Idle readers that a process keeps open, over all workspaces.
 _IDLE_READERS = 64
-# How many of these, the latest, keep in memory what they have read of the file, up to four megabytes each.
+# The latest of these keep their page cache, up to four megabytes each.
 _WARM_READERS = 8
-# How long each of them, and how often it is looked whose time is over or whose file is gone: as long as it is
-# open it takes room on the disk.
+# Idle time after which a reader is closed, and the interval between sweeps for expired readers and deleted
+# files: an open file takes disk space.
 _IDLE_S = 600.0
-_LOOK_EVERY_S = 60.0
+_SWEEP_EVERY_S = 60.0
 _BUSY_TIMEOUT_MS = 5_000
 
 
 @contextmanager
-def naming_damage(path: Path) -> Iterator[None]:
-    """Raise MirrorDamaged for what SQLite says of a file that is not sound."""
+def translate_damage(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors about a corrupt file into MirrorDamaged."""
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError, apsw.NoFTS5Error) as error:
@@ -38,10 +38,10 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def naming_refusal(path: Path) -> Iterator[None]:
-    """Raise MirrorBusy where the disk refuses a reader, of what may be a sound file.
+def translate_io_errors(path: Path) -> Iterator[None]:
+    """Turn I/O errors of a reader into MirrorBusy: the file itself may be sound.
 
-    Whoever opens a mirror first makes the file by which its connections agree: on a full disk it can't.
+    The first connection creates SQLite's shared-memory file, which fails on a full disk.
     """
     try:
         yield
@@ -54,8 +54,8 @@ def open_writer(path: Path) -> apsw.Connection:
 
     Raises MirrorOutdated, MirrorAbsent, MirrorDamaged, MirrorBusy.
     """
-    with naming_damage(path):
-        return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
+    with translate_damage(path):
+        return _configure_writer(_open_and_check(path, apsw.SQLITE_OPEN_READWRITE))
 
 
 def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
@@ -64,7 +64,7 @@ def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
     try:
         register_tokenizer(connection)
         connection.pragma("journal_mode", "wal")
-        _configure_writer(connection).execute(schema.create(analysis))
+        _configure_writer(connection).execute(schema.create_sql(analysis))
         connection.pragma("user_version", schema.FILE_VERSION)
     except BaseException:
         connection.close()
@@ -74,7 +74,7 @@ def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
 
 @contextmanager
 def empty_mirror() -> Iterator[apsw.Connection]:
-    """Return a mirror with nothing in it, which lies in memory alone; made in a millisecond."""
+    """Open an empty in-memory mirror; creating it takes a millisecond."""
     connection = create_file(Path(":memory:"))
     try:
         register_bm25(connection)
@@ -84,12 +84,12 @@ def empty_mirror() -> Iterator[apsw.Connection]:
 
 
 def open_reader(path: Path) -> apsw.Connection:
-    """Open a mirror for reading; nothing done through it changes the file. Raises as `open_writer`."""
-    with naming_damage(path), naming_refusal(path):
-        connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
+    """Open a mirror read-only. Raises as `open_writer`."""
+    with translate_damage(path), translate_io_errors(path):
+        connection = _open_and_check(path, apsw.SQLITE_OPEN_READONLY)
         connection.pragma("query_only", True)
-        # Mapped into memory, a search in 180,000 chunks takes 2.8 ms instead of 3.3, but the process grows by
-        # the whole file.
+        # With mmap a search in 180,000 chunks takes 2.8 ms instead of 3.3, but the process grows by the whole
+        # file.
         connection.pragma("cache_size", -4_000)
     return connection
 
@@ -104,10 +104,10 @@ def _configure_writer(connection: apsw.Connection) -> apsw.Connection:
     return connection
 
 
-def _checked(path: Path, flags: int) -> apsw.Connection:
+def _open_and_check(path: Path, flags: int) -> apsw.Connection:
     try:
         connection = apsw.Connection(str(path), flags=flags)
-        # The very first look already waits for whoever recovers or closes the write-ahead log.
+        # The first read already has to wait while another connection recovers or closes the write-ahead log.
         connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
         version = connection.pragma("user_version")
     except apsw.CantOpenError as error:
@@ -125,7 +125,7 @@ def _checked(path: Path, flags: int) -> apsw.Connection:
 
 
 class ReaderPool:
-    """Idle read-only connections by file, the least recently used closed first. Safe for threads.
+    """A pool of idle read-only connections by file, least recently used closed first. Safe for threads.
 
     A connection is used by one thread at a time and never carried over a fork.
     """
@@ -133,30 +133,30 @@ class ReaderPool:
     def __init__(
         self,
         idle: int = _IDLE_READERS,
-        opened: Callable[[Path], apsw.Connection] = open_reader,
-        naming: Callable[[Path], AbstractContextManager[object]] = naming_refusal,
+        open_file: Callable[[Path], apsw.Connection] = open_reader,
+        translate: Callable[[Path], AbstractContextManager[object]] = translate_io_errors,
     ) -> None:
-        """`opened` gives a reader of a file; `naming` says in which words the disk refuses one in use."""
+        """Create a pool; `open_file` opens a reader, `translate` wraps its use and maps I/O errors."""
         self._idle = idle
-        self._opened = opened
-        self._naming = naming
+        self._open = open_file
+        self._translate = translate
         self._lock = threading.Lock()
-        # With its file, and since when it is idle.
+        # By connection: its file, and the monotonic time since which it is idle.
         self._readers: OrderedDict[apsw.Connection, tuple[Path, float]] = OrderedDict()
-        self._looked_s = time.monotonic()
-        #: What queries read of their mirrors over and over.
-        self.collections = RecentCollections()
+        self._swept_s = time.monotonic()
+        #: Collections that recent queries ranked among.
+        self.collections = CollectionCache()
 
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:
-        """Lend a reader of `path`.
+        """Lend a reader of `path`, and close it instead of taking it back after an error.
 
         Raises MirrorAbsent, MirrorOutdated; MirrorDamaged and MirrorBusy also while in use.
         """
-        with MirrorFiles(path.parent).in_use():
-            connection = self._take(path) or self._opened(path)
+        with MirrorFiles(path.parent).read_lock():
+            connection = self._take(path) or self._open(path)
             try:
-                with naming_damage(path), self._naming(path):
+                with translate_damage(path), self._translate(path):
                     yield connection
             except BaseException:
                 connection.close()
@@ -180,23 +180,23 @@ class ReaderPool:
         now = time.monotonic()
         with self._lock:
             self._readers[connection] = path, now
-            self._cool()
+            self._release_memory()
             surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > self._idle else []
-            surplus += self._outdated(now)
+            surplus += self._pop_expired(now)
         for each in surplus:
             each.close()
 
-    def _cool(self) -> None:
-        """Have the one that is no longer among the latest let go of its pages, before anybody can take it."""
+    def _release_memory(self) -> None:
+        """Free the page cache of the reader that just left the warm ones, under the lock."""
         others = len(self._readers) - _WARM_READERS
         if others > 0:
             next(islice(self._readers, others - 1, None)).pragma("shrink_memory")
 
-    def _outdated(self, now: float) -> list[apsw.Connection]:
-        """Take out, once in a while, whose file nobody asks for any more."""
-        if now - self._looked_s < _LOOK_EVERY_S:
+    def _pop_expired(self, now: float) -> list[apsw.Connection]:
+        """Remove and return readers that were idle too long or whose file is gone, at most once a minute."""
+        if now - self._swept_s < _SWEEP_EVERY_S:
             return []
-        self._looked_s = now
+        self._swept_s = now
         readers = self._readers.items()
         outdated = [c for c, (path, since) in readers if now - since > _IDLE_S or not path.exists()]
         for connection in outdated:

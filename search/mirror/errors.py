@@ -1,12 +1,12 @@
-"""What can be wrong with a mirror. A rebuild mends all of it but what passes.
+"""Errors of mirrors.
 
 MirrorError
-├── MirrorToBeMade       making it from Postgres mends it
+├── MirrorRebuildNeeded  a rebuild from Postgres repairs it
 │   ├── MirrorAbsent      no generation is published yet
-│   ├── MirrorOutdated    the file, or its place in the log, can't be followed any further
-│   └── MirrorDamaged     SQLite or FTS5 says the file is broken
-├── MirrorBusy           another process of this node is writing it, or its disk lets nobody read it now
-├── SyncTakesLong        what is to be done takes longer than its caller has
+│   ├── MirrorOutdated    the file, or its position in the log, can't be followed any further
+│   └── MirrorDamaged     SQLite or FTS5 reports a broken file
+├── MirrorBusy           another process of this node is writing it, or its disk can't be read now
+├── SyncTakesLong        the sync takes longer than its caller has
 └── SqliteTooOld         the library would corrupt files
 """
 
@@ -15,39 +15,40 @@ class MirrorError(Exception):
     """A mirror can't be used as it is."""
 
 
-class MirrorToBeMade(MirrorError):
-    """A new generation is to be made from Postgres, which takes as long as there are chunks."""
+class MirrorRebuildNeeded(MirrorError):
+    """A new generation must be built from Postgres, in time proportional to the number of chunks."""
 
+    #: The reason as one word, for counts.
     why: str
 
 
-class MirrorAbsent(MirrorToBeMade):
+class MirrorAbsent(MirrorRebuildNeeded):
     """This node has no mirror of the workspace yet; `sync_mirror` builds one."""
 
     why = "first"
 
 
-class MirrorOutdated(MirrorToBeMade):
-    """The mirror can't follow the change log from where it stands and has to be rebuilt."""
+class MirrorOutdated(MirrorRebuildNeeded):
+    """The mirror can't follow the change log from its position and has to be rebuilt."""
 
-    def __init__(self, told: str, *, why: str) -> None:
-        """`why` is one word of a few, for counts."""
-        super().__init__(told)
+    def __init__(self, message: str, *, why: str) -> None:
+        """Create the error; `why` is the reason as one word, for counts."""
+        super().__init__(message)
         self.why = why
 
 
-class MirrorDamaged(MirrorToBeMade):
+class MirrorDamaged(MirrorRebuildNeeded):
     """The mirror's file is damaged and has to be rebuilt."""
 
     why = "damaged"
 
 
 class MirrorBusy(MirrorError):
-    """The mirror can't be written, or not read, at this moment: ask again."""
+    """The mirror can't be written or read at the moment; retry."""
 
 
 class SyncTakesLong(MirrorError):
-    """The mirror has to be made, or is far behind, and who asked for a brief sync has no time for that."""
+    """The mirror has to be built or is far behind, and the caller asked for a brief sync."""
 
 
 class SqliteTooOld(MirrorError):

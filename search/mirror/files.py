@@ -1,4 +1,4 @@
-"""Where a mirror's files lie: generations, the pointer to the current one, the writer's lock.
+"""Files of a mirror: generations, the pointer to the current one, the writer's lock.
 
 <mirrors>/<workspace uuid>/
     CURRENT              name of the published generation; replaced atomically
@@ -6,12 +6,12 @@
     CHECKED              empty; its time is when its indexes were last compared with its text
     writer.lock          flock: one writer per node and workspace
     <generation>.sqlite3
-    <generation>.tmp     a rebuild under way; never opened by readers
+    <generation>.tmp     a rebuild in progress; never opened by readers
 <mirrors>/.check-<name>/  a copy that is being checked
 <mirrors>/.cold/<workspace uuid>
-                         empty; a mirror that was dropped because nobody used it: searches alone make it anew
+                         empty; the marker of an evicted mirror, which only a search rebuilds
 
-A search holds a shared lock on the workspace's folder while it reads; dropping the mirror takes it alone.
+A search holds a shared lock on the workspace's folder while it reads; eviction takes it exclusively.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from search.mirror.errors import MirrorAbsent, MirrorBusy
 
-# Readers that opened an old generation have long finished by then.
+# By then all readers of an old generation have finished.
 _GRACE_S = 60.0
 # More than the name of a generation takes.
 _POINTER_BYTES = 256
@@ -53,13 +53,13 @@ class MirrorFiles:
         return self.directory / name
 
     @contextmanager
-    def writing(self, wait_s: float = 0.0) -> Iterator[None]:
+    def write_lock(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the writer's lock. Raises MirrorBusy when it isn't free within `wait_s`."""
         deadline = time.monotonic() + wait_s
         descriptor = self._lock_file()
         try:
             _lock(descriptor, deadline)
-            while not self._is_lock_file(descriptor):  # the mirror was dropped while this waited
+            while not self._is_current_lock_file(descriptor):  # the mirror was evicted while this waited
                 stale, descriptor = descriptor, self._lock_file()
                 os.close(stale)
                 _lock(descriptor, deadline)
@@ -71,53 +71,53 @@ class MirrorFiles:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
-    def _is_lock_file(self, descriptor: int) -> bool:
+    def _is_current_lock_file(self, descriptor: int) -> bool:
         with contextlib.suppress(FileNotFoundError):
             return os.path.samestat(os.fstat(descriptor), (self.directory / "writer.lock").stat())
         return False
 
     @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Keep the mirror from being dropped; without one there is nothing to keep."""
-        with _locked_folder(self.directory, fcntl.LOCK_SH):
+    def read_lock(self) -> Iterator[None]:
+        """Hold the reader's lock, which prevents eviction; without a mirror there is none."""
+        with _lock_folder(self.directory, fcntl.LOCK_SH):
             yield
 
-    def unpublished(self) -> Path:
-        """Return the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
-        self.remove_unpublished()
+    def new_generation_path(self) -> Path:
+        """Return the path for a rebuild, after deleting files of a killed one. Requires the writer's lock."""
+        self.delete_unpublished()
         return self.directory / f"{uuid.uuid4().hex}.tmp"
 
-    def remove_unpublished(self) -> None:
-        """Remove what a rebuild has left that came to no end; hold the lock."""
+    def delete_unpublished(self) -> None:
+        """Delete the files of an unfinished rebuild. Requires the writer's lock."""
         for leftover in self.directory.glob("*.tmp*"):
             leftover.unlink(missing_ok=True)
 
-    def publish(self, built: Path) -> Path:
+    def publish(self, draft: Path) -> Path:
         """Make a complete, closed file the current generation. Readers switch with their next search."""
-        generation = built.with_suffix(".sqlite3")
-        _sync_to_disk(built)
+        generation = draft.with_suffix(".sqlite3")
+        _sync_to_disk(draft)
         pointer = self.directory / "CURRENT.new"
         pointer.write_text(generation.name)
         _sync_to_disk(pointer)
-        # From here on nothing needs room: what fails before is not published, and goes.
-        built.rename(generation)
+        # Nothing from here on needs disk space; a failure before this leaves the file unpublished.
+        draft.rename(generation)
         pointer.replace(self.directory / "CURRENT")
         _sync_to_disk(self.directory)
-        self._cold_mark.unlink(missing_ok=True)
+        self._eviction_marker.unlink(missing_ok=True)
         return generation
 
     def withdraw(self, generation: Path) -> None:
-        """Publish nothing any more if `generation` is current: it is damaged, the next sync makes another."""
+        """Delete the pointer if `generation` is current: it is damaged, and the next sync builds another."""
         with contextlib.suppress(MirrorAbsent, FileNotFoundError):
             if self.current() == generation:
                 (self.directory / "CURRENT").unlink()
 
-    def remove_old(self, grace_s: float = _GRACE_S) -> bool:
-        """Remove generations that were replaced more than `grace_s` ago; hold the lock.
+    def delete_old_generations(self, grace_s: float = _GRACE_S) -> bool:
+        """Delete generations that were replaced more than `grace_s` ago, and files of a killed rebuild.
 
-        What a killed rebuild has left goes at once. Gives whether the current generation is alone now.
+        Returns whether only the current generation remains. Requires the writer's lock.
         """
-        self.remove_unpublished()
+        self.delete_unpublished()
         current = self.current().name
         old = [path for path in self.directory.glob("*.sqlite3*") if not path.name.startswith(current)]
         pointer_age_s = time.time() - (self.directory / "CURRENT").stat().st_mtime
@@ -127,57 +127,58 @@ class MirrorFiles:
             path.unlink(missing_ok=True)
         return True
 
-    def remove_all(self) -> None:
-        """Remove the mirror altogether, as when its workspace is deleted."""
+    def delete_all(self) -> None:
+        """Delete the mirror with its eviction marker, as when its workspace is deleted."""
         shutil.rmtree(self.directory, ignore_errors=True)
-        self._cold_mark.unlink(missing_ok=True)
+        self._eviction_marker.unlink(missing_ok=True)
 
-    def note_use(self) -> None:
-        """Write down that a search uses the mirror now."""
-        self._note("USED")
+    def record_use(self) -> None:
+        """Record that a search uses the mirror now."""
+        self._touch("USED")
 
     def last_used(self) -> float:
-        """Return when a search last used it, else when it was made, in epoch seconds; 0: there is none."""
-        return self._noted("USED")
+        """Return when a search last used it, else when it was built, in epoch seconds; 0 without a mirror."""
+        return self._mtime("USED")
 
-    def note_check(self) -> None:
-        """Write down that the mirror is checked now."""
-        self._note("CHECKED")
+    def record_check(self) -> None:
+        """Record that the mirror is checked now."""
+        self._touch("CHECKED")
 
-    def forget_check(self) -> None:
-        """Have it count as not checked since it was made."""
+    def clear_check(self) -> None:
+        """Delete the record of the last check, so that the mirror counts as unchecked since it was built."""
         with contextlib.suppress(OSError):  # there is no mirror
             (self.directory / "CHECKED").unlink()
 
     def last_checked(self) -> float:
-        """Return when it was last checked, else when it was made, in epoch seconds; 0: there is none."""
-        return self._noted("CHECKED")
+        """Return when it was last checked, else when it was built, in epoch seconds; 0 without a mirror."""
+        return self._mtime("CHECKED")
 
-    def _note(self, name: str) -> None:
+    def _touch(self, name: str) -> None:
         with contextlib.suppress(OSError):  # there is no mirror, or no room for an empty file
             (self.directory / name).touch(mode=0o600)
 
-    def _noted(self, name: str) -> float:
+    def _mtime(self, name: str) -> float:
         for each in (name, "CURRENT"):
             with contextlib.suppress(OSError):
                 return (self.directory / each).stat().st_mtime
         return 0.0
 
     def size_bytes(self) -> int:
-        """Return what its files take."""
+        """Return the total size of its files."""
         with contextlib.suppress(OSError), os.scandir(self.directory) as entries:
             return sum(entry.stat().st_size for entry in entries)
         return 0
 
-    def drop(self) -> bool:
-        """Remove a mirror that is to be made anew when a search asks for it; hold the lock.
+    def evict(self) -> bool:
+        """Delete an unused mirror and mark it, so that the next search rebuilds it.
 
-        False, and nothing is done, while a search is in it. Broken off anywhere it is published no more.
+        Returns False, and does nothing, while a search reads it. Interrupted at any step it leaves the mirror
+        unpublished. Requires the writer's lock.
         """
         try:
-            with _locked_folder(self.directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                self._cold_mark.parent.mkdir(mode=0o700, exist_ok=True)
-                self._cold_mark.touch(mode=0o600)
+            with _lock_folder(self.directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                self._eviction_marker.parent.mkdir(mode=0o700, exist_ok=True)
+                self._eviction_marker.touch(mode=0o600)
                 (self.directory / "CURRENT").unlink(missing_ok=True)
                 shutil.rmtree(self.directory, ignore_errors=True)
         except BlockingIOError:
@@ -185,39 +186,39 @@ class MirrorFiles:
         return True
 
     @property
-    def is_cold(self) -> bool:
-        """Return whether it was dropped, and no search has asked for it since."""
-        return self._cold_mark.exists()
+    def is_evicted(self) -> bool:
+        """Return whether it was evicted and no search has asked for it since."""
+        return self._eviction_marker.exists()
 
     @property
-    def _cold_mark(self) -> Path:
-        return cold_marks(self.directory.parent) / self.directory.name
+    def _eviction_marker(self) -> Path:
+        return eviction_markers(self.directory.parent) / self.directory.name
 
 
-def cold_marks(root: Path) -> Path:
-    """Return the folder of the marks of mirrors below `root` that were dropped."""
+def eviction_markers(root: Path) -> Path:
+    """Return the folder with the markers of evicted mirrors below `root`."""
     return root / ".cold"
 
 
 def workspaces_on_this_node(root: Path) -> list[uuid.UUID]:
     """Return the workspaces that have a mirror below `root`."""
-    return _workspaces(root, os.DirEntry.is_dir)
+    return _list_workspaces(root, os.DirEntry.is_dir)
 
 
-def workspaces_marked(marks: Path) -> list[uuid.UUID]:
-    """Return the workspaces that have a mark in the folder `marks`."""
-    return _workspaces(marks, os.DirEntry.is_file)
+def workspaces_with_marker(markers: Path) -> list[uuid.UUID]:
+    """Return the workspaces that have a marker in the folder `markers`."""
+    return _list_workspaces(markers, os.DirEntry.is_file)
 
 
 def workspaces_with_files(root: Path) -> set[uuid.UUID]:
-    """Return the workspaces that have anything below `root`, a mirror or only the mark of one."""
-    return {*workspaces_on_this_node(root), *workspaces_marked(cold_marks(root))}
+    """Return the workspaces that have a mirror, or the marker of an evicted one, below `root`."""
+    return {*workspaces_on_this_node(root), *workspaces_with_marker(eviction_markers(root))}
 
 
-def _workspaces(folder: Path, is_one: "Callable[[os.DirEntry[str]], bool]") -> list[uuid.UUID]:
+def _list_workspaces(folder: Path, is_entry: "Callable[[os.DirEntry[str]], bool]") -> list[uuid.UUID]:
     try:
         with os.scandir(folder) as entries:
-            return [uuid.UUID(entry.name) for entry in entries if _is_uuid(entry.name) and is_one(entry)]
+            return [uuid.UUID(entry.name) for entry in entries if _is_uuid(entry.name) and is_entry(entry)]
     except FileNotFoundError:
         return []
 
@@ -231,8 +232,8 @@ def _is_uuid(name: str) -> bool:
 
 
 @contextmanager
-def _locked_folder(folder: Path, operation: int) -> Iterator[None]:
-    """Hold a lock on a folder, if there is one. Raises BlockingIOError when it isn't to be had at once."""
+def _lock_folder(folder: Path, operation: int) -> Iterator[None]:
+    """Hold a lock on a folder, if it exists. Raises BlockingIOError when the lock isn't free at once."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -246,7 +247,7 @@ def _locked_folder(folder: Path, operation: int) -> Iterator[None]:
 
 
 def _read(path: str) -> bytes:
-    """Read a short file: each search does, several times, and `open` takes three times as long."""
+    """Return the first 256 bytes of a file. Searches call this several times; `open` is 3 times slower."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _POINTER_BYTES)

@@ -1,7 +1,7 @@
-"""What `kebab doctor` says about the change log: numbered without holes, up to where its workspace stands.
+"""The `kebab doctor` check of change logs: numbered without gaps, up to their workspace's head.
 
-A log with a hole is mended by forgetting what lies before it, as changes are after a week: a mirror that is
-behind is then built anew, and no document is touched.
+A log with a gap is repaired by deleting all changes before it, as retention does after a week: a mirror that
+is behind is then rebuilt, and no document is touched.
 """
 
 import uuid
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from django.db import connection, models, transaction
 from django.db.models.functions import Greatest
 
-from kebab.observability.health.checks import CheckResult, failed, repaired, well
-from kebab.observability.health.slow_query import ask
+from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
+from kebab.observability.health.slow_query import fetch_rows
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 from search.corpus.changelog import append_changes
@@ -38,24 +38,24 @@ SELECT max(seq) FROM (
 
 
 def check_log(repair: bool) -> Iterator[CheckResult]:
-    """Return whether every workspace's changes are numbered without a hole, up to the number it has
-    come to.
-    """
-    broken = ask(_BROKEN)
+    """Check that every workspace's changes are numbered without a gap up to its head."""
+    broken = fetch_rows(_BROKEN)
     for workspace_id, slug, head_seq, first, last, count in broken:
         name = f"change log of {slug}"
         detail = f"at change {head_seq} it has {count or 0} changes, from {first or 0} to {last or 0}"
         if repair:
-            _mend(workspace_id)
-            yield repaired(name, f"{detail}; what was before the hole is forgotten, mirrors are built anew")
+            _repair_log(workspace_id)
+            yield repaired_result(
+                name, f"{detail}; what was before the hole is forgotten, mirrors are built anew"
+            )
         else:
-            yield failed(name, detail, "Run: kebab doctor --repair")
+            yield failed_result(name, detail, "Run: kebab doctor --repair")
     if not broken:
-        ((changes, workspaces),) = ask(_COUNTS)
-        yield well("change log", f"{changes:,} changes of {workspaces:,} workspaces, without holes")
+        ((changes, workspaces),) = fetch_rows(_COUNTS)
+        yield ok_result("change log", f"{changes:,} changes of {workspaces:,} workspaces, without holes")
 
 
-def _mend(workspace_id: uuid.UUID) -> None:
+def _repair_log(workspace_id: uuid.UUID) -> None:
     with acting_in(workspace_id), transaction.atomic():
         workspaces = Workspace.objects.select_for_update().filter(pk=workspace_id)
         workspace = workspaces.get()
@@ -63,7 +63,7 @@ def _mend(workspace_id: uuid.UUID) -> None:
         last = changes.aggregate(last=models.Max("seq"))["last"] or 0
         workspaces.update(head_seq=Greatest("head_seq", models.Value(last)))
         if last < workspace.head_seq:
-            # Of a document that there never was: whoever follows finds nothing to do and a token.
+            # A change of a document that never existed: followers find nothing to do, and a token.
             append_changes(workspace_id, [uuid.uuid4()], "delete")
         with connection.cursor() as cursor:
             cursor.execute(_AFTER_LAST_HOLE, [workspace_id])

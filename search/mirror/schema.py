@@ -1,4 +1,4 @@
-"""The mirror's tables and every statement that makes them. A file of another version is rebuilt."""
+"""The mirror's tables and the statements that create them. A file of another version is rebuilt."""
 
 from zlib import crc32
 
@@ -7,11 +7,11 @@ import apsw
 from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
-#: Raise it with any change to the tables or to what is written into them.
+#: Increment it with any change to the tables or to their contents.
 SCHEMA_VERSION = 5
-#: Kept as `user_version`: a file of another schema, or of other index terms for the same text, is built anew.
+#: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
-# Of the number that says what a file is; a mirror has no others.
+# The part of `application_id` that holds the analysis; a mirror uses no other bits.
 _ANALYSIS_BITS = 0xFF
 
 # A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
@@ -21,9 +21,10 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
         f"SQLite {apsw.sqlite_lib_version()} can corrupt mirrors; install apsw>=3.54, with 3.53.2 or later."
     )
 
-# `text` is column 3 of chunks_fts: snippets are made from it. A title or heading is in `breadcrumb` alone.
-# The tokenizer is one of `search.analysis`'s. Parts, postings and blocks are `search.mirror.postings`'s, who
-# needs the numbers of chunks to grow: by part the chunks that have a term, by block how long chunks are.
+# `text` is column 3 of chunks_fts, from which snippets are made. Titles and headings are in `breadcrumb`
+# alone. The tokenizer is one of `search.analysis`. Parts, postings and blocks belong to
+# `search.mirror.postings`, which needs chunk numbers to grow: a part has the chunks of each term, a block the
+# lengths of chunks.
 _CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
@@ -79,14 +80,14 @@ CREATE TABLE blocks (
 """
 
 
-def create(analysis: Analysis = STEMMED) -> str:
-    """Return the statements that make the tables of a mirror whose text is indexed by `analysis`."""
+def create_sql(analysis: Analysis = STEMMED) -> str:
+    """Return the SQL that creates the tables of a mirror whose text is indexed by `analysis`."""
     number = f"PRAGMA application_id = {ANALYSES.index(analysis)};"
     return number + _CREATE.format(tokenizer=analysis.tokenizer)
 
 
 def analysis_of(connection: apsw.Connection) -> Analysis:
-    """Return the analysis by which the text of a mirror, or of a bundle with its tables, is indexed."""
+    """Return the analysis that indexed the text of a mirror, or of a bundle with the same tables."""
     return ANALYSES[int(connection.pragma("application_id")) & _ANALYSIS_BITS]
 
 

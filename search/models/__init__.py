@@ -1,4 +1,4 @@
-"""The corpus in Postgres, which is the truth; mirrors and vector indexes are made from it."""
+"""Tables of the corpus in Postgres, the source of truth that mirrors and vector indexes are built from."""
 
 from search.models import lookups  # noqa: F401  registers them
 from search.models.answer import AnswerDocument, KeptAnswer

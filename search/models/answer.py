@@ -1,4 +1,4 @@
-"""Answers as they were given, and the documents that they were made from."""
+"""Stored answers, and the documents that they are based on."""
 
 import uuid
 
@@ -11,25 +11,26 @@ from search.models.tenant import TenantQuerySet
 
 
 class KeptAnswer(models.Model):
-    """An answer with its question, citations and hits: of who asked, and gone with any of its documents.
+    """An answer with its question, citations and hits; visible to its asker.
 
-    What answers with the same conversation and asker have said before, a later one was given.
+    It is deleted with any of its documents. Earlier answers of the same conversation and asker are the
+    history of a later one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     conversation_id = models.UUIDField()
-    # As the audit names the caller, and by the identity that passes to nobody else.
+    # The caller as the audit log names it, and its identity, which is never reused.
     asked_by = models.CharField(max_length=MAX_ACTOR_CHARS)
     creator = models.CharField(max_length=MAX_ACTOR_CHARS)
     question = models.TextField()
     text = models.TextField(blank=True, default="")
     state = models.CharField(max_length=10)
     reason = models.CharField(max_length=20, blank=True, default="")
-    # As `search.answers.wire` writes them.
+    # In the format of `search.answers.wire`.
     citations = models.JSONField(default=list, blank=True)
     hits = models.JSONField(default=list, blank=True)
-    # Null where no model was asked.
+    # Null if no model was called.
     model = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - none is another thing than ''
     usage = models.JSONField(null=True, blank=True)
     mode = models.CharField(max_length=10)
@@ -56,7 +57,7 @@ class KeptAnswer(models.Model):
 
 
 class AnswerDocument(models.Model):
-    """A document that an answer was made from: when its row goes, a trigger deletes the answer."""
+    """A document that an answer is based on; a trigger deletes the answer with this row."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = workspace_key()
@@ -69,7 +70,7 @@ class AnswerDocument(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("workspace", "answer", "document"), name="answer_document_once"),
         )
-        # For a document's deletion.
+        # For the deletion of documents.
         indexes = (models.Index(fields=("workspace", "document"), name="answer_by_document"),)
 
     def __str__(self) -> str:

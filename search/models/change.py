@@ -1,4 +1,4 @@
-"""The numbered log that mirrors follow."""
+"""The numbered change log that mirrors follow."""
 
 from django.db import models
 
@@ -7,14 +7,14 @@ from search.models.tenant import TenantQuerySet
 
 
 class Change(models.Model):
-    """Says *that* a document changed; a reader fetches what it is now. Numbers have no holes."""
+    """The fact that a document changed; readers fetch its current state. Numbers have no gaps."""
 
     pk = models.CompositePrimaryKey("workspace_id", "seq")
     workspace = workspace_key()
     seq = models.BigIntegerField()
     doc_id = models.UUIDField()
     op = models.CharField(max_length=6, choices=(("upsert", "upsert"), ("delete", "delete")))
-    # Random: a mirror that remembers another token for its number has seen another history.
+    # Random: a mirror with another token for its number has followed another history.
     token = models.BigIntegerField()
     at = models.DateTimeField()
 

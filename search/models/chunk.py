@@ -1,4 +1,4 @@
-"""A contiguous piece of a document: the unit that is indexed, scored and cited."""
+"""Chunks: contiguous pieces of documents, the unit that is indexed, scored and cited."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,7 +9,7 @@ from search.retrieval.citation import Citation, citation_of
 
 
 class Chunk(models.Model):
-    """A chunk. Its id stands for its text; place and breadcrumb may change under it (`row_version`)."""
+    """A chunk. Its id identifies its text; position and breadcrumb may change (`row_version`)."""
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
     workspace = workspace_key()
@@ -42,5 +42,5 @@ class Chunk(models.Model):
 
     @property
     def citation(self) -> Citation:
-        """Return where it lies in its document, which is to be loaded."""
+        """Return its citation. Requires the document to be loaded."""
         return citation_of(self.document.path, self.section_label, self.source_spans)

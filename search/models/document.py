@@ -1,4 +1,4 @@
-"""One file or page of a source, at one version."""
+"""Documents: files or pages of a source, at one version."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,7 +13,7 @@ _RENDERED = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class Trust(models.TextChoices):
-    """How far a document's text can be relied on, best first."""
+    """Levels of reliability of a document's text, best first."""
 
     PRIMARY = "primary"
     SECONDARY = "secondary"
@@ -22,7 +22,7 @@ class Trust(models.TextChoices):
 
 
 class MediaKind(models.TextChoices):
-    """What sort of thing a document is."""
+    """Kinds of documents."""
 
     TEXT = "text"
     CODE = "code"
@@ -34,7 +34,7 @@ class MediaKind(models.TextChoices):
 
 
 class Document(models.Model):
-    """A document as last indexed. `doc_id` is what the world sees; `id` only joins tables."""
+    """A document as last indexed. `doc_id` is the public id; `id` only joins tables."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = workspace_key()
@@ -43,8 +43,8 @@ class Document(models.Model):
     version = tenant_key("search.SourceVersion", "documents")
     path = models.CharField(max_length=MAX_PATH_CHARS)
     title = models.CharField(max_length=MAX_TITLE_CHARS)
-    # In lower case and the order of code points: what begins as somebody types is a range of these. A range
-    # of a column is all that an index can serve behind row-level security: `lower` and LIKE aren't leakproof.
+    # Lower case, in the order of code points, so that a prefix search is a range of this column. Behind
+    # row-level security an index can serve ranges of a column only: `lower` and LIKE aren't leakproof.
     title_folded = models.GeneratedField(
         expression=Lower("title"), output_field=models.TextField(db_collation="C"), db_persist=True
     )
@@ -54,17 +54,17 @@ class Document(models.Model):
     mime = models.CharField(max_length=200)
     media = models.CharField(max_length=10, choices=MediaKind.choices, default=MediaKind.TEXT)
     size_bytes = models.BigIntegerField()
-    # BLAKE3 of the bytes, 64 hex digits: also the name of the blob that holds them.
+    # BLAKE3 of the bytes, 64 hex digits; also the blob's name.
     content_hash = models.CharField(max_length=64)
-    # What a person set instead of what the parser found: title, lang, tags, trust_level, metadata.
+    # Values set by a person instead of the parser: title, lang, tags, trust_level, metadata.
     overrides = models.JSONField(default=dict, blank=True)
     parser_version = models.CharField(max_length=64)
     chunker_version = models.CharField(max_length=64)
-    # A folder's file with this time and size is not read again.
+    # A file of a folder with the same time and size is not read again.
     source_mtime_ns = models.BigIntegerField(null=True, blank=True)
-    # What its source calls this content, a git blob or an ETag: with the same it is not read again.
+    # The source's revision of this content, a git blob or an ETag; with the same one it is not read again.
     source_revision = models.CharField(max_length=200, blank=True, default="", db_default="")
-    # When the upload that this content came with was asked for; an earlier one that comes late is dropped.
+    # Time of the upload request of this content; earlier requests that arrive late are dropped.
     requested_at = models.DateTimeField(null=True, blank=True)
     indexed_at = models.DateTimeField()
     metadata = models.JSONField(default=dict, blank=True)
@@ -98,5 +98,5 @@ class Document(models.Model):
 
     @property
     def is_read_verbatim(self) -> bool:
-        """Return whether what is read of it stands in its lines; of HTML it doesn't."""
+        """Return whether its indexed text equals its lines; not so for HTML, which is rendered."""
         return self.mime not in _RENDERED

@@ -1,7 +1,7 @@
-"""What a workspace measures its own search by: topics, judgements, runs, and what people say of hits.
+"""Evaluation data of a workspace: topics, judgements, runs, and feedback on hits.
 
-Judgements and rankings name documents by source, version tag and path, so that they stand whatever is
-ingested again. What names a document of a source goes with the source.
+Judgements and rankings name documents by source, version tag and path, so that they survive re-ingestion.
+They are deleted with the source that they name.
 """
 
 import uuid
@@ -20,12 +20,12 @@ MAX_TOPIC_CHARS = 20_000
 MAX_FRAGMENT_CHARS = 100
 MAX_RUN_NAME_CHARS = 100
 MAX_ACTOR_CHARS = 320
-#: The set that the gate asks.
+#: The topic set of the quality gate.
 GOLDEN = "golden"
 
 
 class TopicOrigin(models.TextChoices):
-    """How a topic came to be."""
+    """Origins of topics."""
 
     GOLDEN = "golden"
     IMPORTED = "imported"
@@ -33,7 +33,7 @@ class TopicOrigin(models.TextChoices):
 
 
 class RunState(models.TextChoices):
-    """`queued → running → succeeded | failed | cancelled`, exactly one end."""
+    """States of a run: `queued → running → succeeded | failed | cancelled`, with exactly one final state."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -43,19 +43,19 @@ class RunState(models.TextChoices):
 
 
 class Topic(models.Model):
-    """A query of a set. It is asked in runs; what is relevant to it are its judgements."""
+    """A query of a topic set, which runs search for; its judgements name the relevant documents."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     topic_set = models.CharField(max_length=MAX_SET_CHARS, default=GOLDEN)
     topic_id = models.CharField(max_length=MAX_TOPIC_ID_CHARS)
     text = models.TextField(max_length=MAX_TOPIC_CHARS)
-    # As in a search request.
+    # In the format of a search request.
     filters = models.JSONField(default=dict, blank=True)
-    # Whether the workspace holds no answer, so that none, or a refusal, is right.
+    # Whether the workspace has no answer, so that no hit, or a refusal, is correct.
     is_unanswerable = models.BooleanField(default=False)
     origin = models.CharField(max_length=10, choices=TopicOrigin.choices, default=TopicOrigin.GOLDEN)
-    # As the audit names the caller, and by the identity that passes to nobody else.
+    # The caller as the audit log names it, and its identity, which is never reused.
     created_by = models.CharField(max_length=MAX_ACTOR_CHARS, blank=True, default="")
     creator = models.CharField(max_length=MAX_ACTOR_CHARS, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -76,20 +76,20 @@ class Topic(models.Model):
 
 
 class Judgement(models.Model):
-    """How relevant a document, or a place in it, is to a topic."""
+    """The relevance grade of a document, or of a fragment of it, for a topic."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     topic = tenant_key("search.Topic", "judgements")
-    # Null: no source was named and none was found; the document of any source at that path.
+    # Null if no source was named or found: the document of any source at that path.
     source = tenant_key("search.Source", "+", null=True, blank=True)
     version = models.CharField(max_length=MAX_TAG_CHARS, blank=True, default="")
     path = models.CharField(max_length=MAX_PATH_CHARS)
-    # What a citation has behind its `#`: `L7-L12`, `page=4`. Empty: the whole document.
+    # The fragment of a citation, after its `#`: `L7-L12`, `page=4`. Empty: the whole document.
     fragment = models.CharField(max_length=MAX_FRAGMENT_CHARS, blank=True, default="")
-    # Above 0 is relevant.
+    # Above 0 means relevant.
     grade = models.SmallIntegerField()
-    # Of source, version, path and fragment, which together are too long for an index.
+    # Key of source, version, path and fragment, which together are too long for an index.
     place_key = models.UUIDField(editable=False)
 
     objects = TenantQuerySet.as_manager()
@@ -98,7 +98,7 @@ class Judgement(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("workspace", "topic", "place_key"), name="judgement_once"),
         )
-        # For a source's deletion.
+        # For the deletion of sources.
         indexes = (models.Index(fields=("workspace", "source"), name="judgement_by_source"),)
 
     def __str__(self) -> str:
@@ -106,23 +106,23 @@ class Judgement(models.Model):
 
 
 class Run(models.Model):
-    """One asking of topics in one mode under some settings, with what it takes to repeat it."""
+    """One evaluation of topics in one mode under given settings, with a record for repeating it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     name = models.CharField(max_length=MAX_RUN_NAME_CHARS, blank=True, default="")
     topic_set = models.CharField(max_length=MAX_SET_CHARS)
     state = models.CharField(max_length=10, choices=RunState.choices, default=RunState.QUEUED)
-    # The job that carries it out, where one does.
+    # The job that executes it, if any.
     job_id = models.UUIDField(null=True, blank=True)
     # `RunSettings` and the names of measures, as JSON.
     settings = models.JSONField(default=dict)
     measures = models.JSONField(default=list)
-    # Code, all settings in force, indexes, machine, digests of topics and judgements.
+    # Versions of code and indexes, effective settings, machine, digests of topics and judgements.
     record = models.JSONField(default=dict)
     # Means by name, percentiles of latency, counts.
     figures = models.JSONField(default=dict)
-    # Keys of the sources that its judgements and rankings name; '' for a judgement that names none.
+    # Keys of the sources named in its judgements and rankings; '' for a judgement without a source.
     sources = ArrayField(models.CharField(max_length=63, blank=True), default=list, blank=True)
     error = models.TextField(blank=True, default="")
     created_by = models.CharField(max_length=MAX_ACTOR_CHARS, blank=True, default="")
@@ -145,17 +145,17 @@ class Run(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Return whether it has come to its one end."""
+        """Return whether it is in a final state."""
         return self.state not in (RunState.QUEUED, RunState.RUNNING)
 
 
 class RunTopic(models.Model):
-    """A topic as a run asks it, kept with its judgements, and what came of it: runs outlive their topics."""
+    """A copy of a topic and its judgements in a run, with the result: runs outlive their topics."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     run = tenant_key("search.Run", "topics")
-    # From 0, in the order in which they are asked.
+    # From 0, in the order of execution.
     ordinal = models.PositiveIntegerField()
     topic_id = models.CharField(max_length=MAX_TOPIC_ID_CHARS)
     text = models.TextField()
@@ -163,14 +163,14 @@ class RunTopic(models.Model):
     is_unanswerable = models.BooleanField(default=False)
     # [[source key or null, version, path, fragment, grade], …]
     judgements = models.JSONField(default=list, blank=True)
-    # [[source key, version, path, fragment, score], …], a document each, best first. Null: not asked yet.
+    # [[source key, version, path, fragment, score], …], one per document, best first. Null: not run yet.
     ranking = models.JSONField(null=True, blank=True)
-    # Values by the name of the measure.
+    # Values by name of measure.
     measures = models.JSONField(default=dict, blank=True)
     ms = models.FloatField(null=True, blank=True)
     is_empty = models.BooleanField(null=True, blank=True)
     is_refused = models.BooleanField(null=True, blank=True)
-    # Legs that were stopped or took no part, and what answered.
+    # Legs that were stopped or disabled, and the version of the indexes.
     degraded = ArrayField(models.CharField(max_length=20), default=list, blank=True)
     index_version = models.CharField(max_length=500, blank=True, default="")
 
@@ -188,7 +188,7 @@ class RunTopic(models.Model):
 
 
 class Feedback(models.Model):
-    """What a caller says of a hit of a query: whether it answers it. The last word on a document counts."""
+    """A caller's judgement whether a hit answers a query; the latest one on a document counts."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
@@ -198,10 +198,10 @@ class Feedback(models.Model):
     path = models.CharField(max_length=MAX_PATH_CHARS)
     fragment = models.CharField(max_length=MAX_FRAGMENT_CHARS, blank=True, default="")
     is_relevant = models.BooleanField()
-    # As the audit names the caller, and by the identity that passes to nobody else.
+    # The caller as the audit log names it, and its identity, which is never reused.
     actor = models.CharField(max_length=MAX_ACTOR_CHARS)
     creator = models.CharField(max_length=MAX_ACTOR_CHARS)
-    # Of query and of source, version and path, which are too long for an index.
+    # Keys of the query, and of source, version and path, which are too long for an index.
     query_key = models.UUIDField(editable=False)
     place_key = models.UUIDField(editable=False)
     created_at = models.DateTimeField(auto_now=True)
@@ -218,7 +218,7 @@ class Feedback(models.Model):
         indexes = (
             models.Index(fields=("workspace", "-created_at"), name="feedback_by_time"),
             models.Index(fields=("workspace", "query_key"), name="feedback_by_query"),
-            # For a source's deletion.
+            # For the deletion of sources.
             models.Index(fields=("workspace", "source"), name="feedback_by_source"),
         )
 

@@ -1,4 +1,4 @@
-"""Lookups that take a whole list as one value, so that a statement's text doesn't grow with the list."""
+"""ORM lookups that bind a whole list as one value, so that the SQL text doesn't grow with the list."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from django.db.models.sql.compiler import SQLCompiler
 
 
 class _AnyOf(Lookup):  # type: ignore[type-arg]
-    """`column <operator> ANY(list)`; the list is given as a value or as a slot of a statement."""
+    """`column <operator> ANY(list)`; the list is a value or a parameter of a compiled query."""
 
     operator: str
     quantifier = "ANY"
 
     def get_prep_lookup(self) -> Any:
-        """Leave the list as it is: psycopg knows how to send it."""
+        """Return the list unchanged; psycopg adapts it."""
         return self.rhs
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:

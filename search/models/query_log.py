@@ -1,4 +1,4 @@
-"""Which queries were asked of a workspace, for those who look after it."""
+"""The query log of a workspace, for its managers."""
 
 import uuid
 
@@ -8,12 +8,12 @@ from django.db import models
 from kebab.tenancy.fields import workspace_key
 from search.models.tenant import TenantQuerySet
 
-#: What is kept of a query's text.
+#: Stored length of a query's text.
 MAX_ASKED_CHARS = 500
 
 
 class Door(models.TextChoices):
-    """By which way a query came."""
+    """Interfaces that queries come from."""
 
     PAGE = "page"
     API = "api"
@@ -22,22 +22,22 @@ class Door(models.TextChoices):
 
 
 class AskedQuery(models.Model):
-    """A query that was answered: what was asked and how it went, not by whom."""
+    """A query that was answered: its text and result figures, without its author."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
-    # Cut, as typed; and as queries are told apart, whatever their case and spaces.
+    # Truncated, as typed; and normalised in case and spaces, for grouping.
     text = models.CharField(max_length=MAX_ASKED_CHARS, blank=True)
     folded = models.CharField(max_length=MAX_ASKED_CHARS, blank=True)
     door = models.CharField(max_length=10, choices=Door.choices)
     mode = models.CharField(max_length=10)
     hits = models.PositiveIntegerField()
-    # Chunks that the words match, as far as they were counted; null where words were not looked for.
+    # Chunks that match the words, as far as counted; null without a lexical search.
     lexical_total = models.BigIntegerField(null=True, blank=True)
     took_ms = models.FloatField()
     degraded = ArrayField(models.CharField(max_length=20), default=list, blank=True)
     asked_at = models.DateTimeField()
-    # Tells keystrokes of one caller apart from another's, for a minute; then it is ''.
+    # Pseudonym that groups the keystrokes of one caller, for a minute; then ''.
     typist = models.CharField(max_length=32, blank=True, default="")
 
     objects = TenantQuerySet.as_manager()

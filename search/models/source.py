@@ -1,4 +1,4 @@
-"""Where documents come from."""
+"""Sources of documents, their versions and their readers."""
 
 import uuid
 from typing import Any, Self
@@ -10,19 +10,19 @@ from kebab.people.models.workspace import SLUG
 from kebab.people.reader import Reader
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
-from search.libraries.trust import Standing, trust_score
+from search.libraries.trust import TrustFactors, trust_score
 from search.models.tenant import TenantQuerySet
 
-#: Of a source, and of a version.
+#: For sources and versions.
 MAX_TITLE_CHARS = 300
 MAX_TAG_CHARS = 200
-#: What its column holds.
+#: The maximum of its integer column.
 MAX_STARS = 2**31 - 1
 _LIBRARY_ID_ONCE = "source_library_id_once"
 
 
 class SourceKind(models.TextChoices):
-    """How a source is read."""
+    """Kinds of sources, by connector."""
 
     UPLOAD = "upload"
     FOLDER = "folder"
@@ -31,7 +31,7 @@ class SourceKind(models.TextChoices):
 
 
 class SourceState(models.TextChoices):
-    """Where a source stands; `error` keeps what was indexed before searchable."""
+    """States of a source; in `error`, documents indexed before stay searchable."""
 
     PENDING = "pending"
     INDEXING = "indexing"
@@ -40,49 +40,49 @@ class SourceState(models.TextChoices):
 
 
 class SourceQuerySet(TenantQuerySet):
-    """Sources, narrowed to those that a caller may know of."""
+    """A queryset of sources with the restriction to readable ones."""
 
     def readable_by(self, reader: Reader) -> Self:
-        """Only the sources that `reader` may read; the others don't exist for them."""
+        """Return only the sources that `reader` may read; the others don't exist for them."""
         return self if reader.reads_all else self.filter(is_readable(list(reader.groups)))
 
 
 class Source(models.Model):
-    """What documents come from. `key` never changes: it goes into the ids of all its documents."""
+    """A source of documents. `key` never changes: it is part of the ids of all its documents."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     key = models.CharField(max_length=63, validators=[SLUG])
     kind = models.CharField(max_length=10, choices=SourceKind.choices)
     config = models.JSONField(default=dict, blank=True)
-    # What it is read with, encrypted by kebab.encryption; never part of `config`, which everybody sees.
+    # Credentials for reading it, encrypted by kebab.encryption; never in `config`, which all members see.
     sealed_credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
     description = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=SourceState.choices, default=SourceState.PENDING)
-    # What its documents get when they say nothing themselves.
+    # Defaults for documents that don't set their own.
     default_tags = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     default_trust = models.CharField(max_length=10, default="unknown")
     trust_score = models.FloatField(default=0)
     stars = models.PositiveIntegerField(null=True, blank=True)
     total_snippets = models.PositiveIntegerField(default=0)
     rules = models.JSONField(default=list, blank=True)
-    # How tools name it. Chosen when it is made and kept, whatever its title becomes.
+    # Its id for tools; chosen at creation and kept when the title changes.
     library_id = models.CharField(max_length=MAX_ID_CHARS, editable=False)
-    # What its project file said when it was last read; see ingest.connectors.project_file.
+    # Content of its project file when last read; see ingest.connectors.project_file.
     project = models.JSONField(default=dict, blank=True)
     last_indexed_at = models.DateTimeField(null=True, blank=True)
-    # Whether it is synced soon after something in it has changed; folders alone.
+    # Whether changes in it trigger a sync; folders only.
     watch = models.BooleanField(default=False, db_default=False)
-    # None: it is synced when someone asks for it.
+    # None: synced on request only.
     sync_every_minutes = models.PositiveIntegerField(null=True, blank=True)
-    # When its schedule asks for the next sync; None without a schedule, or when that is paused.
+    # Time of the next scheduled sync; None without a schedule, or while that is paused.
     next_sync_at = models.DateTimeField(null=True, blank=True)
-    # When a sync of it last ended, in whatever way.
+    # End of the last sync, whatever its result.
     last_sync_at = models.DateTimeField(null=True, blank=True)
-    # How many syncs have failed since one succeeded.
+    # Number of failed syncs since the last successful one.
     sync_failures = models.PositiveIntegerField(default=0, db_default=0)
-    # Whether only its readers, and those who read all, may know of it; without a reader nobody else does.
+    # Whether only its readers, and callers who read everything, may know of it.
     is_restricted = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -97,7 +97,7 @@ class Source(models.Model):
                 name="source_scheduled",
             ),
             models.Index(fields=("workspace", "key"), condition=models.Q(watch=True), name="source_watched"),
-            # Whether a workspace hides anything from anybody, which every search asks.
+            # Every search asks whether the workspace has a restricted source.
             models.Index(
                 fields=("workspace",), condition=models.Q(is_restricted=True), name="source_restricted"
             ),
@@ -115,13 +115,13 @@ class Source(models.Model):
         return self.key
 
     def save(self, **options: Any) -> None:
-        """Write the row; a new source takes a library id that no other has, and its first trust score."""
+        """Save the row; a new source gets an unused library id and its first trust score."""
         if self.library_id:
             super().save(**options)
             return
-        self.trust_score = self.trust_score or trust_score(self.standing)
+        self.trust_score = self.trust_score or trust_score(self.trust_factors)
         while not self._is_saved_under_free_id(options):
-            pass  # another source has taken the id since we looked
+            pass  # another source has taken the id concurrently
 
     @property
     def is_on_git_host(self) -> bool:
@@ -129,9 +129,9 @@ class Source(models.Model):
         return git_library_id(self._url) is not None
 
     @property
-    def standing(self) -> Standing:
-        """Return what its trust score is made of."""
-        return Standing(
+    def trust_factors(self) -> TrustFactors:
+        """Return the factors of its trust score."""
+        return TrustFactors(
             stars=self.stars,
             total_snippets=self.total_snippets,
             is_on_git_host=self.is_on_git_host,
@@ -141,7 +141,7 @@ class Source(models.Model):
 
     @property
     def _url(self) -> str:
-        # That of a web site is no repository's, however it looks.
+        # A web site's URL is never a repository's, whatever it looks like.
         return "" if self.kind == SourceKind.WEB else str(self.config.get("url") or "")
 
     def _is_saved_under_free_id(self, options: dict[str, Any]) -> bool:
@@ -170,7 +170,7 @@ class SourceReader(models.Model):
     objects = TenantQuerySet.as_manager()
 
     class Meta:
-        # For what a group reads, and for its deletion.
+        # For the sources of a group, and for the deletion of groups.
         indexes = (models.Index(fields=("workspace", "group"), name="source_reader_by_group"),)
         constraints = (
             models.UniqueConstraint(fields=("workspace", "source", "group"), name="source_reader_once"),
@@ -181,9 +181,9 @@ class SourceReader(models.Model):
 
 
 def is_readable(groups: list[uuid.UUID] | models.Expression) -> models.Q:
-    """Return the condition that members of `groups`, who don't read all, may know of a source.
+    """Return the condition that members of `groups`, who can't read everything, may know of a source.
 
-    The one place that says so; `groups` may be a slot of a statement.
+    The single definition of this rule; `groups` may be a parameter of a compiled query.
     """
     readers = SourceReader.objects.filter(
         workspace=models.OuterRef("workspace"), source=models.OuterRef("pk"), group__pk__any_of=groups

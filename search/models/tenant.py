@@ -1,8 +1,8 @@
-"""What all tenant rows share: a workspace, and queries that can't forget it.
+"""The queryset of all tenant tables, which are scoped by workspace.
 
 In the database the primary key of every tenant table is (workspace_id, id) and foreign keys between tenant
-tables carry the workspace (migration 0002), so that a row can't point into another workspace and the tables
-can be partitioned by workspace. Django is told only the `id` half, which is unique over all workspaces.
+tables carry the workspace (migration 0002), so that a row can't reference another workspace and the tables
+can be partitioned by workspace. Django knows only the `id` half, which is unique over all workspaces.
 """
 
 import uuid
@@ -14,8 +14,8 @@ from kebab.people.models import Workspace
 
 
 class TenantQuerySet(models.QuerySet):  # type: ignore[type-arg]  # one queryset class serves all models
-    """Rows of tenant tables."""
+    """A queryset of rows of a tenant table."""
 
     def in_workspace(self, workspace: Workspace | uuid.UUID) -> Self:
-        """Only the rows of `workspace`. Every query on tenant data starts here."""
+        """Return only the rows of `workspace`. Every query on tenant data starts here."""
         return self.filter(workspace_id=workspace if isinstance(workspace, uuid.UUID) else workspace.pk)

@@ -11,13 +11,13 @@ from search.models.tenant import TenantQuerySet
 
 
 class PresentTransaction(models.Func):
-    """The number of the transaction that writes the row."""
+    """The id of the current transaction, which writes the row."""
 
     function = "pg_current_xact_id"
 
 
 class TransactionNumber(models.BigIntegerField):
-    """A transaction's, which unlike a 32-bit one is never used again."""
+    """A 64-bit transaction id, which unlike a 32-bit one is never reused."""
 
     def db_type(self, connection: Any) -> str:
         """Return PostgreSQL's type."""
@@ -25,7 +25,7 @@ class TransactionNumber(models.BigIntegerField):
 
 
 class SpaceState(models.TextChoices):
-    """Only vectors of a live space are searched. A retired one is kept full until `retire_at`."""
+    """States of a space. Only a live space is searched; a retired one is kept complete until `retire_at`."""
 
     BUILDING = "building"
     LIVE = "live"
@@ -44,19 +44,19 @@ class EmbeddingSpace(models.Model):
     passage_prefix = models.CharField(max_length=200, blank=True, default="")
     languages = ArrayField(models.CharField(max_length=16), default=list, blank=True)
     state = models.CharField(max_length=10, choices=SpaceState.choices, default=SpaceState.LIVE)
-    # Raised with every batch of vectors: they change without a change in the log.
+    # Incremented with every batch of vectors, which change without an entry in the log.
     epoch = models.BigIntegerField(default=0)
-    # Of the documents whose language is known, the share in one that the model knows. Null: none is.
+    # Share of documents in a language of the model, among those with a known language. Null without any.
     known_share = models.FloatField(null=True, blank=True)
     # Whether it has grown past the exact scan and has its HNSW index.
     is_indexed = models.BooleanField(default=False)
-    # Whether it goes live by itself once all chunks have their vector in it.
+    # Whether it goes live automatically once all chunks have a vector in it.
     switches_by_itself = models.BooleanField(default=True, db_default=True)
-    # Why it does not go live although it is complete: what the golden queries said of it.
+    # Reason why it doesn't go live although complete: the result of the golden queries.
     held_because = models.TextField(blank=True, default="", db_default="")
-    # When it ceased to be live; null: it never was, or is.
+    # Time when it ceased to be live; null if it is live or never was.
     live_until = models.DateTimeField(null=True, blank=True)
-    # From when on a retired space is deleted with its vectors.
+    # Time from which a retired space is deleted with its vectors.
     retire_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -86,7 +86,7 @@ class EmbeddingSpace(models.Model):
 
 
 class ChunkVector(models.Model):
-    """A chunk's vector: a narrow row, so that an exact scan reads little. The version spares it a join."""
+    """A chunk's vector, in a narrow row, so that an exact scan reads little. The version id saves a join."""
 
     pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "space_id")
     workspace = workspace_key()
@@ -95,7 +95,7 @@ class ChunkVector(models.Model):
     version_id = models.UUIDField()
     embed_hash = models.UUIDField()
     embedding = HalfVectorField()
-    # Which transaction wrote it: so copies of vectors find what is new to them. Null: one long ago.
+    # The transaction that wrote it, by which copies of vectors find new rows. Null for old rows.
     written = TransactionNumber(null=True, editable=False, db_default=PresentTransaction())
 
     objects = TenantQuerySet.as_manager()

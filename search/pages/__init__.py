@@ -1,1 +1,1 @@
-"""The pages that people see in a browser: rendered here, usable without JavaScript."""
+"""Server-rendered pages for browsers, usable without JavaScript."""

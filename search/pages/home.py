@@ -1,4 +1,4 @@
-"""Home: the workspaces of a person, and how one is made."""
+"""The home page: a person's workspaces, and the form that creates one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,17 +13,17 @@ from django.utils.text import slugify
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.pagination import KeysetPage
-from kebab.pages.page import Page, told
+from kebab.pages.page import Page, apply_problem
 from kebab.people.access.caller import Access, Caller, caller_of, member_access, readable_memberships
-from kebab.people.pages.form_page import tell
+from kebab.people.pages.form_page import add_problem_to_form
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from search.access.querysets import documents_of, sources_of
+from search.access.querysets import visible_documents, visible_sources
 
-#: How many workspaces are shown at once: each is counted by itself.
+#: Workspaces per page; each takes a count of its own.
 CARDS = 24
-#: How far the documents of one are counted.
-COUNTED = 10_000
+#: Documents of a workspace are counted up to this number.
+COUNT_LIMIT = 10_000
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -32,14 +32,14 @@ class Card:
     """A workspace as its member sees it."""
 
     access: Access
-    #: Of the documents that there are for the member, COUNTED at most.
+    #: Documents that the member may read, COUNT_LIMIT at most.
     document_count: int
     has_more: bool
     last_indexed: datetime | None
 
 
 class NewWorkspaceForm(forms.Form):
-    """What a workspace is called; whether it may be is for `create_workspace` to say."""
+    """The name and slug of a new workspace; `create_workspace` validates them."""
 
     name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=_PLAIN)
     slug = forms.CharField(
@@ -51,7 +51,7 @@ class NewWorkspaceForm(forms.Form):
     )
 
     def clean_slug(self) -> str:
-        """Give it. Raises ValidationError when the name has no letters to make one of."""
+        """Return the slug, derived from the name if empty. Raises ValidationError if none can be derived."""
         slug: str = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("name", ""))[:63].strip("-")
         if not slug:
             raise forms.ValidationError("Give a short name: none can be made of the name.")
@@ -59,32 +59,32 @@ class NewWorkspaceForm(forms.Form):
 
 
 class WorkspacesPage(Page):
-    """The workspaces of the person, and the form that makes one."""
+    """The workspaces of the person, and the form that creates one."""
 
     http_method_names = ("get", "head", "post")
     form: NewWorkspaceForm | None = None
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the page. Raises InvalidCursor."""
-        return self.page(request, self._cards(request))
+        return self.page(request, self._build_cards(request))
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Make a workspace, which the person then owns. Raises InvalidRequest, Conflict for a taken slug."""
+        """Create a workspace owned by the person. Raises InvalidRequest, Conflict for a taken slug."""
         self.form = form = NewWorkspaceForm(request.POST)
         if not form.is_valid():
-            return self.page(request, self._cards(request), status=400)
+            return self.page(request, self._build_cards(request), status=400)
         caller = self._caller(request)
         with acting_everywhere():
-            made = create_workspace(caller, **form.cleaned_data, owner=caller.user)
-        messages.success(request, f"{made.name} is made, and you own it.")
-        return redirect("search", made.slug)
+            workspace = create_workspace(caller, **form.cleaned_data, owner=caller.user)
+        messages.success(request, f"{workspace.name} is made, and you own it.")
+        return redirect("search", workspace.slug)
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Tell `problem` beside the form that was posted; without one, on a page of its own."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Show `problem` next to the posted form; without one, on a page of its own."""
         if self.form is None:
-            return super().refusal(request, problem)
-        tell(self.form, problem)
-        return told(self.page(request, self._cards(request)), problem)
+            return super().render_problem(request, problem)
+        add_problem_to_form(self.form, problem)
+        return apply_problem(self.page(request, self._build_cards(request)), problem)
 
     def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
@@ -92,16 +92,16 @@ class WorkspacesPage(Page):
         context = {"cards": cards, "form": form, "next_cursor": self.next_cursor}
         return render(request, "search/home.html", context, status=status)
 
-    def _cards(self, request: HttpRequest) -> list[Card]:
-        return [_card(access) for access in self._listed(request)]
+    def _build_cards(self, request: HttpRequest) -> list[Card]:
+        return [_build_card(access) for access in self._list_accesses(request)]
 
-    def _listed(self, request: HttpRequest) -> list[Access]:
+    def _list_accesses(self, request: HttpRequest) -> list[Access]:
         caller = self._caller(request)
         salt = f"kebab.home:{caller.identity}"
         after = request.GET.get("cursor")
-        listed = KeysetPage.behind(after, ordering=("workspace__slug",), limit=CARDS, salt=salt)
+        listed = KeysetPage.after_cursor(after, ordering=("workspace__slug",), limit=CARDS, salt=salt)
         with acting_everywhere():
-            rows, self.next_cursor = listed.cut(readable_memberships(caller.user))
+            rows, self.next_cursor = listed.fetch(readable_memberships(caller.user))
         return [member_access(caller, row) for row in rows]
 
     def _caller(self, request: HttpRequest) -> Caller:
@@ -110,26 +110,26 @@ class WorkspacesPage(Page):
 
 
 class HomePage(WorkspacesPage):
-    """The same at the site's root; who has one workspace is taken there."""
+    """The site's root: the same page, or a redirect for a person with one workspace."""
 
     http_method_names = ("get", "head")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Return the page, or the way to the only workspace."""
-        listed = self._listed(request)
+        """Return the page, or a redirect to the only workspace."""
+        listed = self._list_accesses(request)
         if len(listed) == 1 and "cursor" not in request.GET:
             return redirect("search", listed[0].workspace.slug)
-        return self.page(request, [_card(access) for access in listed])
+        return self.page(request, [_build_card(access) for access in listed])
 
 
-def _card(access: Access) -> Card:
+def _build_card(access: Access) -> Card:
     with acting_in(access.workspace.pk):
-        found = documents_of(access.workspace, access.reader).order_by()[: COUNTED + 1].count()
-        sources = sources_of(access.workspace, access.reader).order_by()
+        found = visible_documents(access.workspace, access.reader).order_by()[: COUNT_LIMIT + 1].count()
+        sources = visible_sources(access.workspace, access.reader).order_by()
         last_indexed = sources.aggregate(last=Max("last_indexed_at"))["last"]
     return Card(
         access=access,
-        document_count=min(found, COUNTED),
-        has_more=found > COUNTED,
+        document_count=min(found, COUNT_LIMIT),
+        has_more=found > COUNT_LIMIT,
         last_indexed=last_indexed,
     )

@@ -1,4 +1,4 @@
-"""The page that says what a workspace is asked, and how well its indexes keep up."""
+"""The insight page: statistics of a workspace's queries, and the lag of its indexes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from kebab.http.api.errors import InvalidRequest
 from kebab.pages.page import WorkspacePage
 from kebab.pages.plots import Axes, Plot, Point, bar_plot, line_plot
 from kebab.people.models import Workspace
-from search.index_status import mirror_standing, space_standings
-from search.query_log.statistics import DEFAULT_DAYS, Analytics, AskedText, analytics
+from search.index_status import mirror_status, space_statuses
+from search.query_log.statistics import DEFAULT_DAYS, Analytics, QueryCount, compute_analytics
 from search.query_log.storage import REVIEW
 
 _DAYS = (7, 30, 90)
@@ -20,7 +20,7 @@ _DAYS = (7, 30, 90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaysChoice:
-    """A stretch of time to choose."""
+    """A period to choose."""
 
     days: int
     is_current: bool
@@ -28,36 +28,36 @@ class DaysChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownText:
-    """A query, and the query string that asks it again."""
+    """A query, and the query string that repeats it."""
 
-    asked: AskedText
+    asked: QueryCount
     address: str
 
 
 class InsightPage(WorkspacePage):
-    """What was asked, how often in vain, how fast; and the state of the indexes."""
+    """Query counts, queries without results, response times, and the state of the indexes."""
 
     need = REVIEW
     tab = "insight"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises Forbidden, InvalidRequest for days that can't be chosen."""
-        days = _chosen(request)
-        found = analytics(self.access, days=days)
+        """Return the page. Raises Forbidden, InvalidRequest for a number of days that isn't offered."""
+        days = _parse_days(request)
+        found = compute_analytics(self.access, days=days)
         context = {
             "found": found,
             "choices": [DaysChoice(days=each, is_current=each == days) for each in _DAYS],
             "share": _percent(found.total.share_without_hits),
-            "top": _shown(found.top_queries),
-            "vain": _shown(found.no_hit_queries),
+            "top": _present_texts(found.top_queries),
+            "vain": _present_texts(found.no_hit_queries),
             "plots": _plots(found),
-            "mirror": mirror_standing(workspace),
-            "spaces": space_standings(workspace),
+            "mirror": mirror_status(workspace),
+            "spaces": space_statuses(workspace),
         }
         return self.render(request, "search/insight.html", **context)
 
 
-def _chosen(request: HttpRequest) -> int:
+def _parse_days(request: HttpRequest) -> int:
     given = request.GET.get("days", str(DEFAULT_DAYS))
     if given not in map(str, _DAYS):
         raise InvalidRequest(f"days: choose one of {', '.join(map(str, _DAYS))}.")
@@ -68,7 +68,7 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %" if share >= 0.01 or not share else "under 1 %"
 
 
-def _shown(texts: Sequence[AskedText]) -> list[ShownText]:
+def _present_texts(texts: Sequence[QueryCount]) -> list[ShownText]:
     return [ShownText(asked=each, address=urlencode({"q": each.query})) for each in texts]
 
 
@@ -92,7 +92,7 @@ def _times_a_day(found: Analytics) -> Plot:
         name="Time to answer in ms",
         series=("median", "95th percentile"),
         across="Day",
-        written="{:.0f}".format,
+        format_value="{:.0f}".format,
         least=10,
     )
     points = [Point(label=_label(day), values=(each.p50_ms, each.p95_ms)) for day, each in found.by_day]

@@ -1,4 +1,4 @@
-"""The pages' addresses."""
+"""URLs of the pages."""
 
 from django.templatetags.static import static
 from django.urls import path
@@ -13,7 +13,7 @@ from search.pages.search.more import MoreHits, Vote
 from search.pages.search.views import CountedFilters, SearchPage
 
 urlpatterns = [
-    # What browsers ask for by themselves on pages that name no icon, like the admin's.
+    # Browsers request it on pages that name no icon, like the admin's.
     path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),

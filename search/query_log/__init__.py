@@ -1,1 +1,1 @@
-"""What a workspace is asked: a log of queries that no search waits for, and the figures made of it."""
+"""The query log of workspaces, written asynchronously, and its statistics."""

@@ -1,4 +1,4 @@
-"""A buffer of noted queries, which a thread empties: bounded, and of no consequence to who notes."""
+"""A bounded buffer of logged queries, flushed by a thread; its errors never reach the searches."""
 
 import logging
 import uuid
@@ -16,13 +16,13 @@ from search.retrieval.types import Mode
 
 logger = logging.getLogger(__name__)
 
-#: Queries that wait to be written; of more the oldest are dropped.
-MOST_WAITING = 10_000
+#: Limit of buffered queries; beyond it the oldest are dropped.
+MAX_PENDING = 10_000
 _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotedQuery:
+class LoggedQuery:
     """A query that was answered."""
 
     workspace_id: uuid.UUID
@@ -30,95 +30,95 @@ class NotedQuery:
     door: Door
     mode: Mode
     hits: int
-    #: Chunks that the words match; None where words were not looked for.
+    #: Chunks that match the words; None without a lexical search.
     lexical_total: int | None
     took_ms: float
     degraded: tuple[str, ...]
     asked_at: datetime
-    #: Whose it is, as an identity; it isn't written.
+    #: Identity of the caller; it isn't stored.
     caller: str
-    #: The same however often it is written.
+    #: Fixed, so that repeated writes are idempotent.
     query_id: uuid.UUID = field(default_factory=uuid.uuid4)
 
 
-#: Keeps queries of one workspace. Raises OperationalError and InterfaceError while the database is away.
-Keep = Callable[[uuid.UUID, Sequence[NotedQuery]], None]
+#: Stores queries of one workspace. Raises OperationalError and InterfaceError while the database is down.
+Store = Callable[[uuid.UUID, Sequence[LoggedQuery]], None]
 
 
 class QueryLog:
-    """Noted queries on their way to the database."""
+    """A buffer of queries on their way to the database."""
 
-    def __init__(self, keep: Keep, *, every_s: float, most_waiting: int = MOST_WAITING) -> None:
-        self._keep = keep
+    def __init__(self, store: Store, *, every_s: float, max_pending: int = MAX_PENDING) -> None:
+        self._store = store
         self._every_s = every_s
-        self._waiting: deque[NotedQuery] = deque(maxlen=most_waiting)
+        self._pending: deque[LoggedQuery] = deque(maxlen=max_pending)
         self._lock = Lock()
-        self._writing = Lock()
+        self._flush_lock = Lock()
         self._closing = Event()
         self._thread: Thread | None = None
 
     @property
-    def waiting(self) -> tuple[NotedQuery, ...]:
-        """Return what is not written yet, the oldest first."""
+    def pending(self) -> tuple[LoggedQuery, ...]:
+        """Return the queries that are not stored yet, oldest first."""
         with self._lock:
-            return tuple(self._waiting)
+            return tuple(self._pending)
 
-    def note(self, query: NotedQuery) -> None:
-        """Take a query, to be written later; when there is no room the oldest one goes."""
+    def add(self, query: LoggedQuery) -> None:
+        """Add a query to be stored later; drops the oldest if the buffer is full."""
         with self._lock:
-            self._waiting.append(query)
+            self._pending.append(query)
             if self._thread is None:
-                self._thread = Thread(target=self._write_again_and_again, name="query-log", daemon=True)
+                self._thread = Thread(target=self._flush_periodically, name="query-log", daemon=True)
                 self._thread.start()
 
-    def write(self) -> None:
-        """Write what waits. What the database can't take now waits on; what it never takes is dropped.
+    def flush(self) -> None:
+        """Store the pending queries, and wait for a flush in another thread.
 
-        What another thread is writing is written by then, too.
+        Queries stay pending while the database is down; those that it refuses are dropped.
         """
-        with self._writing:
-            while batch := self._take():
-                if not self._are_kept(batch):
+        with self._flush_lock:
+            while batch := self._take_batch():
+                if not self._store_batch(batch):
                     return
 
     def close(self) -> None:
-        """Write what waits a last time, and end the thread."""
+        """Stop the thread and flush a last time."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join(timeout=5)
-        self.write()
+        self.flush()
 
-    def _are_kept(self, batch: Sequence[NotedQuery]) -> bool:
+    def _store_batch(self, batch: Sequence[LoggedQuery]) -> bool:
         by_workspace = defaultdict(list)
         for query in batch:
             by_workspace[query.workspace_id].append(query)
         while by_workspace:
             workspace_id, queries = next(iter(by_workspace.items()))
-            if not self._is_kept(workspace_id, queries):
-                self._put_back(list(chain.from_iterable(by_workspace.values())))
+            if not self._store_queries(workspace_id, queries):
+                self._requeue(list(chain.from_iterable(by_workspace.values())))
                 return False
             del by_workspace[workspace_id]
         return True
 
-    def _is_kept(self, workspace_id: uuid.UUID, queries: Sequence[NotedQuery]) -> bool:
+    def _store_queries(self, workspace_id: uuid.UUID, queries: Sequence[LoggedQuery]) -> bool:
         try:
-            self._keep(workspace_id, queries)
+            self._store(workspace_id, queries)
         except (OperationalError, InterfaceError) as error:
             logger.warning("%s queries wait to be written: %s", len(queries), type(error).__name__)
             return False
-        except Exception as error:  # noqa: BLE001 - the thread goes on; what it is about is never logged
+        except Exception as error:  # noqa: BLE001 - the thread goes on; contents are never logged
             logger.warning("%s queries were not written: %s", len(queries), type(error).__name__)
         return True
 
-    def _take(self) -> list[NotedQuery]:
+    def _take_batch(self) -> list[LoggedQuery]:
         with self._lock:
-            return [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+            return [self._pending.popleft() for _ in range(min(_BATCH, len(self._pending)))]
 
-    def _put_back(self, queries: Sequence[NotedQuery]) -> None:
+    def _requeue(self, queries: Sequence[LoggedQuery]) -> None:
         with self._lock:
-            room = self._waiting.maxlen - len(self._waiting)  # type: ignore[operator]  # it has a limit
-            self._waiting.extendleft(reversed(queries[max(0, len(queries) - room) :]))
+            room = self._pending.maxlen - len(self._pending)  # type: ignore[operator]  # it has a limit
+            self._pending.extendleft(reversed(queries[max(0, len(queries) - room) :]))
 
-    def _write_again_and_again(self) -> None:
+    def _flush_periodically(self) -> None:
         while not self._closing.wait(self._every_s):
-            self.write()
+            self.flush()

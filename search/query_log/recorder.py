@@ -1,6 +1,6 @@
-"""Noting the queries that are asked: a search hands its query over in a microsecond and is done.
+"""Recording of queries: a search hands its query to the buffer in a microsecond.
 
-The doors note, not the engine: evaluations, gates and benchmarks search too, and ask nothing of the team's.
+The interfaces (API, pages, MCP, CLI) record, not the engine: evaluations, gates and benchmarks search, too.
 """
 
 import atexit
@@ -13,38 +13,38 @@ from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
 from search.models import Door
 from search.models.query_log import MAX_ASKED_CHARS
-from search.query_log.buffer import NotedQuery, QueryLog
-from search.query_log.storage import KEPT_DAYS, keep_queries
+from search.query_log.buffer import LoggedQuery, QueryLog
+from search.query_log.storage import KEPT_DAYS, store_queries
 from search.retrieval.types import SearchResult
 
 
 @cache
 def query_log() -> QueryLog:
-    """Return this process's log, which is written every few seconds, at the latest when the process ends."""
-    log = QueryLog(keep_queries, every_s=settings.KEBAB_QUERY_LOG_EVERY_S)
+    """Return this process's query log, which is flushed every few seconds and when the process ends."""
+    log = QueryLog(store_queries, every_s=settings.KEBAB_QUERY_LOG_EVERY_S)
     atexit.register(log.close)
     return log
 
 
-def write_noted_queries() -> None:
-    """Write what waits, if anything was ever noted."""
+def flush_query_log() -> None:
+    """Flush the query log, if any query was ever recorded."""
     if query_log.cache_info().currsize:
-        query_log().write()
+        query_log().flush()
 
 
-def note_query(workspace: Workspace, result: SearchResult, *, door: Door, caller: str) -> None:
-    """Have the log keep that `result` was given, unless the workspace keeps no queries.
+def record_query(workspace: Workspace, result: SearchResult, *, door: Door, caller: str) -> None:
+    """Add a query and its `result` to the log, unless the workspace logs no queries.
 
-    `caller` is an identity; it is not kept, and tells whose keystrokes follow each other.
+    `caller` is an identity; it groups successive keystrokes and is not stored.
     """
     if not settings.KEBAB_QUERY_LOG_EVERY_S or not preference(workspace, KEPT_DAYS):
         return
-    query_log().note(_noted(workspace, result, door, caller))
+    query_log().add(_to_logged_query(workspace, result, door, caller))
 
 
-def _noted(workspace: Workspace, result: SearchResult, door: Door, caller: str) -> NotedQuery:
+def _to_logged_query(workspace: Workspace, result: SearchResult, door: Door, caller: str) -> LoggedQuery:
     total = result.lexical_total
-    return NotedQuery(
+    return LoggedQuery(
         workspace_id=workspace.pk,
         text=result.query[:MAX_ASKED_CHARS],
         door=door,

@@ -1,4 +1,4 @@
-"""What a workspace was asked in the last days, as figures: how much, how often in vain, how fast."""
+"""Statistics of a workspace's recent queries: counts, searches without result, and latency."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ MAX_DAYS: Final = 365
 DEFAULT_DAYS: Final = 30
 MAX_LISTED: Final = 100
 DEFAULT_LISTED: Final = 20
-#: Of more queries the newest are looked at.
+#: Limit of evaluated queries, newest first.
 MOST_QUERIES: Final = 200_000
-# Nothing was found, or nothing that has a word of it: a vector leg always knows something near.
-_IN_VAIN: Final = Q(hits=0) | Q(lexical_total=0)
+# No hit, or no chunk with a word of the query: the vector leg always finds something near.
+_WITHOUT_RESULT: Final = Q(hits=0) | Q(lexical_total=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Queries, and how they went; without one there is no share and no time."""
+    """Number of queries with result figures; shares and times are None without queries."""
 
     queries: int
-    #: Those that found nothing, or nothing that has a word of them.
+    #: Queries without a hit, or without a chunk that has a word of them.
     without_hits: int
     #: In [0, 1].
     share_without_hits: float | None
@@ -38,10 +38,10 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedText:
-    """A query by its text, whatever its case and spaces."""
+class QueryCount:
+    """A query text with its counts, regardless of case and spaces."""
 
-    #: As it was last typed.
+    #: As typed last.
     query: str
     count: int
     without_hits: int
@@ -50,49 +50,49 @@ class AskedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analytics:
-    """What a workspace was asked."""
+    """Query statistics of a workspace."""
 
     days: int
-    #: The figures are of what was asked since then: later than `days` ago when there is too much.
+    #: Start of the evaluated period; later than `days` ago when there are too many queries.
     since: datetime
-    #: How many days the workspace keeps queries; 0: none are kept.
+    #: Retention of queries in days; 0 logs none.
     kept_days: int
     total: Counts
-    #: Queries of which a leg took no part.
+    #: Queries with a missing leg.
     degraded: int
-    #: By name of door, those of most queries first.
+    #: (door, queries), most queries first.
     doors: Sequence[tuple[str, int]]
-    #: The commonest first; as many the one asked last.
-    top_queries: Sequence[AskedText]
-    #: Those that found nothing, or nothing that has a word of them, most often.
-    no_hit_queries: Sequence[AskedText]
-    #: By mode, that of most queries first.
+    #: Most frequent first; ties by the latest query.
+    top_queries: Sequence[QueryCount]
+    #: The same for queries without a hit, or without a chunk that has a word of them.
+    no_hit_queries: Sequence[QueryCount]
+    #: By mode, most queries first.
     modes: Sequence[tuple[str, Counts]]
-    #: By day of UTC, the first one first; every day from the first to today.
+    #: Every UTC day from the first with a query to today.
     by_day: Sequence[tuple[date, Counts]]
 
 
-def analytics(access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED) -> Analytics:
-    """Return the figures of the last `days`, with lists of `limit` queries at most. Raises Forbidden."""
+def compute_analytics(access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED) -> Analytics:
+    """Return the statistics of the last `days`, with lists of up to `limit` queries. Raises Forbidden."""
     queries = visible_queries(access)
-    since = _since(queries, days)
-    asked = queries.filter(asked_at__gte=since)
+    since = _find_start(queries, days)
+    logged = queries.filter(asked_at__gte=since)
     return Analytics(
         days=days,
         since=since,
         kept_days=preference(access.workspace, KEPT_DAYS),
-        total=_counts(asked.aggregate(**_COUNTED)),
-        degraded=asked.exclude(degraded=[]).count(),
-        doors=[(row["door"], row["queries"]) for row in _grouped(asked, "door")],
-        top_queries=_texts(asked, limit),
-        no_hit_queries=_texts(asked.filter(_IN_VAIN), limit),
-        modes=[(row["mode"], _counts(row)) for row in _grouped(asked, "mode")],
-        by_day=_by_day(asked),
+        total=_to_counts(logged.aggregate(**_AGGREGATES)),
+        degraded=logged.exclude(degraded=[]).count(),
+        doors=[(row["door"], row["queries"]) for row in _count_by(logged, "door")],
+        top_queries=_count_texts(logged, limit),
+        no_hit_queries=_count_texts(logged.filter(_WITHOUT_RESULT), limit),
+        modes=[(row["mode"], _to_counts(row)) for row in _count_by(logged, "mode")],
+        by_day=_count_by_day(logged),
     )
 
 
 class _Percentile(Aggregate):
-    """percentile_cont: between two values it lies where the share does."""
+    """PostgreSQL's percentile_cont, which interpolates between two values."""
 
     function = "percentile_cont"
     template = "%(function)s(%(share)s) WITHIN GROUP (ORDER BY %(expressions)s)"
@@ -102,50 +102,50 @@ class _Percentile(Aggregate):
         super().__init__(expression, share=share)
 
 
-_COUNTED: Final = {
+_AGGREGATES: Final = {
     "queries": Count("*"),
-    "without_hits": Count("pk", filter=_IN_VAIN),
+    "without_hits": Count("pk", filter=_WITHOUT_RESULT),
     "p50_ms": _Percentile("took_ms", 0.5),
     "p95_ms": _Percentile("took_ms", 0.95),
 }
 
 
-def _since(queries: "QuerySet[AskedQuery]", days: int) -> datetime:
+def _find_start(queries: "QuerySet[AskedQuery]", days: int) -> datetime:
     since = timezone.now() - timedelta(days=days)
     newest = queries.filter(asked_at__gte=since).order_by("-asked_at").values_list("asked_at", flat=True)
     cut = newest[MOST_QUERIES : MOST_QUERIES + 1].first()
     return since if cut is None else cut
 
 
-def _grouped(asked: "QuerySet[AskedQuery]", name: str) -> Iterable[Any]:
-    return asked.order_by().values(name).annotate(**_COUNTED).order_by("-queries", name)
+def _count_by(logged: "QuerySet[AskedQuery]", name: str) -> Iterable[Any]:
+    return logged.order_by().values(name).annotate(**_AGGREGATES).order_by("-queries", name)
 
 
-def _counts(row: Any) -> Counts:
+def _to_counts(row: Any) -> Counts:
     queries, without = row["queries"], row["without_hits"]
     return Counts(
         queries=queries,
         without_hits=without,
         share_without_hits=without / queries if queries else None,
-        p50_ms=_rounded(row["p50_ms"]),
-        p95_ms=_rounded(row["p95_ms"]),
+        p50_ms=_round_ms(row["p50_ms"]),
+        p95_ms=_round_ms(row["p95_ms"]),
     )
 
 
-def _rounded(ms: float | None) -> float | None:
+def _round_ms(ms: float | None) -> float | None:
     return None if ms is None else round(ms, 3)
 
 
-def _texts(asked: "QuerySet[AskedQuery]", limit: int) -> list[AskedText]:
-    counted = asked.exclude(folded="").order_by().values("folded")
+def _count_texts(logged: "QuerySet[AskedQuery]", limit: int) -> list[QueryCount]:
+    counted = logged.exclude(folded="").order_by().values("folded")
     rows = counted.annotate(
-        count=Count("*"), without_hits=Count("pk", filter=_IN_VAIN), last=Max("asked_at")
+        count=Count("*"), without_hits=Count("pk", filter=_WITHOUT_RESULT), last=Max("asked_at")
     ).order_by("-count", "-last", "folded")[:limit]
-    typed = asked.filter(folded__in=[row["folded"] for row in rows])
+    typed = logged.filter(folded__in=[row["folded"] for row in rows])
     latest = typed.order_by("folded", "-asked_at", "id").distinct("folded")
     names = dict(latest.values_list("folded", "text"))
     return [
-        AskedText(
+        QueryCount(
             query=names[row["folded"]],
             count=row["count"],
             without_hits=row["without_hits"],
@@ -155,9 +155,14 @@ def _texts(asked: "QuerySet[AskedQuery]", limit: int) -> list[AskedText]:
     ]
 
 
-def _by_day(asked: "QuerySet[AskedQuery]") -> list[tuple[date, Counts]]:
-    rows = asked.order_by().annotate(day=TruncDate("asked_at", tzinfo=UTC)).values("day").annotate(**_COUNTED)
-    found = {row["day"]: _counts(row) for row in rows}
+def _count_by_day(logged: "QuerySet[AskedQuery]") -> list[tuple[date, Counts]]:
+    rows = (
+        logged.order_by()
+        .annotate(day=TruncDate("asked_at", tzinfo=UTC))
+        .values("day")
+        .annotate(**_AGGREGATES)
+    )
+    found = {row["day"]: _to_counts(row) for row in rows}
     if not found:
         return []
     first, today = min(found), max(timezone.now().astimezone(UTC).date(), max(found))

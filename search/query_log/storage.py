@@ -1,4 +1,4 @@
-"""Queries as they are kept: written in batches, keystrokes once, for as many days as a workspace says."""
+"""Storage of logged queries: batched writes, merged keystrokes, and retention by workspace."""
 
 import hashlib
 import hmac
@@ -26,79 +26,77 @@ from django.utils import timezone
 from kebab.http.api.errors import Forbidden
 from kebab.http.api.permissions import Need
 from kebab.people.access.caller import Access
-from kebab.people.models import Role, Scope, Workspace
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.workspace_settings.registry import default_of, preference
-from kebab.tenancy.current_workspace import acting_for_a_step_in
-from search.access.restrictions import hidden_from
+from kebab.tenancy.current_workspace import acting_in_step
+from search.access.restrictions import hidden_sources
 from search.models import AskedQuery, Door
 from search.models.query_log import MAX_ASKED_CHARS
-from search.query_log.buffer import NotedQuery
-from search.retrieval.text.cleaning import storable
+from search.query_log.buffer import LoggedQuery
+from search.retrieval.text.cleaning import strip_unstorable
 
-#: What it takes to see what others asked; besides, every source must be there for the caller.
-REVIEW: Final = Need(role=Role.ADMIN, scope=Scope.MANAGE)
-#: The setting of a workspace: how many days it keeps queries; 0: none are kept.
+#: Permission to see the queries of others; the caller must also be able to read all sources.
+REVIEW: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
+#: The workspace setting for the retention of queries in days; 0 logs none.
 KEPT_DAYS: Final = "queries_kept_days"
-#: Of queries that one caller types on the search page, each so soon after the other, the last one counts.
+#: Queries of one caller on the search page within this time of each other count as one, the last.
 KEYSTROKES: Final = timedelta(seconds=3)
-# By then every process has written what was typed, and what is asked again is meant so.
+# By then every process has stored the keystrokes, and a repeated query counts as a new one.
 _TYPING_IS_OVER: Final = timedelta(minutes=1)
 _BATCH: Final = 5_000
 
 
-def keep_queries(workspace_id: uuid.UUID, queries: Sequence[NotedQuery]) -> None:
-    """Write the queries of a workspace; one that is gone keeps none. Raises OperationalError."""
-    with acting_for_a_step_in(workspace_id):
+def store_queries(workspace_id: uuid.UUID, queries: Sequence[LoggedQuery]) -> None:
+    """Store queries of a workspace; does nothing if it is deleted. Raises OperationalError."""
+    with acting_in_step(workspace_id):
         try:
             with transaction.atomic():
-                AskedQuery.objects.bulk_create(map(_row, queries), ignore_conflicts=True)
-                _drop_keystrokes(workspace_id)
-                _drop_repetitions(workspace_id)
-                _forget_typists(workspace_id)
+                AskedQuery.objects.bulk_create(map(_build_row, queries), ignore_conflicts=True)
+                _delete_keystrokes(workspace_id)
+                _delete_repetitions(workspace_id)
+                _clear_typists(workspace_id)
         except IntegrityError:  # the workspace has gone
             return
 
 
 def visible_queries(access: Access) -> "QuerySet[AskedQuery]":
-    """Return the queries that were asked, to who manages the workspace and reads all of it. Raises Forbidden.
+    """Return the workspace's queries, for managers who may read all of its sources. Raises Forbidden.
 
-    What others ask tells of what they may read.
+    Queries of others reveal what they may read.
     """
-    if Scope.MANAGE not in access.scopes or hidden_from(access.workspace, access.reader).exists():
+    if TokenScope.MANAGE not in access.scopes or hidden_sources(access.workspace, access.reader).exists():
         raise Forbidden("What others asked is for who manages the workspace and may read all of its sources.")
     queries: QuerySet[AskedQuery] = AskedQuery.objects.in_workspace(access.workspace)
     return queries
 
 
 def prune_queries() -> int:
-    """Delete the queries that are older than their workspaces keep them, and give how many."""
-    return sum(_prune(workspace) for workspace in _with_old_queries().iterator())
+    """Delete queries past their workspace's retention; return the number deleted."""
+    return sum(_prune(workspace) for workspace in _workspaces_with_old_queries().iterator())
 
 
-def _with_old_queries() -> "QuerySet[Workspace]":
-    """Return the workspaces that keep a query too long, or who typed it: found by one statement."""
+def _workspaces_with_old_queries() -> "QuerySet[Workspace]":
+    """Return the workspaces with an expired query or typist, by one statement."""
     days = Coalesce(Cast(KeyTextTransform(KEPT_DAYS, "settings"), IntegerField()), default_of(KEPT_DAYS))
     kept = ExpressionWrapper(days * Value(timedelta(days=1)), DurationField())
-    asked = AskedQuery.objects.filter(workspace=OuterRef("pk"))
-    old = asked.filter(asked_at__lt=Now() - OuterRef("kept"))
-    typed = asked.exclude(typist="").filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER)
+    logged = AskedQuery.objects.filter(workspace=OuterRef("pk"))
+    old = logged.filter(asked_at__lt=Now() - OuterRef("kept"))
+    typed = logged.exclude(typist="").filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER)
     return Workspace.objects.annotate(kept=kept).filter(Exists(old) | Exists(typed))
 
 
-def folded(text: str) -> str:
-    """Return the text as queries are told apart: their case, and how many spaces they have, is one
-    to them.
-    """
+def fold_query(text: str) -> str:
+    """Return the text in the normal form for grouping: NFC, case-folded, single spaces, truncated."""
     return unicodedata.normalize("NFC", " ".join(text.split()).casefold())[:MAX_ASKED_CHARS]
 
 
-def _row(query: NotedQuery) -> AskedQuery:
-    text = storable(query.text)
+def _build_row(query: LoggedQuery) -> AskedQuery:
+    text = strip_unstorable(query.text)
     return AskedQuery(
         id=query.query_id,
         workspace_id=query.workspace_id,
         text=text,
-        folded=folded(text),
+        folded=fold_query(text),
         door=query.door,
         mode=query.mode.value,
         hits=query.hits,
@@ -106,52 +104,52 @@ def _row(query: NotedQuery) -> AskedQuery:
         took_ms=query.took_ms,
         degraded=list(query.degraded),
         asked_at=query.asked_at,
-        typist=_typist(query) if query.door is Door.PAGE else "",
+        typist=_typist_pseudonym(query) if query.door is Door.PAGE else "",
     )
 
 
-def _typist(query: NotedQuery) -> str:
-    """Return a name that nobody can be found by."""
+def _typist_pseudonym(query: LoggedQuery) -> str:
+    """Return a pseudonym of the caller, a keyed hash."""
     named = f"typist:{query.workspace_id}:{query.caller}".encode()
     return hmac.new(settings.SECRET_KEY.encode(), named, hashlib.sha256).hexdigest()[:32]
 
 
-def _drop_keystrokes(workspace_id: uuid.UUID) -> None:
-    """Let the last one stand of what was typed.
+def _delete_keystrokes(workspace_id: uuid.UUID) -> None:
+    """Delete all but the last query of a series of keystrokes.
 
-    Here and not in the buffer: the keystrokes of one caller reach several processes.
+    Done here and not in the buffer, because keystrokes of one caller reach several processes.
     """
-    later = _of_the_same_typist(asked_at__gt=OuterRef("asked_at"))
-    _typed(workspace_id).filter(
+    later = _queries_of_same_typist(asked_at__gt=OuterRef("asked_at"))
+    _queries_with_typist(workspace_id).filter(
         Exists(later.filter(asked_at__lte=OuterRef("asked_at") + KEYSTROKES))
     ).delete()
 
 
-def _drop_repetitions(workspace_id: uuid.UUID) -> None:
-    """Let the first one stand of what is shown again: by going back, by another filter or mode."""
-    earlier = _of_the_same_typist(folded=OuterRef("folded"), asked_at__lt=OuterRef("asked_at"))
+def _delete_repetitions(workspace_id: uuid.UUID) -> None:
+    """Delete repetitions of a query within a minute: by going back, or with another filter or mode."""
+    earlier = _queries_of_same_typist(folded=OuterRef("folded"), asked_at__lt=OuterRef("asked_at"))
     soon = earlier.filter(asked_at__gte=OuterRef("asked_at") - _TYPING_IS_OVER)
-    _typed(workspace_id).filter(Exists(soon)).delete()
+    _queries_with_typist(workspace_id).filter(Exists(soon)).delete()
 
 
-def _typed(workspace_id: uuid.UUID) -> "QuerySet[AskedQuery]":
+def _queries_with_typist(workspace_id: uuid.UUID) -> "QuerySet[AskedQuery]":
     typed: QuerySet[AskedQuery] = AskedQuery.objects.in_workspace(workspace_id).exclude(typist="")
     return typed
 
 
-def _of_the_same_typist(**narrowed: Any) -> "QuerySet[AskedQuery]":
+def _queries_of_same_typist(**narrowed: Any) -> "QuerySet[AskedQuery]":
     same = {"workspace": OuterRef("workspace"), "typist": OuterRef("typist")}
     found: QuerySet[AskedQuery] = AskedQuery.objects.filter(**same, **narrowed)
     return found
 
 
-def _forget_typists(workspace_id: uuid.UUID) -> None:
-    """Forget who typed it once that is over: within the hour."""
-    _typed(workspace_id).filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER).update(typist="")
+def _clear_typists(workspace_id: uuid.UUID) -> None:
+    """Clear the typists of queries older than a minute; called hourly."""
+    _queries_with_typist(workspace_id).filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER).update(typist="")
 
 
 def _prune(workspace: Workspace) -> int:
-    _forget_typists(workspace.pk)
+    _clear_typists(workspace.pk)
     oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
     old = AskedQuery.objects.in_workspace(workspace).filter(asked_at__lt=oldest)
     count = 0

@@ -1,15 +1,15 @@
-"""Figures of queries as JSON-ready dicts. What is absent is None, never left out."""
+"""Query statistics as JSON-ready dicts. Absent values are None, never omitted."""
 
 from dataclasses import asdict
 
-from search.query_log.statistics import Analytics, AskedText
+from search.query_log.statistics import Analytics, QueryCount
 from search.retrieval.wire import Wire, time_to_wire
 
 VERSION = "analytics.v1"
 
 
 def analytics_to_wire(slug: str, found: Analytics) -> Wire:
-    """Return an `analytics.v1` of the workspace that is called so."""
+    """Return an `analytics.v1` of the workspace `slug`."""
     return {
         "schema_version": VERSION,
         "workspace": slug,
@@ -26,5 +26,5 @@ def analytics_to_wire(slug: str, found: Analytics) -> Wire:
     }
 
 
-def _text_to_wire(asked: AskedText) -> Wire:
-    return {**asdict(asked), "last_asked_at": time_to_wire(asked.last_asked_at)}
+def _text_to_wire(count: QueryCount) -> Wire:
+    return {**asdict(count), "last_asked_at": time_to_wire(count.last_asked_at)}

@@ -1,4 +1,4 @@
-"""Rerankers: a model in this process or an endpoint over HTTP, behind a time limit and a breaker."""
+"""Rerankers: a local model or an HTTP endpoint, behind a time limit and a circuit breaker."""
 
 from search.rerank.configured import configured_reranker
 

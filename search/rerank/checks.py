@@ -1,4 +1,4 @@
-"""What Django's system checks, the start of the stack and `kebab doctor` say about the reranker."""
+"""Checks of the reranker for Django's system checks, the start of the stack and `kebab doctor`."""
 
 import time
 from typing import Any
@@ -7,33 +7,33 @@ from django.core import checks
 
 from kebab.observability.health.checks import CheckResult, CheckStatus
 from search.rerank.configured import make_scorer
-from search.rerank.options import NONE, RerankOptions, problems
+from search.rerank.options import NONE, RerankOptions, find_problems
 from search.retrieval.errors import RerankerUnavailable
 
 _NAME = "reranker"
-# A search waits KEBAB_RERANK_LIMIT_MS; here a model may take its time to be read.
+# Longer than KEBAB_RERANK_LIMIT_MS of a search, as the model may have to load.
 _LIMIT_S = 30.0
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Return an error for each setting of the reranker that can't be right."""
+    """Return an error for each invalid setting of the reranker."""
     return [
         checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E001")
-        for found in problems(RerankOptions.from_settings())
+        for found in find_problems(RerankOptions.from_settings())
     ]
 
 
 def refuse_wrong_settings() -> None:
-    """Have the stack not start with settings that can't be right. Raises: RerankerUnavailable."""
-    found = problems(RerankOptions.from_settings())
+    """Refuse to start the stack with invalid settings. Raises: RerankerUnavailable."""
+    found = find_problems(RerankOptions.from_settings())
     if found:
         raise RerankerUnavailable("; ".join(f"{each.message}. {each.remedy}" for each in found))
 
 
 def check_reranker(repair: bool) -> CheckResult:
-    """Have the reranker score one passage; searches go on without it, so that its loss is a warning."""
+    """Let the reranker score one passage; a failure is only a warning, as searches work without it."""
     options = RerankOptions.from_settings()
-    wrong = problems(options)
+    wrong = find_problems(options)
     if wrong:
         return CheckResult(
             name=_NAME,
@@ -43,10 +43,10 @@ def check_reranker(repair: bool) -> CheckResult:
         )
     if options.kind == NONE:
         return CheckResult(name=_NAME, status=CheckStatus.OK, detail="none is configured")
-    return _scored(options)
+    return _score_test_passage(options)
 
 
-def _scored(options: RerankOptions) -> CheckResult:
+def _score_test_passage(options: RerankOptions) -> CheckResult:
     scorer = make_scorer(options)
     started = time.perf_counter()
     try:

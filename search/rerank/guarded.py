@@ -1,25 +1,27 @@
-"""A reranker that answers or fails within its limit, and is left alone while it is dead."""
+"""Reranker with a time limit and a circuit breaker."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from kebab.observability import tracing
-from search.endpoints.circuit_breaker import Breaker
-from search.rerank.scorer import Scorer, out_of_time
-from search.retrieval.fusion.rerank import checked_scores
+from search.endpoints.circuit_breaker import CircuitBreaker
+from search.rerank.scorer import Scorer, time_limit_error
+from search.retrieval.fusion.rerank import check_scores
 
-#: Characters of a query, and of a passage, that are read; a cross-encoder reads some 2,000 of both together.
+#: Maximum characters of a query and of a passage; a cross-encoder reads some 2,000 of both together.
 MAX_QUERY_CHARS = 1_000
 MAX_PASSAGE_CHARS = 2_000
 
 
 class GuardedReranker:
-    """Has `scorer` score in a thread of `executor`, and waits for it no longer than `limit_s` seconds.
+    """A reranker that runs `scorer` in a thread of `executor` and waits at most `limit_s` seconds.
 
-    A scorer that is stuck, in DNS or in a model, holds a thread of the executor, never a request.
+    A scorer that hangs, in DNS or in a model, blocks a thread of the executor, never a request.
     """
 
-    def __init__(self, scorer: Scorer, *, limit_s: float, breaker: Breaker, executor: Executor) -> None:
+    def __init__(
+        self, scorer: Scorer, *, limit_s: float, breaker: CircuitBreaker, executor: Executor
+    ) -> None:
         self._scorer = scorer
         self._limit_s = limit_s
         self._breaker = breaker
@@ -27,7 +29,7 @@ class GuardedReranker:
 
     @property
     def name(self) -> str:
-        """Return the scorer's."""
+        """Return the name of the scorer."""
         return self._scorer.name
 
     @property
@@ -36,18 +38,19 @@ class GuardedReranker:
         return self._scorer.gives_logits
 
     def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
-        """Return the passages' scores, checked, in order. Raises: RerankerUnavailable, at the limit
-        at last.
-        """
-        read = [passage[:MAX_PASSAGE_CHARS] for passage in passages]
-        with tracing.span("search.rerank", passages=len(read)), self._breaker.attempt():
-            scores = self._within_limit(query[:MAX_QUERY_CHARS], read)
-            return checked_scores(scores, len(read), self.gives_logits)
+        """Return the checked scores of the passages, in order.
 
-    def _within_limit(self, query: str, passages: Sequence[str]) -> list[float]:
+        Raises: RerankerUnavailable, at the time limit at the latest.
+        """
+        texts = [passage[:MAX_PASSAGE_CHARS] for passage in passages]
+        with tracing.span("search.rerank", passages=len(texts)), self._breaker.attempt():
+            scores = self._score_within_limit(query[:MAX_QUERY_CHARS], texts)
+            return check_scores(scores, len(texts), self.gives_logits)
+
+    def _score_within_limit(self, query: str, passages: Sequence[str]) -> list[float]:
         future = self._executor.submit(self._scorer.score, query, passages, limit_s=self._limit_s)
         try:
             return future.result(self._limit_s)
         except TimeoutError as error:
             future.cancel()
-            raise out_of_time(self._limit_s) from error
+            raise time_limit_error(self._limit_s) from error

@@ -1,4 +1,4 @@
-"""A cross-encoder in this process, read from a folder by fastembed. Nothing is ever downloaded."""
+"""Local cross-encoder, loaded from a folder with fastembed. Nothing is ever downloaded."""
 
 import threading
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from search.rerank.scorer import out_of_time
+from search.rerank.scorer import time_limit_error
 from search.retrieval.errors import RerankerUnavailable
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 INSTALL: Final = "pip install --no-deps -r deploy/requirements-rerank.txt"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-# As exporters name it; the first that is there is taken.
+# File names by exporters; the first existing one is used.
 _GRAPHS = ("onnx/model.onnx", "model.onnx", "onnx/model_quantized.onnx", "onnx/model_int8.onnx")
-# The deadline is looked at between two batches.
+# The deadline is checked between two batches.
 _BATCH = 8
 
 
 class LocalScorer:
-    """Reads the model with the first query and keeps it; `threads` of the processor compute."""
+    """A scorer that loads the model with the first query and keeps it; it computes with `threads` threads."""
 
     gives_logits = True
 
@@ -41,18 +41,18 @@ class LocalScorer:
         """Return the passages' logits. Raises: RerankerUnavailable, past the limit after a batch of eight."""
         ends_at = self._clock() + limit_s
         scores: list[float] = []
-        for score in self._loaded(limit_s).rerank(query, passages, batch_size=_BATCH):
+        for score in self._load_model(limit_s).rerank(query, passages, batch_size=_BATCH):
             scores.append(score)
             if self._clock() > ends_at:
-                raise out_of_time(limit_s)
+                raise time_limit_error(limit_s)
         return scores
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         with self._loading:
             self._model = None
 
-    def _loaded(self, limit_s: float) -> "TextCrossEncoder":
+    def _load_model(self, limit_s: float) -> "TextCrossEncoder":
         if not self._loading.acquire(timeout=limit_s):
             raise RerankerUnavailable("the local model is still being loaded", is_fault=False)
         try:
@@ -64,8 +64,8 @@ class LocalScorer:
 
 
 def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
-    """Return the model in `folder`, read without the network. Raises: RerankerUnavailable with the remedy."""
-    graph = graph_in(folder)
+    """Load the model in `folder` without network access. Raises: RerankerUnavailable with the remedy."""
+    graph = find_graph(folder)
     try:
         from fastembed.common.model_description import ModelSource
         from fastembed.rerank.cross_encoder import TextCrossEncoder
@@ -73,7 +73,7 @@ def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
         raise RerankerUnavailable("the local reranker is not installed", remedy=f"Run: {INSTALL}") from error
     name = f"{folder.resolve()}/{graph}"
     if name.lower() not in {known["model"].lower() for known in TextCrossEncoder.list_supported_models()}:
-        # fastembed wants a source; with a path of its own it never asks there.
+        # fastembed requires a source, but never contacts it for a model with a local path.
         TextCrossEncoder.add_custom_model(name, sources=ModelSource(hf=folder.name), model_file=graph)
     return TextCrossEncoder(
         name,
@@ -85,8 +85,8 @@ def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
     )
 
 
-def graph_in(folder: Path) -> str:
-    """Return the model's graph, relative to `folder`. Raises: RerankerUnavailable with what is missing."""
+def find_graph(folder: Path) -> str:
+    """Return the model's graph, relative to `folder`. Raises: RerankerUnavailable, naming missing files."""
     missing = [name for name in _TOKENIZER_FILES if not (folder / name).is_file()]
     graph = next((name for name in _GRAPHS if (folder / name).is_file()), None)
     if graph is None or missing:

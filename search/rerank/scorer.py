@@ -1,4 +1,4 @@
-"""What a model or an endpoint has to do to be a reranker; limit and breaker come around it."""
+"""Protocol of the model or endpoint in a reranker, without time limit and circuit breaker."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,16 +7,16 @@ from search.retrieval.errors import RerankerUnavailable
 
 
 class Scorer(Protocol):
-    """Scores passages within a time; safe to call from several threads."""
+    """A scorer of passages within a time limit; safe to call from several threads."""
 
     @property
     def name(self) -> str:
-        """Return how the log names it."""
+        """Return the name for the log."""
         ...
 
     @property
     def gives_logits(self) -> bool:
-        """Return whether its scores are logits, of any size; else they lie in [0, 1]."""
+        """Return whether the scores are logits, of any size; else they lie in [0, 1]."""
         ...
 
     def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
@@ -27,11 +27,11 @@ class Scorer(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections and memory; it may score again."""
+        """Release connections and memory; later calls of `score` still work."""
         ...
 
 
-def out_of_time(limit_s: float) -> RerankerUnavailable:
+def time_limit_error(limit_s: float) -> RerankerUnavailable:
     """Return the error for scores that did not come within the limit."""
     return RerankerUnavailable(
         f"the reranker did not answer within {limit_s:g} s",

@@ -1,8 +1,8 @@
-"""Citations: where a hit lies in its document, as fields and as a URI that parses back.
+"""Citations: the location of a hit in its document, as fields and as a URI that parses back.
 
     a/b.md#L7-L12 (#L7 for one line)    doc.pdf#page=4    img.png#xywh=1,2,3,4    talk.vtt#t=822.000,850.000
 
-A region on a page of a document says both: `doc.pdf#page=4&xywh=1,2,3,4`.
+A region on a page of a document has both: `doc.pdf#page=4&xywh=1,2,3,4`.
 """
 
 import logging
@@ -11,20 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
-from search.retrieval.errors import InvalidCitation, shown
+from search.retrieval.errors import InvalidCitation, preview
 
 logger = logging.getLogger(__name__)
 
 CitationKind = Literal["line", "page", "region", "time"]
 
-# What the URI's numbers may have: twelve digits, nine before the point of a time, three after it.
+# Limits of the URI's numbers: twelve digits; for a time, nine before the point and three after it.
 _POSITION_LIMIT = 10**12
 _TIME_LIMIT_S = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A place in a document; fields of other kinds are None. Raises: InvalidCitation when they don't fit."""
+    """A location in a document; fields of other kinds are None. Raises: InvalidCitation for a mismatch."""
 
     kind: CitationKind
     #: POSIX path of the document in its source, without `#`.
@@ -47,20 +47,20 @@ class Citation:
 
     def __post_init__(self) -> None:
         if not self.path or "#" in self.path:
-            raise InvalidCitation(f"The path {shown(self.path)} can't be cited: it is empty or holds '#'.")
-        if not _fits(self):
+            raise InvalidCitation(f"The path {preview(self.path)} can't be cited: it is empty or holds '#'.")
+        if not _is_consistent(self):
             raise InvalidCitation(
-                f"The numbers of this {self.kind} citation of {shown(self.path)} don't fit its kind:"
+                f"The numbers of this {self.kind} citation of {preview(self.path)} don't fit its kind:"
                 " lines and pages count from 1, ends are not before starts, times are whole milliseconds."
             )
 
     @property
     def uri(self) -> str:
-        """Return the URI; `parse_uri` is its strict inverse, section aside."""
+        """Return the URI; `parse_uri` is its strict inverse, except for the section."""
         return f"{self.path}#{_fragment(self)}"
 
 
-def _fits(citation: Citation) -> bool:
+def _is_consistent(citation: Citation) -> bool:
     c = citation
     lines = _is_span(c.start, c.end, least=1)
     page = _is_position(c.page, least=1)
@@ -118,19 +118,19 @@ _TIMES = re.compile(f"t={_T},{_T}")
 def parse_uri(uri: str) -> Citation:
     """Return the citation, without section, whose URI is exactly `uri`.
 
-    Raises: InvalidCitation for anything that writing a citation does not give, `#L7-L7` and `#L07` included.
+    Raises: InvalidCitation for anything that is no citation's URI, including `#L7-L7` and `#L07`.
     """
     path, _, fragment = uri.partition("#")
-    citation = _read_fragment(path, fragment)
+    citation = _parse_fragment(path, fragment)
     if citation is None or citation.uri != uri:
         raise InvalidCitation(
-            f"{shown(uri)} is no citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
+            f"{preview(uri)} is no citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
             " or path#t=822.000,850.000."
         )
     return citation
 
 
-def _read_fragment(path: str, fragment: str) -> Citation | None:
+def _parse_fragment(path: str, fragment: str) -> Citation | None:
     if lines := _LINES.fullmatch(fragment):
         return Citation(kind="line", path=path, start=int(lines[1]), end=int(lines[2] or lines[1]))
     if page := _PAGE.fullmatch(fragment):
@@ -145,51 +145,55 @@ def _read_fragment(path: str, fragment: str) -> Citation | None:
 
 
 def citation_of(path: str, section_label: str, spans: Sequence[Mapping[str, object]]) -> Citation:
-    """Return where a chunk with these spans lies in the document at `path`; '' for no section."""
+    """Return the citation of a chunk with these spans in the document at `path`; '' means no section."""
     return citation_from_span(path, section_label or None, spans[0] if spans else None)
 
 
 def citation_from_span(path: str, section: str | None, span: Mapping[str, object] | None) -> Citation:
     """Return the citation of a chunk's first span.
 
-    A byte span, none, or a broken one gives line 1 and a logged warning, so that a hit is never lost to it.
+    A byte span, a missing or a broken one yields line 1 and a logged warning, so that no hit is lost.
     """
     try:
-        return _from_span(path, section, span or {})
+        return _convert_span(path, section, span or {})
     except (InvalidCitation, KeyError, TypeError, ValueError, OverflowError):
-        logger.warning("A document has no citable span (%s); citing its first line.", shown(span))
+        logger.warning("A document has no citable span (%s); citing its first line.", preview(span))
         return Citation(kind="line", path=path, section=section, start=1, end=1)
 
 
-def _from_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
+def _convert_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
     match span.get("kind"):
         case "line":
             return Citation(
-                kind="line", path=path, section=section, start=_whole(span["start"]), end=_whole(span["end"])
+                kind="line",
+                path=path,
+                section=section,
+                start=_round_number(span["start"]),
+                end=_round_number(span["end"]),
             )
         case "page":
-            return Citation(kind="page", path=path, section=section, page=_whole(span["page"]))
+            return Citation(kind="page", path=path, section=section, page=_round_number(span["page"]))
         case "region":
             page = span.get("page")
-            x, y, w, h = (_whole(span[side]) for side in ("x", "y", "w", "h"))
-            on_page = None if page is None else _whole(page)
+            x, y, w, h = (_round_number(span[side]) for side in ("x", "y", "w", "h"))
+            on_page = None if page is None else _round_number(page)
             return Citation(kind="region", path=path, section=section, page=on_page, x=x, y=y, w=w, h=h)
         case "time":
-            start_s, end_s = _milliseconds(span["start_s"]), _milliseconds(span["end_s"])
+            start_s, end_s = _round_to_milliseconds(span["start_s"]), _round_to_milliseconds(span["end_s"])
             return Citation(kind="time", path=path, section=section, start_s=start_s, end_s=end_s)
         case kind:
             raise InvalidCitation(
-                f"A span of kind {shown(kind)} can't be cited; lines, pages, regions, times can."
+                f"A span of kind {preview(kind)} can't be cited; lines, pages, regions, times can."
             )
 
 
-def _whole(number: object) -> int:
+def _round_number(number: object) -> int:
     if not isinstance(number, int | float):
-        raise TypeError(f"{shown(number)} is not a number.")
+        raise TypeError(f"{preview(number)} is not a number.")
     return round(number)
 
 
-def _milliseconds(seconds: object) -> float:
+def _round_to_milliseconds(seconds: object) -> float:
     if not isinstance(seconds, int | float):
-        raise TypeError(f"{shown(seconds)} is not a number.")
+        raise TypeError(f"{preview(seconds)} is not a number.")
     return float(f"{seconds:.3f}")

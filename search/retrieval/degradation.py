@@ -1,15 +1,15 @@
-"""What a result was made without, in words."""
+"""Messages about the parts that a result lacks."""
 
 from collections.abc import Iterator
 
-from search.retrieval.fusion.run_legs import without_leg
+from search.retrieval.fusion.run_legs import missing_leg_message
 from search.retrieval.types import SearchResult
 
 
-def shortcomings(result: SearchResult) -> Iterator[str]:
-    """Return what was missing when the result was made, a sentence each."""
+def degradation_messages(result: SearchResult) -> Iterator[str]:
+    """Return a sentence for each part that was missing when the result was computed."""
     for leg in result.degraded:
-        yield without_leg(leg)
+        yield missing_leg_message(leg)
     if result.rerank is not None and result.rerank.status == "fallback":
         yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
     yield from result.warnings

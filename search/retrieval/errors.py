@@ -1,4 +1,4 @@
-"""What can go wrong with a search.
+"""The errors of a search, with their HTTP statuses.
 
 SearchError
 ├── InvalidQuery          400
@@ -14,7 +14,7 @@ SearchError
 ├── NotSearchableYet      503, with a time to wait
 ├── EmbedderUnavailable   503; hybrid search answers without the vector leg
 ├── RerankerUnavailable   503; search answers in the fused order
-└── LegTimeout            503; search answers with what the leg had found
+└── LegTimeout            503; search answers with the candidates found until then
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _SHOWN_CHARS = 60
 
 
-def shown(value: object) -> str:
-    """Return `value` as an error message shows it: quoted, escaped, at most some 60 characters of it."""
+def preview(value: object) -> str:
+    """Return `value` for an error message: quoted, escaped, cut after 60 characters."""
     text = str(value)
     return ascii(text) if len(text) <= _SHOWN_CHARS else ascii(text[:_SHOWN_CHARS]) + "…"
 
@@ -70,40 +70,40 @@ class InvalidJudgedSet(SearchError):
 
 
 class InvalidMeasure(SearchError):
-    """There is no such measure, or none that can be computed here."""
+    """The measure doesn't exist, or can't be computed here."""
 
     code = "invalid_measure"
 
 
 class InvalidRunSetting(SearchError):
-    """A run can't be asked under such a setting."""
+    """An evaluation run can't use this setting."""
 
     code = "invalid_run_setting"
 
 
 class InvalidComparison(SearchError):
-    """The two runs have nothing that could be compared."""
+    """The two runs have nothing in common to compare."""
 
     code = "invalid_comparison"
     status = 422
 
 
 class StaleCursor(SearchError):
-    """The list that a cursor points into is gone; ask the query again."""
+    """The list that a cursor points into is gone; send the query again."""
 
     code = "stale_cursor"
     status = 410
 
 
 class OutOfTime(SearchError):
-    """The time for a whole bulk was over before this query's turn came; ask it again, among fewer."""
+    """The time limit of a bulk request passed before this query's turn; send it again, with fewer others."""
 
     code = "timeout"
     status = 503
 
 
 class NotSearchableYet(SearchError):
-    """The mirror did not reach the asked-for change in time; ask again after `retry_after_s` seconds."""
+    """The mirror did not reach the requested change in time; retry after `retry_after_s` seconds."""
 
     code = "not_searchable_yet"
     status = 503
@@ -114,11 +114,11 @@ class NotSearchableYet(SearchError):
 
 
 class EmbedderUnavailable(SearchError):
-    """Texts can't be embedded now, or a query not in its language; names no address, key or text.
+    """Texts can't be embedded now, or the model lacks the query's language; names no address, key or text.
 
-    With `is_lasting` trying again is no use before somebody has changed something; else it may be worth it
-    after `retry_after_s` seconds, where the embedder has said when. Without `is_fault` the embedder is well:
-    it refused what it was asked.
+    With `is_lasting` a retry fails until somebody changes the configuration; else it may succeed, after
+    `retry_after_s` seconds if the embedder named a delay. Without `is_fault` the embedder is healthy: it
+    refused the request itself.
     """
 
     code = "embedder_unavailable"
@@ -139,9 +139,9 @@ class EmbedderUnavailable(SearchError):
 
 
 class RerankerUnavailable(SearchError):
-    """There are no rerank scores now; the message names no query, address or path, `remedy` may, for the log.
+    """There are no rerank scores now; the message names no query, address or path, `remedy` may, for logs.
 
-    Without `is_fault` the reranker is well: it refused what it was asked, or is being made ready.
+    Without `is_fault` the reranker is healthy: it refused the request itself, or is still loading.
     """
 
     code = "reranker_unavailable"
@@ -154,7 +154,7 @@ class RerankerUnavailable(SearchError):
 
 
 class LegTimeout(SearchError):
-    """A leg ran past its time limit; `partial` holds what it had found, best first, perhaps nothing."""
+    """A leg ran past its time limit; `partial` holds the candidates found so far, best first, maybe none."""
 
     code = "leg_timeout"
     status = 503

@@ -13,7 +13,7 @@ _SEPARATOR = re.compile(r"[\s+]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexVersion:
-    """What produced the lexical index, the vector index, or both. Raises: ValueError for a malformed name."""
+    """The version of the lexical or vector index, or both. Raises: ValueError for a malformed name."""
 
     lexical: str | None = None
     vector: str | None = None
@@ -32,7 +32,10 @@ class IndexVersion:
 
 
 def vector_version(space: str, epoch: int) -> str:
-    """Name a vector index by its space and by how often its vectors changed, which no log tells."""
+    """Return the version of a vector index: its space and the number of changes of its vectors.
+
+    The change log does not record changes of vectors.
+    """
     return f"vec-{_SEPARATOR.sub('_', space)}@{epoch}"
 
 

@@ -1,4 +1,4 @@
-"""Passages packed for reading: by file, overlapping ones merged, within a budget."""
+"""Packing of passages for reading: grouped by file, overlaps merged, within a budget."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,20 +8,20 @@ from search.retrieval.citation import Citation
 
 MAX_SEGMENTS_PER_FILE = 3
 
-#: Whether the lines from one to another, both included, of a document say nothing.
+#: Returns whether all lines of a document from one number to another, both included, are blank.
 IsBlank = Callable[[str, int, int], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A chunk to pack: where it lies, and how good it is."""
+    """A chunk to pack: its location and its score."""
 
     chunk_id: str
     doc_id: str
     citation: Citation
     #: In [0, 1].
     score: float
-    #: Its place among the chunks of the document: the order of those that are cited alike.
+    #: Its position among the chunks of the document; orders chunks with the same citation.
     ordinal: int = 0
 
 
@@ -46,7 +46,7 @@ class PackedFile:
 
 
 def nothing_is_blank(doc_id: str, start: int, end: int) -> bool:
-    """Take every line to say something."""
+    """Return False: treat every line as non-blank."""
     return False
 
 
@@ -59,10 +59,10 @@ def pack(
 ) -> list[PackedFile]:
     """Pack passages into files, best score first, ties by path and id.
 
-    Overlapping or touching passages become one segment, and a file keeps its three best segments. Of their
-    passages those with the best scores are taken: one that would make `size_of` of all segments (characters
-    or tokens, as the caller counts) more than `budget`, or give its file a fourth segment, is passed over
-    and tried again once others have come in.
+    Overlapping or adjacent passages become one segment, and a file keeps its three best segments. Their
+    passages are added best score first. One that would raise `size_of` of all segments (characters or
+    tokens, as the caller counts) above `budget`, or give its file a fourth segment, is skipped and tried
+    again after others were added.
     """
     by_document: defaultdict[str, list[Passage]] = defaultdict(list)
     for passage in passages:
@@ -70,24 +70,24 @@ def pack(
     kept = [
         passage
         for found in by_document.values()
-        for segment in sorted(merge(found, is_blank), key=_best_first)[:MAX_SEGMENTS_PER_FILE]
+        for segment in sorted(merge(found, is_blank), key=_segment_sort_key)[:MAX_SEGMENTS_PER_FILE]
         for passage in segment.passages
     ]
-    filling = _Filling(size_of, budget, is_blank)
-    filling.fill(sorted(kept, key=_best_passage_first))
-    return sorted(map(_file, filling.files), key=lambda file: (-file.score, file.path, file.doc_id))
+    packer = _BudgetPacker(size_of, budget, is_blank)
+    packer.fill(sorted(kept, key=_passage_sort_key))
+    return sorted(map(_build_file, packer.files), key=lambda file: (-file.score, file.path, file.doc_id))
 
 
 def merge(passages: Iterable[Passage], is_blank: IsBlank = nothing_is_blank) -> list[Segment]:
-    """Merge the overlapping and touching passages of one document, in file order.
+    """Merge the overlapping and adjacent passages of one document, in file order.
 
-    Lines touch when nothing or only blank lines stand between them, times when one ends where the next
-    begins; of pages and regions only the same one twice is merged. A segment has the best score of its
+    Lines are adjacent when no line or only blank lines lie between them, times when one ends where the next
+    begins; pages and regions are merged only if they are the same. A segment has the best score of its
     passages and the section of its first.
     """
     merged: list[Segment] = []
-    for passage in sorted(passages, key=_file_order):
-        joined = _joined(merged[-1], passage, is_blank) if merged else None
+    for passage in sorted(passages, key=_passage_file_order):
+        joined = _merge_passage(merged[-1], passage, is_blank) if merged else None
         if joined is None:
             merged.append(_segment(passage))
         else:
@@ -99,8 +99,8 @@ def _segment(passage: Passage) -> Segment:
     return Segment(doc_id=passage.doc_id, citation=passage.citation, score=passage.score, passages=(passage,))
 
 
-def _joined(segment: Segment, passage: Passage, is_blank: IsBlank) -> Segment | None:
-    citation = _joined_citation(segment, passage, is_blank)
+def _merge_passage(segment: Segment, passage: Passage, is_blank: IsBlank) -> Segment | None:
+    citation = _merge_citation(segment, passage, is_blank)
     if citation is None:
         return None
     return replace(
@@ -111,7 +111,7 @@ def _joined(segment: Segment, passage: Passage, is_blank: IsBlank) -> Segment | 
     )
 
 
-def _joined_citation(segment: Segment, passage: Passage, is_blank: IsBlank) -> Citation | None:
+def _merge_citation(segment: Segment, passage: Passage, is_blank: IsBlank) -> Citation | None:
     first, second = segment.citation, passage.citation
     if first.end is not None and second.start is not None and second.end is not None:
         touches = second.start <= first.end + 1 or is_blank(segment.doc_id, first.end + 1, second.start - 1)
@@ -121,8 +121,8 @@ def _joined_citation(segment: Segment, passage: Passage, is_blank: IsBlank) -> C
     return first if first.uri == second.uri else None
 
 
-class _Filling:
-    """The segments taken so far, file by file, and what is left of the budget."""
+class _BudgetPacker:
+    """The segments added so far, by file, and the remaining budget."""
 
     def __init__(self, size_of: Callable[[Segment], int], budget: int, is_blank: IsBlank) -> None:
         self._size_of = size_of
@@ -137,15 +137,15 @@ class _Filling:
         return iter(self._files.values())
 
     def fill(self, passages: Sequence[Passage]) -> None:
-        """Take what fits, in order, until nothing more does."""
+        """Add the passages that fit, in order, until no more fit."""
         waiting = passages
         while waiting:
-            passed_over = [passage for passage in waiting if not self._takes(passage)]
-            if len(passed_over) == len(waiting):
+            skipped = [passage for passage in waiting if not self._add_if_fits(passage)]
+            if len(skipped) == len(waiting):
                 return
-            waiting = passed_over
+            waiting = skipped
 
-    def _takes(self, passage: Passage) -> bool:
+    def _add_if_fits(self, passage: Passage) -> bool:
         before = self._files.get(passage.doc_id, [])
         after = merge([*(p for segment in before for p in segment.passages), passage], self._is_blank)
         more = self._size(after) - self._size(before)
@@ -156,16 +156,16 @@ class _Filling:
         return True
 
     def _size(self, segments: Iterable[Segment]) -> int:
-        return sum(self._sized(segment) for segment in segments)
+        return sum(self._segment_size(segment) for segment in segments)
 
-    def _sized(self, segment: Segment) -> int:
+    def _segment_size(self, segment: Segment) -> int:
         key = tuple(passage.chunk_id for passage in segment.passages)
         if key not in self._sizes:
             self._sizes[key] = self._size_of(segment)
         return self._sizes[key]
 
 
-def _file(segments: Sequence[Segment]) -> PackedFile:
+def _build_file(segments: Sequence[Segment]) -> PackedFile:
     return PackedFile(
         doc_id=segments[0].doc_id,
         path=segments[0].citation.path,
@@ -174,28 +174,28 @@ def _file(segments: Sequence[Segment]) -> PackedFile:
     )
 
 
-def _best_first(segment: Segment) -> tuple[float, tuple[float, ...]]:
-    return -segment.score, _places(segment.citation)
+def _segment_sort_key(segment: Segment) -> tuple[float, tuple[float, ...]]:
+    return -segment.score, _citation_sort_key(segment.citation)
 
 
-def _best_passage_first(passage: Passage) -> tuple[object, ...]:
-    return -passage.score, passage.citation.path, passage.doc_id, *_file_order(passage)
+def _passage_sort_key(passage: Passage) -> tuple[object, ...]:
+    return -passage.score, passage.citation.path, passage.doc_id, *_passage_file_order(passage)
 
 
-def _file_order(passage: Passage) -> tuple[tuple[float, ...], int, str]:
-    return _places(passage.citation), passage.ordinal, passage.chunk_id
+def _passage_file_order(passage: Passage) -> tuple[tuple[float, ...], int, str]:
+    return _citation_sort_key(passage.citation), passage.ordinal, passage.chunk_id
 
 
-def _places(cited: Citation) -> tuple[float, ...]:
-    places = (
-        cited.start,
-        cited.end,
-        cited.start_s,
-        cited.end_s,
-        cited.page,
-        cited.y,
-        cited.x,
-        cited.w,
-        cited.h,
+def _citation_sort_key(citation: Citation) -> tuple[float, ...]:
+    positions = (
+        citation.start,
+        citation.end,
+        citation.start_s,
+        citation.end_s,
+        citation.page,
+        citation.y,
+        citation.x,
+        citation.w,
+        citation.h,
     )
-    return tuple(0 if place is None else place for place in places)
+    return tuple(0 if position is None else position for position in positions)

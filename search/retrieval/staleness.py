@@ -1,4 +1,4 @@
-"""When a hit is old enough to say so."""
+"""Staleness of hits by the age of their document in the index."""
 
 from datetime import datetime, timedelta
 

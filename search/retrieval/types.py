@@ -1,4 +1,4 @@
-"""What a search is asked and what it answers."""
+"""Types of a search: the query, its hits and its result."""
 
 import re
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.citation import Citation
-from search.retrieval.errors import InvalidQuery, shown
+from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters, TrustLevel
-from search.retrieval.text.cleaning import storable
+from search.retrieval.text.cleaning import strip_unstorable
 from search.retrieval.text.snippet import Highlight
 
 DEFAULT_K = 10
@@ -26,11 +26,11 @@ Tier = Literal["all", "some"]
 class _QueryValue(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        raise InvalidQuery(f"{shown(value)} is not one of {', '.join(cls)}.")
+        raise InvalidQuery(f"{preview(value)} is not one of {', '.join(cls)}.")
 
 
 class Mode(_QueryValue):
-    """Which legs answer a query."""
+    """The legs that answer a query."""
 
     LEXICAL = "lexical"
     VECTOR = "vector"
@@ -38,7 +38,7 @@ class Mode(_QueryValue):
 
 
 class Fusion(_QueryValue):
-    """How the lists of the legs become one."""
+    """The method that merges the lists of the legs into one."""
 
     RRF = "rrf"
     CONVEX = "convex"
@@ -54,20 +54,20 @@ class SearchQuery:
     #: As typed; NULs and lone surrogates are dropped, from the channels as well.
     text: str
     mode: Mode = Mode.HYBRID
-    #: None: the workspace's.
+    #: None: the workspace's setting.
     fusion: Fusion | None = None
     k: int = DEFAULT_K
     filters: SearchFilters = field(default_factory=SearchFilters)
-    #: None: each leg is asked `text`.
+    #: None: every stage uses `text`.
     channels: QueryChannels | None = None
-    #: Code points of a snippet, at most.
+    #: Maximum length of a snippet, in code points.
     snippet_chars: int = DEFAULT_SNIPPET_CHARS
     cutoff: bool = False
-    #: None or 0 and less: unlimited.
+    #: None, 0 or less: unlimited.
     per_file_cap: int | None = None
     rerank: bool = False
     explain: bool = False
-    #: A chunk or document, 32 hex digits, about which the explanation says why it is not among the hits.
+    #: Id of a chunk or document, 32 hex digits; the explanation says why it is not among the hits.
     why_not: str | None = None
 
     def __post_init__(self) -> None:
@@ -75,41 +75,41 @@ class SearchQuery:
             raise InvalidQuery(f"k is {self.k}; ask for 1 to {MAX_K} hits, or 0 for {DEFAULT_K}.")
         if self.why_not is not None and _ID.fullmatch(self.why_not) is None:
             raise InvalidQuery(
-                f"why_not {shown(self.why_not)} is not 32 hex digits; copy a chunk's or a document's id."
+                f"why_not {preview(self.why_not)} is not 32 hex digits; copy a chunk's or a document's id."
             )
         if self.snippet_chars < 1:
             raise InvalidQuery(f"snippet_chars is {self.snippet_chars}; ask for at least 1 character.")
-        # The one way to set a field of a frozen value while it is being made.
+        # A frozen dataclass allows no ordinary assignment, not even here.
         object.__setattr__(self, "mode", Mode(self.mode))
         object.__setattr__(self, "fusion", None if self.fusion is None else Fusion(self.fusion))
-        object.__setattr__(self, "text", storable(self.text))
+        object.__setattr__(self, "text", strip_unstorable(self.text))
         if self.channels is not None:
-            object.__setattr__(self, "channels", self.channels.mapped(storable))
+            object.__setattr__(self, "channels", self.channels.map(strip_unstorable))
         object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
 
     @property
-    def asked(self) -> QueryChannels:
-        """Return the query as each stage is asked it."""
+    def effective_channels(self) -> QueryChannels:
+        """Return the channels, `text` for each stage unless the query has channels of its own."""
         return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
 
 
 class Candidate(NamedTuple):
-    """A chunk that a leg found; its rank is its place in the leg's list."""
+    """A chunk that a leg found; its rank is its position in the leg's list."""
 
     #: 32 hex digits.
     chunk_id: str
     #: The leg's score, in [0, 1], higher is better.
     score: float
-    #: Whether all of the query's terms were found or some; None outside the lexical leg.
+    #: "all" if the chunk has every term of the query, else "some"; None outside the lexical leg.
     tier: Tier | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalDetail:
-    """How a hit came into the list: scores in [0, 1], ranks from 1, None where a leg did not find it."""
+    """The scores, in [0, 1], and ranks, from 1, behind a hit; None where a leg did not find it."""
 
     method: Mode
-    #: In a single mode that leg's score.
+    #: In a single mode, the score of that leg.
     fusion_score: float
     lexical_score: float | None = None
     lexical_rank: int | None = None
@@ -128,7 +128,7 @@ class RetrievalDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A found chunk as the caller sees it."""
+    """A chunk found by a search, as the caller sees it."""
 
     #: From 1.
     rank: int
@@ -142,7 +142,7 @@ class SearchHit:
     section_label: str
     #: Plain text.
     snippet: str
-    #: Code-point offsets into the snippet, in order, apart.
+    #: Code-point offsets into the snippet, in order, without overlap.
     highlights: tuple[Highlight, ...]
     citation: Citation
     retrieval: RetrievalDetail
@@ -161,9 +161,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalTotal:
-    """How many chunks have every term.
+    """The number of chunks that have every term.
 
-    Exactly (`eq`), or at least so many match (`gte`): others have some of the terms, or the leg was stopped.
+    It is exact (`eq`), or a lower bound of the matches (`gte`): other chunks have some of the terms, or the
+    leg was stopped.
     """
 
     value: int
@@ -172,7 +173,7 @@ class LexicalTotal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorWindow:
-    """How many candidates the vector leg was asked for, and how many it gave: it knows no total."""
+    """The number of candidates requested from the vector leg and returned by it; it has no total."""
 
     asked: int
     found: int
@@ -180,7 +181,7 @@ class VectorWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankOutcome:
-    """Whether a reranker ordered the hits, or why the fused order stands."""
+    """The outcome of a rerank: `ok`, or `fallback` to the fused order with the reason."""
 
     status: Literal["ok", "fallback"]
     reason: str | None = None
@@ -188,12 +189,12 @@ class RerankOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """The answer to a query; what was missing is named in `degraded` and `warnings`."""
+    """The result of a query; `degraded` and `warnings` name the parts that were missing."""
 
     query: str
     mode: Mode
     index_version: str
-    #: The change up to which the mirror that answered had come, and how many it was behind.
+    #: The last change that the mirror had applied when it answered, and the number of changes it lacked.
     seq: int
     lag: int
     took_ms: float
@@ -211,12 +212,12 @@ class SearchResult:
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Finds chunks in the one workspace it was made for."""
+    """A searcher of the one workspace it was created for."""
 
     def search(self, query: SearchQuery) -> list[SearchHit]:
-        """Give up to `query.k` hits, best first, ranks 1, 2, 3, …"""
+        """Return up to `query.k` hits, best first, ranks 1, 2, 3, …"""
         ...
 
     def index_version(self, mode: Mode) -> str:
-        """Return the name of what produced the index, or both indexes, that answer in `mode`."""
+        """Return the version of the index, or of both indexes, that answers in `mode`."""
         ...

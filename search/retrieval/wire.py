@@ -1,4 +1,4 @@
-"""Values as JSON-ready dicts in a fixed order of keys. What is absent is None, never left out."""
+"""JSON-ready dicts of results, with keys in a fixed order; an absent value is None, never left out."""
 
 from dataclasses import fields
 from datetime import UTC, datetime

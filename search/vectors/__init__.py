@@ -1,1 +1,1 @@
-"""Vectors in pgvector: which space is live, which chunks lack a vector, and the nearest to a query."""
+"""Vectors in pgvector: embedding spaces, backfill of missing vectors, and nearest-neighbour search."""

@@ -1,4 +1,4 @@
-"""Giving chunks their vectors. What lacks one is asked of the tables: there is no list that could be lost."""
+"""Backfill of missing vectors. Missing ones are found by a query, not by a queue that could be lost."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from search.models import Chunk, ChunkVector, EmbeddingSpace
 
 
 def chunks_without_vector(space: EmbeddingSpace, *, after: uuid.UUID, limit: int) -> list[Chunk]:
-    """Give up to `limit` chunks behind `after`, in id order, that have no vector in `space`."""
-    return list(_missing(space).filter(chunk_id__gt=after).order_by("chunk_id")[:limit])
+    """Return up to `limit` chunks after the id `after`, in id order, that have no vector in `space`."""
+    return list(_missing_chunks(space).filter(chunk_id__gt=after).order_by("chunk_id")[:limit])
 
 
 def count_without_vector(space: EmbeddingSpace) -> int:
-    """Return how many chunks of the workspace have no vector in `space` yet."""
-    return _missing(space).count()
+    """Count the workspace's chunks without a vector in `space`."""
+    return _missing_chunks(space).count()
 
 
-def _missing(space: EmbeddingSpace) -> models.QuerySet[Chunk]:
+def _missing_chunks(space: EmbeddingSpace) -> models.QuerySet[Chunk]:
     vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(
         space=space.pk, chunk_id=models.OuterRef("chunk_id")
     )
@@ -31,8 +31,8 @@ def _missing(space: EmbeddingSpace) -> models.QuerySet[Chunk]:
     )
 
 
-def known_vectors(space: EmbeddingSpace, hashes: Sequence[uuid.UUID]) -> dict[uuid.UUID, object]:
-    """Return the vectors that equal text already has in the space, by hash."""
+def find_vectors_by_hash(space: EmbeddingSpace, hashes: Sequence[uuid.UUID]) -> dict[uuid.UUID, object]:
+    """Return the existing vectors in the space for these embed hashes, by hash."""
     rows = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk, embed_hash__in=hashes)
     return dict(rows.order_by("embed_hash").distinct("embed_hash").values_list("embed_hash", "embedding"))
 
@@ -40,13 +40,13 @@ def known_vectors(space: EmbeddingSpace, hashes: Sequence[uuid.UUID]) -> dict[uu
 def store_vectors(
     space: EmbeddingSpace, chunks: Sequence[Chunk], vectors: Mapping[uuid.UUID, np.ndarray | object]
 ) -> int:
-    """Store a vector for each chunk that is still there with the same text and has none, in a transaction.
+    """Store a vector for each chunk that still exists with the same text and has none, in a transaction.
 
-    `vectors` is keyed by embed hash, each `(dim,)` float32. Raises the space's epoch. Gives how many were
-    stored: a chunk whose document is being written just now is left to the next look.
+    `vectors` is keyed by embed hash, each `(dim,)` float32. Increments the space's epoch. Returns the number
+    stored: a chunk whose document is being written is left for the next round.
     """
     wanted = {chunk.chunk_id: chunk.embed_hash for chunk in chunks}
-    standing = _locked(space, list(wanted))
+    locked = _lock_chunks(space, list(wanted))
     rows = [
         ChunkVector(
             workspace_id=space.workspace_id,
@@ -56,7 +56,7 @@ def store_vectors(
             embed_hash=hash_,
             embedding=vectors[hash_],
         )
-        for chunk_id, hash_, version_id in standing
+        for chunk_id, hash_, version_id in locked
         if wanted[chunk_id] == hash_
     ]
     insert_rows(rows, ignore_conflicts=True)
@@ -65,10 +65,10 @@ def store_vectors(
     return len(rows)
 
 
-def _locked(
+def _lock_chunks(
     space: EmbeddingSpace, chunk_ids: Sequence[uuid.UUID]
 ) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID]]:
-    """Lock those of the chunks that nobody writes, and give (chunk id, embed hash, version id) of each."""
+    """Lock those of the chunks that nobody writes; return (chunk id, embed hash, version id) of each."""
     rows = (
         Chunk.objects.in_workspace(space.workspace_id)
         .filter(chunk_id__in=chunk_ids)

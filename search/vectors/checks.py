@@ -1,4 +1,4 @@
-"""What `kebab doctor` says about vectors: is there one for each chunk, of the text that it has now?"""
+"""The `kebab doctor` check of vectors: one for each chunk, of its current text."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -7,16 +7,22 @@ from datetime import datetime
 
 from django.db import connection, models, transaction
 
-from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
-from kebab.observability.health.slow_query import ask
+from kebab.observability.health.checks import (
+    CheckResult,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
+from kebab.observability.health.slow_query import fetch_rows
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
-from search.embedders.configured import wanted_name
+from search.embedders.configured import workspace_embedder_name
 from search.embedders.spec import NONE
 from search.models import EmbeddingSpace, SpaceState
 
-# One pass over the chunks of all workspaces, and one over their vectors. Right is a vector that searches may
-# rely on: of a chunk that stands, of its text and its version, with as many components as its space has.
+# One pass over the chunks of all workspaces, and one over their vectors. A vector is right if its chunk
+# exists with the same text and version, and it has the dimension of its space.
 _SPACES = """
 WITH chunks AS (
     SELECT workspace_id, count(*) AS total FROM search_chunk GROUP BY workspace_id
@@ -58,7 +64,7 @@ _ORDER = [SpaceState.LIVE.value, SpaceState.BUILDING.value, SpaceState.RETIRED.v
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceCount:
-    """What there is in a space, and what there ought to be."""
+    """Actual and expected numbers of vectors in a space."""
 
     slug: str
     workspace_id: uuid.UUID
@@ -66,22 +72,22 @@ class SpaceCount:
     space: str
     state: str
     live_until: datetime | None
-    #: Whether its time is over, and it is about to be deleted.
-    is_ended: bool
+    #: Whether its retention has expired, so that it is about to be deleted.
+    is_expired: bool
     chunks: int
     vectors: int
-    #: Vectors of chunks that stand, with the text that they have.
+    #: Vectors of existing chunks and their current text.
     right: int
 
     @property
     def name(self) -> str:
-        """Return what the check of it is called."""
-        place = "" if self.state == SpaceState.LIVE else f" ({self.state} space {self.space_id})"
-        return f"vectors of {self.slug}{place}"
+        """Return the name of its check."""
+        suffix = "" if self.state == SpaceState.LIVE else f" ({self.state} space {self.space_id})"
+        return f"vectors of {self.slug}{suffix}"
 
     @property
-    def place(self) -> tuple[object, ...]:
-        """By workspace, then the live one, the one that is built, those kept, the latest first."""
+    def sort_key(self) -> tuple[object, ...]:
+        """Return the sort key: workspace, live space, space being built, retired spaces, latest first."""
         left = -self.live_until.timestamp() if self.live_until else 0.0
         return self.slug, _ORDER.index(self.state), left, self.space_id
 
@@ -89,70 +95,74 @@ class SpaceCount:
 def check_coverage(
     repair: bool, request: Callable[[uuid.UUID], object] | None = None
 ) -> Iterator[CheckResult]:
-    """Return whether each chunk has its vector in each space that is kept full, and no vector is another
-    text's.
+    """Check that each chunk has a vector of its text in each filled space, and that no vector is of another.
 
-    `request` asks for a workspace's missing vectors.
+    `request` queues the embedding of a workspace's missing vectors.
     """
     for count in space_counts():
-        if count.is_ended:
+        if count.is_expired:
             detail = f"the time of {count.space} is over, and it has not been deleted yet"
-            yield warning(count.name, detail, "It is deleted while an embedding worker runs.")
+            yield warning_result(count.name, detail, "It is deleted while an embedding worker runs.")
         elif count.vectors > count.right:
-            yield _wrong(count, repair=repair, request=request)
+            yield _report_wrong(count, repair=repair, request=request)
         elif count.chunks > count.right:
-            yield _incomplete(count, repair=repair, request=request)
+            yield _report_incomplete(count, repair=repair, request=request)
         else:
-            yield well(count.name, f"complete in {count.space}")
-    yield from _without_space(repair, request)
+            yield ok_result(count.name, f"complete in {count.space}")
+    yield from _report_without_space(repair, request)
 
 
-def _without_space(repair: bool, request: Callable[[uuid.UUID], object] | None) -> Iterator[CheckResult]:
-    """Workspaces that are to have vectors, and have never had one."""
-    bare = Workspace.objects.filter(pk__in=[pk for (pk,) in ask(_WITHOUT_SPACE)])
-    wanting = [workspace for workspace in bare if wanted_name(workspace) != NONE]
-    if not wanting:
+def _report_without_space(
+    repair: bool, request: Callable[[uuid.UUID], object] | None
+) -> Iterator[CheckResult]:
+    """Report workspaces whose setting asks for vectors and that have no space yet."""
+    workspaces = Workspace.objects.filter(pk__in=[pk for (pk,) in fetch_rows(_WITHOUT_SPACE)])
+    missing = [workspace for workspace in workspaces if workspace_embedder_name(workspace) != NONE]
+    if not missing:
         return
-    detail = f"{len(wanting)} workspaces have none yet ({', '.join(each.slug for each in wanting[:3])})"
+    detail = f"{len(missing)} workspaces have none yet ({', '.join(each.slug for each in missing[:3])})"
     if not repair or request is None:
-        yield warning("vectors", detail, "They follow while an embedding worker runs.")
+        yield warning_result("vectors", detail, "They follow while an embedding worker runs.")
         return
-    for workspace in wanting:
+    for workspace in missing:
         with acting_in(workspace.pk):
             request(workspace.pk)
-    yield repaired("vectors", f"{detail}, asked for again")
+    yield repaired_result("vectors", f"{detail}, asked for again")
 
 
 def space_counts() -> list[SpaceCount]:
-    """Return all spaces of all workspaces with what is in them."""
+    """Return the counts of all spaces of all workspaces."""
     fields = SpaceCount.__dataclass_fields__
     return sorted(
-        (SpaceCount(**dict(zip(fields, row, strict=True))) for row in ask(_SPACES)), key=lambda c: c.place
+        (SpaceCount(**dict(zip(fields, row, strict=True))) for row in fetch_rows(_SPACES)),
+        key=lambda c: c.sort_key,
     )
 
 
-def _wrong(count: SpaceCount, *, repair: bool, request: Callable[[uuid.UUID], object] | None) -> CheckResult:
+def _report_wrong(
+    count: SpaceCount, *, repair: bool, request: Callable[[uuid.UUID], object] | None
+) -> CheckResult:
     detail = f"{count.vectors - count.right} in {count.space} are of another text than their chunks have"
     if not repair:
-        return failed(count.name, detail, "Run: kebab doctor --repair")
+        return failed_result(count.name, detail, "Run: kebab doctor --repair")
     with acting_in(count.workspace_id), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(_DELETE_WRONG, {"workspace": count.workspace_id, "space": count.space_id})
         spaces = EmbeddingSpace.objects.in_workspace(count.workspace_id).filter(pk=count.space_id)
         spaces.update(epoch=models.F("epoch") + 1)
-    return repaired(count.name, f"{detail}; dropped{_asked(count, request)}")
+    return repaired_result(count.name, f"{detail}; dropped{_request_vectors(count, request)}")
 
 
-def _incomplete(
+def _report_incomplete(
     count: SpaceCount, *, repair: bool, request: Callable[[uuid.UUID], object] | None
 ) -> CheckResult:
     detail = f"{count.chunks - count.right} chunks wait for their vector in {count.space}"
     if repair and request is not None:
-        return repaired(count.name, f"{detail}{_asked(count, request)}")
-    return warning(count.name, detail, "They follow while an embedding worker runs.")
+        return repaired_result(count.name, f"{detail}{_request_vectors(count, request)}")
+    return warning_result(count.name, detail, "They follow while an embedding worker runs.")
 
 
-def _asked(count: SpaceCount, request: Callable[[uuid.UUID], object] | None) -> str:
+def _request_vectors(count: SpaceCount, request: Callable[[uuid.UUID], object] | None) -> str:
     if request is None:
         return ""
     with acting_in(count.workspace_id):

@@ -1,7 +1,7 @@
-"""The HNSW index of a large space: partial on workspace and space, built beside the running system.
+"""The HNSW index of a large space: partial on workspace and space, built concurrently with reads and writes.
 
-Where vectors are cut into parts it lies on the workspace's part: PostgreSQL can't build an index on a cut
-table beside those who write it.
+Where the table is partitioned, the index is on the workspace's partition: PostgreSQL can't build an index on
+a partitioned table concurrently.
 """
 
 import logging
@@ -18,19 +18,19 @@ logger = logging.getLogger(__name__)
 
 _TABLE = ChunkVector._meta.db_table
 
-# Candidates that an insertion looks at, twice pgvector's default. On 125,222 chunks of documentation, 150
-# headings asked, ef_search 200: recall@10 0.945 to 0.979, recall@100 0.903 to 0.921, for 1.7 times the build.
-# With m 24 instead of 16 on top 0.979 and 0.934, for 2.5 times.
+# Candidates of an insertion, twice pgvector's default. On 125,222 chunks of documentation with 150 headings
+# as queries and ef_search 200: recall@10 0.945 to 0.979, recall@100 0.903 to 0.921, for 1.7 times the build
+# time. With m 24 instead of 16 in addition: 0.979 and 0.934, for 2.5 times.
 _EF_CONSTRUCTION = 128
 _OLDER_SNAPSHOTS_MS = 900_000
 
-# What the graph takes of each vector while it is built, beside its numbers of two bytes: neighbours on the
-# ground level, 512 bytes, the element, and what the allocator rounds up. The build of a graph that doesn't
-# fit goes on page by page: 400,000 vectors took 368 s in 256 MB.
+# Memory per vector during the build, besides its components of two bytes: neighbours on the ground level, 512
+# bytes, the element, and the allocator's rounding. A graph that doesn't fit is built page by page: 400,000
+# vectors took 368 s in 256 MB.
 _NODE_BYTES = 800
 _LEAST_MEMORY_BYTES = 64 * 2**20
 
-# Of the limit: so that a space about as large isn't indexed again and again.
+# Hysteresis, as a share of the limit, so that a space of about that size isn't indexed repeatedly.
 _STILL_LARGE = 0.9
 
 _IS_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s)"
@@ -42,22 +42,22 @@ def index_name(space: EmbeddingSpace) -> str:
 
 
 def ensure_index(space: EmbeddingSpace) -> bool:
-    """Build the space's index when it has grown past the exact scan; give whether it has one now.
+    """Build the space's index when it has outgrown the exact scan; return whether it has one now.
 
-    One of a space that has become a good deal smaller, or that the setting calls small now, is dropped.
+    The index of a space that has become much smaller, or is small by a changed setting, is dropped.
 
-    Runs outside a transaction. An index left invalid by a crash, or by a build that was broken off, which
-    raises psycopg.Error, is dropped and built again.
+    Runs outside a transaction. An index left invalid by a crash or an aborted build, which raises
+    psycopg.Error, is dropped and built again.
     """
     count = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk).count()
     if space.is_indexed and count < settings.KEBAB_EXACT_SCAN_LIMIT * _STILL_LARGE:
-        drop_index_beside(space)
+        drop_index_concurrently(space)
         return False
     if space.is_indexed or count < settings.KEBAB_EXACT_SCAN_LIMIT:
         return space.is_indexed
     try:
         with owner_connection() as owner:
-            name = _placed_name(owner, space)
+            name = _qualified_name(owner, space)
             row = owner.execute(_IS_VALID, [name]).fetchone()
             if row is not None and not row[0]:
                 owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
@@ -76,33 +76,31 @@ def ensure_index(space: EmbeddingSpace) -> bool:
 
 
 def drop_index(space: EmbeddingSpace) -> None:
-    """Drop the space's index; until the transaction ends nobody reads or writes vectors beside it."""
+    """Drop the space's index; blocks readers and writers of vectors until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT kebab_drop_vector_index(%s)", [space.pk])
 
 
-def drop_index_beside(space: EmbeddingSpace) -> None:
-    """Drop the space's index, also of one that is deleted, while others write vectors.
+def drop_index_concurrently(space: EmbeddingSpace) -> None:
+    """Drop the index of a space, which may be deleted already, without blocking writers of vectors.
 
-    Runs outside a transaction. Raises psycopg.Error, OperationalError when others hold it for too long.
+    Runs outside a transaction. Raises psycopg.Error, OperationalError when it is locked for too long.
     """
     EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(is_indexed=False)
     try:
         with owner_connection() as owner:
-            owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_placed_name(owner, space)}")
-    except NotTheOwner:  # then writers wait for a moment
+            owner.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {_qualified_name(owner, space)}")
+    except NotTheOwner:  # fall back to a short lock
         drop_index(space)
 
 
 def build_memory_bytes(vectors: int, dim: int) -> int:
-    """Return what building the index of so many vectors may take: what its graph needs, within the
-    setting.
-    """
+    """Return the memory for building an index: the size of its graph, within KEBAB_INDEX_MEMORY_BYTES."""
     needed = vectors * (2 * dim + _NODE_BYTES)
     return max(_LEAST_MEMORY_BYTES, min(needed, settings.KEBAB_INDEX_MEMORY_BYTES))
 
 
-def _placed_name(owner: Connection, space: EmbeddingSpace) -> str:
+def _qualified_name(owner: Connection, space: EmbeddingSpace) -> str:
     is_cut = "." in table_of(owner, _TABLE, space.workspace_id)
     return f"{LEAVES}.{index_name(space)}" if is_cut else index_name(space)
 
@@ -110,10 +108,10 @@ def _placed_name(owner: Connection, space: EmbeddingSpace) -> str:
 def _build(owner: Connection, space: EmbeddingSpace, vectors: int) -> None:
     memory_kb = build_memory_bytes(vectors, space.dim) // 1024
     owner.execute(f"SET maintenance_work_mem = '{memory_kb}kB'")
-    # Its lock keeps nobody from reading or writing, and at its end it waits for whoever has an older
-    # snapshot: making a mirror or a bundle anew takes minutes.
+    # The build doesn't block reads or writes, but waits for older snapshots at its end: rebuilds of mirrors
+    # and bundles take minutes.
     owner.execute(f"SET lock_timeout = {_OLDER_SNAPSHOTS_MS}")
-    # Index definitions take no bound values: all that goes in is our own numbers and a UUID.
+    # Index definitions take no bound values; only integers and a UUID are interpolated.
     owner.execute(
         f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {index_name(space)}"
         f" ON {table_of(owner, _TABLE, space.workspace_id)}"

@@ -1,19 +1,25 @@
-"""What `kebab doctor` says about HNSW indexes: one where it is due, whole, and no other."""
+"""The `kebab doctor` check of HNSW indexes: valid ones for all large spaces, and no orphans."""
 
 from collections.abc import Iterator
 
 from django.conf import settings
 from psycopg import sql
 
-from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
-from kebab.observability.health.slow_query import ask
+from kebab.observability.health.checks import (
+    CheckResult,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
+from kebab.observability.health.slow_query import fetch_rows
 from kebab.tenancy.owner_connection import owner_connection
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.index import ensure_index
 
 _NAME = "vector indexes"
 _REMEDY = "Run: kebab doctor --repair"
-# Those that are being built at the moment are neither there nor broken.
+# Without indexes whose build is in progress.
 _INDEXES = r"""
 SELECT c.relname, c.relnamespace::regnamespace::text, i.indisvalid
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -26,24 +32,24 @@ SELECT space_id FROM search_chunkvector GROUP BY space_id HAVING count(*) >= %s
 
 
 def check_vector_indexes(repair: bool) -> Iterator[CheckResult]:
-    """Return whether each large space has its index, whole, and whether one is left of a space that
-    is gone.
-    """
-    found = [(int(name.rpartition("_")[2]), schema, is_valid) for name, schema, is_valid in ask(_INDEXES)]
+    """Check that each large space has a valid index, and that no index of a deleted space is left."""
+    found = [
+        (int(name.rpartition("_")[2]), schema, is_valid) for name, schema, is_valid in fetch_rows(_INDEXES)
+    ]
     schemas = {number: schema for number, schema, _ in found}
     indexes = {number: is_valid for number, _, is_valid in found}
     spaces = {space.pk: space for space in EmbeddingSpace.objects.select_related("workspace")}
-    large = {pk for (pk,) in ask(_LARGE, [settings.KEBAB_EXACT_SCAN_LIMIT])}
-    left = {number: schema for number, schema in schemas.items() if number not in spaces}
+    large = {pk for (pk,) in fetch_rows(_LARGE, [settings.KEBAB_EXACT_SCAN_LIMIT])}
+    orphaned = {number: schema for number, schema in schemas.items() if number not in spaces}
     results = [
-        *_broken(spaces, indexes, schemas, repair=repair),
-        *_due(spaces, large, repair=repair),
-        *_left(left, repair=repair),
+        *_check_broken(spaces, indexes, schemas, repair=repair),
+        *_check_due(spaces, large, repair=repair),
+        *_check_orphaned(orphaned, repair=repair),
     ]
-    yield from results or [well(_NAME, f"{len(indexes)}, all valid")]
+    yield from results or [ok_result(_NAME, f"{len(indexes)}, all valid")]
 
 
-def _broken(
+def _check_broken(
     spaces: dict[int, EmbeddingSpace], indexes: dict[int, bool], schemas: dict[int, str], *, repair: bool
 ) -> Iterator[CheckResult]:
     for pk, space in sorted(spaces.items()):
@@ -52,38 +58,38 @@ def _broken(
             continue
         detail = f"that of {space} is {'missing' if is_valid is None else 'not valid'}: vectors are scanned"
         if not repair:
-            yield failed(f"vector index of {space.workspace}", detail, _REMEDY)
+            yield failed_result(f"vector index of {space.workspace}", detail, _REMEDY)
             continue
         if is_valid is not None:
             _drop(pk, schemas[pk])
         _build(space)
-        yield repaired(f"vector index of {space.workspace}", f"{detail}; built anew")
+        yield repaired_result(f"vector index of {space.workspace}", f"{detail}; built anew")
 
 
-def _due(spaces: dict[int, EmbeddingSpace], large: set[int], *, repair: bool) -> Iterator[CheckResult]:
+def _check_due(spaces: dict[int, EmbeddingSpace], large: set[int], *, repair: bool) -> Iterator[CheckResult]:
     for pk in sorted(large & spaces.keys()):
         space = spaces[pk]
         if space.is_indexed or space.state != SpaceState.LIVE:
             continue
         name, detail = f"vector index of {space.workspace}", f"{space} has grown past the exact scan"
         if repair and ensure_index(space):
-            yield repaired(name, f"{detail}; built")
+            yield repaired_result(name, f"{detail}; built")
         else:
-            yield warning(name, detail, "It is built at the end of the next embedding job.")
+            yield warning_result(name, detail, "It is built at the end of the next embedding job.")
 
 
-def _left(schemas: dict[int, str], *, repair: bool) -> Iterator[CheckResult]:
+def _check_orphaned(schemas: dict[int, str], *, repair: bool) -> Iterator[CheckResult]:
     for number, schema in sorted(schemas.items()):
         name = f"vector_hnsw_{number}"
         if not repair:
-            yield failed(name, "its space is gone", _REMEDY)
+            yield failed_result(name, "its space is gone", _REMEDY)
             continue
         _drop(number, schema)
-        yield repaired(name, "its space is gone; dropped")
+        yield repaired_result(name, "its space is gone; dropped")
 
 
 def _build(space: EmbeddingSpace) -> None:
-    """Build the index, or where the space is small by now say that it has none."""
+    """Rebuild the index, or record that a space that has become small has none."""
     space.is_indexed = False
     space.save(update_fields=["is_indexed"])
     ensure_index(space)

@@ -1,8 +1,8 @@
-"""From one model to another without an outage: a space is built beside the live one, then they change places.
+"""The life cycle of embedding spaces: a change of the model without an outage.
 
-At most one space of a workspace is live and one is being built. What was live stays, and is kept full, until
-its time is over, so that going back is one step too. Each step is one transaction; searches see the state
-before it or after it, never both.
+A space is built next to the live one, then they are switched. At most one space of a workspace is live and
+one is being built. The former live space is kept complete until its retention expires, so that rolling back
+is one step, too. Each step is one transaction; searches see the state before it or after it, never both.
 """
 
 import logging
@@ -26,43 +26,42 @@ logger = logging.getLogger(__name__)
 
 
 def filled_spaces(workspace: Workspace) -> "list[EmbeddingSpace]":
-    """Return the spaces that chunks get vectors in: first the live one, then the one built, then
-    those kept.
-    """
-    spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(not_ended()).order_by("-live_until", "pk")
+    """Return the spaces that get vectors of new chunks: the live one, the one being built, retired ones."""
+    spaces = (
+        EmbeddingSpace.objects.in_workspace(workspace).filter(not_expired()).order_by("-live_until", "pk")
+    )
     order = [SpaceState.LIVE, SpaceState.BUILDING, SpaceState.RETIRED]
     return sorted(spaces, key=lambda space: order.index(SpaceState(space.state)))
 
 
-def ended_spaces(workspace: Workspace) -> "QuerySet[EmbeddingSpace]":
-    """Return the spaces whose time is over, the longest first."""
+def expired_spaces(workspace: Workspace) -> "QuerySet[EmbeddingSpace]":
+    """Return the spaces whose retention has expired, the oldest first."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     return spaces.filter(state=SpaceState.RETIRED, retire_at__lte=Now()).order_by("retire_at", "pk")
 
 
-def workspaces_with_ended_spaces() -> list[uuid.UUID]:
-    """Return the workspaces that have a space whose time is over."""
-    ended = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
-    return list(ended.order_by("workspace_id").values_list("workspace_id", flat=True).distinct())
+def workspaces_with_expired_spaces() -> list[uuid.UUID]:
+    """Return the workspaces that have an expired space."""
+    expired = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
+    return list(expired.order_by("workspace_id").values_list("workspace_id", flat=True).distinct())
 
 
-def not_ended() -> Q:
-    """Return the condition that a space is live, being built, or kept."""
+def not_expired() -> Q:
+    """Return the condition that a space is live, being built, or retired and not expired."""
     return ~Q(state=SpaceState.RETIRED) | Q(retire_at__gt=Now())
 
 
-def begin_build(
+def start_build(
     workspace: Workspace, identity: SpaceIdentity, *, switches_by_itself: bool = True
 ) -> EmbeddingSpace:
-    """Return the space that is built for `identity` from now on; vectors of an earlier one are taken up
-    again.
+    """Start building a space for `identity` and return it; an existing space with its vectors is reused.
 
-    Raises SpaceConflict when vectors of it are live, or another space is being built.
+    Raises SpaceConflict when that space is live, or another one is being built.
     """
     with transaction.atomic():
-        spaces = _locked(workspace)
+        spaces = _lock_spaces(workspace)
         same = next((space for space in spaces if is_made_by(space, identity)), None)
-        other = _in_state(spaces, SpaceState.BUILDING)
+        other = _find_in_state(spaces, SpaceState.BUILDING)
         if same is not None and same.state == SpaceState.LIVE:
             raise SpaceConflict(f"The vectors are {same}'s already; there is nothing to build.")
         if other is not None and other != same:
@@ -74,41 +73,39 @@ def begin_build(
         }
         if same is None:
             return EmbeddingSpace.objects.create(workspace=workspace, **identity_fields(identity), **fields)
-        return _changed(same, **fields, retire_at=None, live_until=None)
+        return _update(same, **fields, retire_at=None, live_until=None)
 
 
-def why_held(building: EmbeddingSpace) -> str | None:
-    """Return why a complete space does not go live by itself, None: it does."""
+def held_reason(building: EmbeddingSpace) -> str | None:
+    """Return the reason why a complete space doesn't go live automatically, None if it does."""
     if building.held_because:
         return building.held_because
     return None if building.switches_by_itself else "It was asked to wait; run: kebab reembed switch"
 
 
 def hold(building: EmbeddingSpace, reason: str) -> None:
-    """Keep a space that is being built from going live by itself, with the reason that its status shows."""
+    """Prevent a space that is being built from going live automatically; its status shows the reason."""
     if building.state == SpaceState.BUILDING:
-        _changed(building, held_because=reason)
+        _update(building, held_because=reason)
 
 
-def complete_build(workspace: Workspace) -> EmbeddingSpace:
-    """Return the space that is being built. Raises SpaceConflict when there is none, or it is not
-    complete.
-    """
+def require_complete_build(workspace: Workspace) -> EmbeddingSpace:
+    """Return the space that is being built. Raises SpaceConflict if there is none, or it isn't complete."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
-    return _complete(list(spaces.filter(state=SpaceState.BUILDING)))
+    return _require_complete(list(spaces.filter(state=SpaceState.BUILDING)))
 
 
 def switch(workspace: Workspace) -> EmbeddingSpace:
-    """Make the space that is being built the live one, give it. Raises SpaceConflict until it is complete."""
+    """Make the space that is being built live and return it. Raises SpaceConflict until it is complete."""
     with transaction.atomic():
-        spaces = _locked(workspace)
-        return _go_live(_complete(spaces), _in_state(spaces, SpaceState.LIVE))
+        spaces = _lock_spaces(workspace)
+        return _go_live(_require_complete(spaces), _find_in_state(spaces, SpaceState.LIVE))
 
 
 def roll_back(workspace: Workspace) -> EmbeddingSpace:
-    """Make the space that was live before the live one again, give it. Raises SpaceConflict without one."""
+    """Make the previously live space live again and return it. Raises SpaceConflict without one."""
     with transaction.atomic():
-        spaces = _locked(workspace)
+        spaces = _lock_spaces(workspace)
         now = timezone.now()
         kept = [
             space
@@ -118,25 +115,28 @@ def roll_back(workspace: Workspace) -> EmbeddingSpace:
         if not kept:
             raise SpaceConflict("No space that was live before is kept; there is nothing to go back to.")
         latest = max(kept, key=lambda space: space.live_until)
-        return _go_live(latest, _in_state(spaces, SpaceState.LIVE))
+        return _go_live(latest, _find_in_state(spaces, SpaceState.LIVE))
 
 
 def retire(space: EmbeddingSpace) -> EmbeddingSpace:
-    """Let the space be deleted with its vectors, and give it. Raises SpaceConflict for the live one."""
+    """Expire the space, so that it is deleted with its vectors, and return it.
+
+    Raises SpaceConflict for the live space.
+    """
     with transaction.atomic():
-        now = {each.pk: each for each in _locked(space.workspace_id)}.get(space.pk)
+        now = {each.pk: each for each in _lock_spaces(space.workspace_id)}.get(space.pk)
         if now is None:
             raise SpaceConflict(f"The space {space.pk} is gone.")
         if now.state == SpaceState.LIVE:
             raise SpaceConflict(f"{now} is live; switch to another space first.")
-        return _changed(now, state=SpaceState.RETIRED, retire_at=timezone.now())
+        return _update(now, state=SpaceState.RETIRED, retire_at=timezone.now())
 
 
-def _complete(spaces: list[EmbeddingSpace]) -> EmbeddingSpace:
-    building = _in_state(spaces, SpaceState.BUILDING)
+def _require_complete(spaces: list[EmbeddingSpace]) -> EmbeddingSpace:
+    building = _find_in_state(spaces, SpaceState.BUILDING)
     if building is None:
         raise SpaceConflict("No space is being built, so there is nothing to switch to.")
-    if count_without_vector(building):  # how many they are is not for all who may switch to know
+    if count_without_vector(building):  # the number is not shown: not all who may switch may know it
         raise SpaceConflict(f"Not every chunk has a vector of {building} yet; it can't go live.")
     return building
 
@@ -145,22 +145,22 @@ def _go_live(space: EmbeddingSpace, before: EmbeddingSpace | None) -> EmbeddingS
     now = timezone.now()
     if before is not None:
         kept_until = now + timedelta(days=settings.KEBAB_KEEP_SPACE_DAYS)
-        _changed(before, state=SpaceState.RETIRED, live_until=now, retire_at=kept_until)
+        _update(before, state=SpaceState.RETIRED, live_until=now, retire_at=kept_until)
     logger.info("workspace %s: vectors of %s are searched from now on", space.workspace_id, space)
-    return _changed(space, state=SpaceState.LIVE, live_until=None, retire_at=None, held_because="")
+    return _update(space, state=SpaceState.LIVE, live_until=None, retire_at=None, held_because="")
 
 
-def _locked(workspace: Workspace | uuid.UUID) -> list[EmbeddingSpace]:
-    """Lock the workspace's spaces, so that steps come one by one; writers of vectors are not in the way."""
+def _lock_spaces(workspace: Workspace | uuid.UUID) -> list[EmbeddingSpace]:
+    """Lock and return the workspace's spaces, to serialise steps without blocking writers of vectors."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     return list(spaces.select_for_update(no_key=True).order_by("pk"))
 
 
-def _in_state(spaces: list[EmbeddingSpace], state: SpaceState) -> EmbeddingSpace | None:
+def _find_in_state(spaces: list[EmbeddingSpace], state: SpaceState) -> EmbeddingSpace | None:
     return next((space for space in spaces if space.state == state), None)
 
 
-def _changed(space: EmbeddingSpace, **fields: object) -> EmbeddingSpace:
+def _update(space: EmbeddingSpace, **fields: object) -> EmbeddingSpace:
     EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(**fields)
     space.refresh_from_db()
     return space

@@ -1,10 +1,11 @@
-"""Vectors as bytes: which of a space's are near a query, without asking PostgreSQL of each.
+"""Quantised vectors: approximate similarities of all vectors of a space to a query, without PostgreSQL.
 
-Eight bits a component, scaled by the largest of its vector: 100,000 vectors of 384 numbers take 39 MB, and
-one product of integers for all of them 2 ms of one core, where PostgreSQL scans for 60. What comes out is a
-similarity that is off by `error` at most; whoever has PostgreSQL compare all that may be among the best has
-the best. Quantisation with a rescoring step, as in H. Jégou, R. Tavenard, M. Douze, L. Amsaleg, "Searching in
-one billion vectors: re-rank with source coding", ICASSP 2011; the bound is that of the rounding here.
+A code has eight bits per component, scaled by the largest of its vector: 100,000 vectors of 384 components
+take 39 MB, and one integer product with all of them takes 2 ms of one core, where PostgreSQL scans for 60.
+The similarities are off by at most `error`; comparing all that may be among the best in PostgreSQL gives the
+exact result. Quantisation with a rescoring step, as in H. Jégou, R. Tavenard, M. Douze, L. Amsaleg,
+"Searching in one billion vectors: re-rank with source coding", ICASSP 2011; the bound is that of the rounding
+here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,38 +19,41 @@ from onnxruntime import InferenceSession
 from search.embedders.minilm.session import session_options
 
 ID_BYTES = 16
-#: Vectors whose codes lie together, a component beside the same one of its neighbours.
+#: Vectors per block; a block stores its codes component by component.
 BLOCK = 4_096
 _MOST = 127
-# Seven bits of the query's: with eight, processors without VNNI clip sums of products.
+# Seven bits for the query: with eight, processors without VNNI clip sums of products.
 _MOST_OF_QUERY = 63
 _ZERO = _MOST_OF_QUERY + 1
-# Rounding errors are as good as random: a similarity's spread is their length by the root of the number of
-# components. The largest of 51 million pairs of documentation and headings was 5.5 times that.
+# Rounding errors are practically random: the standard deviation of a similarity is their length divided by
+# the root of the number of components. The largest error of 51 million pairs of documentation and headings
+# was 5.5 times that.
 _SPREADS = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTable:
-    """Some vectors of a space as bytes; `n` of them, of `dim` components, in `b` blocks."""
+    """The codes of some vectors of a space: `n` vectors of `dim` components, in `b` blocks."""
 
     #: (n, 16) uint8: the ids of their chunks.
     ids: np.ndarray
-    #: (n,) float32: what a code of 1 stands for; 0 for a vector without a direction.
+    #: (n,) float32: the value of a code of 1; 0 for a zero vector.
     scales: np.ndarray
-    #: (n,) int32: the sum of the codes, by which the query's zero is taken off.
+    #: (n,) int32: the sum of the codes, to subtract the query's zero point.
     sums: np.ndarray
-    #: (b, dim, BLOCK) int8, the last block filled up with zeros.
+    #: (b, dim, BLOCK) int8, the last block padded with zeros.
     blocks: np.ndarray
-    #: The longest of what rounding took off the vectors, each of length 1.
+    #: The largest norm of the rounding errors of the vectors, which are normalised.
     residual: float
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
-    def packed(cls, ids: np.ndarray, codes: np.ndarray, scales: np.ndarray, residual: float) -> "CodeTable":
-        """Lay out codes, (n, dim) int8."""
+    def from_codes(
+        cls, ids: np.ndarray, codes: np.ndarray, scales: np.ndarray, residual: float
+    ) -> "CodeTable":
+        """Create a table from codes, (n, dim) int8."""
         starts = range(0, len(codes), BLOCK)
         blocks = np.zeros((len(starts), codes.shape[1], BLOCK), np.int8)
         for block, start in zip(blocks, starts, strict=True):
@@ -63,7 +67,7 @@ class CodeTable:
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """How near the vectors of a space are to a query, to within `error`."""
+    """Approximate similarities of the vectors of a space to a query, to within `error`."""
 
     #: (n, 16) uint8.
     ids: np.ndarray
@@ -71,44 +75,44 @@ class Approximation:
     values: np.ndarray
     error: float
 
-    def best(self, count: int) -> "Chosen":
-        """Return all that may be among the best `count`."""
+    def best(self, count: int) -> "Shortlist":
+        """Return all vectors that may be among the best `count`."""
         least = -np.inf
         if count < len(self.values):
             least = float(np.partition(self.values, -count)[-count]) - 2 * self.error
         places = np.flatnonzero(self.values >= least)
-        return Chosen(_texts(self.ids[places]), self.values[places], self.error, least + self.error)
+        return Shortlist(_hex_ids(self.ids[places]), self.values[places], self.error, least + self.error)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Those of the vectors of a space that are worth an exact look."""
+class Shortlist:
+    """The vectors of a space to compare exactly."""
 
-    #: 32 hex digits each; one that was written anew may stand here twice.
+    #: 32 hex digits each; a vector that was written again may occur twice.
     ids: Sequence[str]
     values: np.ndarray
     error: float
-    #: A similarity that none of the others reaches.
+    #: An upper bound of the similarity of all other vectors.
     bound: float
 
-    def is_borne_out_by(self, similarities: Mapping[str, float]) -> bool:
-        """Return whether some of them, compared exactly, are as near as was thought.
+    def is_confirmed_by(self, similarities: Mapping[str, float]) -> bool:
+        """Return whether exact similarities of some of them are within `error` of the approximate ones.
 
-        Else rounding is not random here. A few that were written anew may be elsewhere.
+        Otherwise rounding is not random in this space. A quarter may differ, as vectors written again do.
         """
-        thought = dict(zip(self.ids, self.values.tolist(), strict=True))
-        off = sum(abs(thought[id_] - exact) > self.error for id_, exact in similarities.items())
+        estimates = dict(zip(self.ids, self.values.tolist(), strict=True))
+        off = sum(abs(estimates[id_] - exact) > self.error for id_, exact in similarities.items())
         return off <= len(similarities) // 4
 
 
-def _texts(ids: np.ndarray) -> list[str]:
+def _hex_ids(ids: np.ndarray) -> list[str]:
     text = ids.tobytes().hex()
     return [text[start : start + 2 * ID_BYTES] for start in range(0, len(text), 2 * ID_BYTES)]
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """All vectors of a space, and here and there one that is no more, in the order in which they came."""
+    """The codes of all vectors of a space in the order of insertion, with a few deleted ones."""
 
     tables: tuple[CodeTable, ...]
 
@@ -116,47 +120,49 @@ class Codes:
         return sum(map(len, self.tables))
 
     def near(self, vector: np.ndarray) -> Approximation:
-        """Compare all with `vector`, (dim,) float32."""
+        """Return the approximate similarities of all vectors to `vector`, (dim,) float32."""
         query = _Query.of(vector)
         residual = max((table.residual for table in self.tables), default=0.0)
         spread = float(np.hypot(residual, query.residual)) / len(vector) ** 0.5
         return Approximation(
-            ids=_joined([table.ids for table in self.tables]),
-            values=_joined([query.similarities(table) for table in self.tables]),
+            ids=_concatenate([table.ids for table in self.tables]),
+            values=_concatenate([query.similarities(table) for table in self.tables]),
             error=_SPREADS * spread,
         )
 
 
-def code_table(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
-    """Return vectors, (n, dim) of any kind of float, as bytes; `ids` is (n, 16) uint8."""
+def encode_vectors(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
+    """Return the codes of vectors, (n, dim) of any float type; `ids` is (n, 16) uint8."""
     starts = range(0, len(vectors), BLOCK)
-    codes, scales, residuals = zip(*(_coded(vectors[start : start + BLOCK]) for start in starts), strict=True)
-    return CodeTable.packed(ids, _joined(codes), _joined(scales), max(residuals))
+    codes, scales, residuals = zip(
+        *(_quantise(vectors[start : start + BLOCK]) for start in starts), strict=True
+    )
+    return CodeTable.from_codes(ids, _concatenate(codes), _concatenate(scales), max(residuals))
 
 
-def stacked_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Return several tables as one, all but the last of whole blocks, which stay as they are."""
+def stack_tables(tables: Sequence[CodeTable]) -> CodeTable:
+    """Concatenate tables of whole blocks, except for the last; the blocks are unchanged."""
     return CodeTable(
-        _joined([table.ids for table in tables]),
-        _joined([table.scales for table in tables]),
-        _joined([table.sums for table in tables]),
-        _joined([table.blocks for table in tables]),
+        _concatenate([table.ids for table in tables]),
+        _concatenate([table.scales for table in tables]),
+        _concatenate([table.sums for table in tables]),
+        _concatenate([table.blocks for table in tables]),
         max(table.residual for table in tables),
     )
 
 
-def joined_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Return several tables of any size as one, their codes as they are."""
-    return CodeTable.packed(
-        _joined([table.ids for table in tables]),
-        _joined([table.codes() for table in tables]),
-        _joined([table.scales for table in tables]),
+def merge_tables(tables: Sequence[CodeTable]) -> CodeTable:
+    """Merge tables of any size into one, with unchanged codes in new blocks."""
+    return CodeTable.from_codes(
+        _concatenate([table.ids for table in tables]),
+        _concatenate([table.codes() for table in tables]),
+        _concatenate([table.scales for table in tables]),
         max(table.residual for table in tables),
     )
 
 
-def _coded(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the codes of vectors, what a code of 1 stands for in each, and the longest rest."""
+def _quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the codes of vectors, their scales, and the largest norm of the rounding errors."""
     numbers = vectors.astype(np.float32)
     lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
     numbers /= np.where(lengths > 0, lengths, 1)
@@ -168,9 +174,9 @@ def _coded(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query's vector in seven bits a component."""
+    """A query's vector in seven bits per component."""
 
-    #: (1, dim) uint8; `_ZERO` stands for 0.
+    #: (1, dim) uint8; `_ZERO` is the zero point.
     codes: np.ndarray
     scale: float
     residual: float
@@ -184,23 +190,23 @@ class _Query:
         return cls((codes + _ZERO).astype(np.uint8)[None, :], scale, residual)
 
     def similarities(self, table: CodeTable) -> np.ndarray:
-        """Return the cosine of each vector of a table, about; (n,) float32."""
-        products = _joined([_product(self.codes, block) for block in table.blocks])[: len(table)]
+        """Return the approximate cosine of each vector of a table, (n,) float32."""
+        products = _concatenate([_product(self.codes, block) for block in table.blocks])[: len(table)]
         return (products - _ZERO * table.sums) * (table.scales * np.float32(self.scale))
 
 
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _product(query: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Return (1, dim) uint8 times (dim, n) int8, (n,) int32."""
-    return _session().run(None, {"query": query, "block": block})[0][0]
+    """Return the product of (1, dim) uint8 and (dim, n) int8, (n,) int32."""
+    return _product_session().run(None, {"query": query, "block": block})[0][0]
 
 
 @cache
-def _session() -> InferenceSession:
-    """Numpy has no fast product of bytes: its own takes twenty times as long."""
+def _product_session() -> InferenceSession:
+    """Return an onnxruntime session for the product of bytes, which takes numpy twenty times as long."""
     graph = helper.make_graph(
         [helper.make_node("MatMulInteger", ["query", "block"], ["products"])],
         "near",

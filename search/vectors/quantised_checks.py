@@ -1,4 +1,4 @@
-"""What `kebab doctor` says about the codes of vectors on this node: each file sound and complete."""
+"""The `kebab doctor` check of quantised vectors on this node: each file valid and complete."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from django.conf import settings
 
-from kebab.observability.health.checks import CheckResult, failed, repaired, well
+from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
 from kebab.tenancy.current_workspace import acting_in
 from search.models import EmbeddingSpace
 from search.vectors.quantised import CodeTable
-from search.vectors.quantised_file import SUFFIX, CodesDamaged, codes_of
-from search.vectors.quantised_rows import Place, all_rows, rows_since
-from search.vectors.spaces import live_form
+from search.vectors.quantised_file import SUFFIX, CodesDamaged, load_codes
+from search.vectors.quantised_rows import SnapshotPosition, read_all_rows, read_rows_since
+from search.vectors.spaces import to_live_space
 
 _NAME = "vector codes"
 _REMEDY = "Run: kebab doctor --repair"
@@ -20,49 +20,49 @@ _ALL = 2**31
 
 
 def check_codes(repair: bool) -> Iterator[CheckResult]:
-    """Return whether each file is what was written."""
-    yield from _checked(repair, lambda space, table, place: None)
+    """Check the checksum of each file."""
+    yield from _check_files(repair, lambda space, table, place: None)
 
 
 def check_all_codes(repair: bool) -> Iterator[CheckResult]:
-    """Return whether besides each vector is found that PostgreSQL has."""
-    yield from _checked(repair, _compare)
+    """Check the checksum of each file, and that it has all vectors of PostgreSQL."""
+    yield from _check_files(repair, _compare)
 
 
-def _checked(
-    repair: bool, compare: Callable[[EmbeddingSpace, CodeTable, Place], None]
+def _check_files(
+    repair: bool, compare: Callable[[EmbeddingSpace, CodeTable, SnapshotPosition], None]
 ) -> Iterator[CheckResult]:
     sound = 0
     for path in sorted(settings.KEBAB_MIRROR_DIR.glob(f"*/*{SUFFIX}")):
         space = EmbeddingSpace.objects.select_related("workspace").filter(pk=_number(path)).first()
-        if space is None:  # it goes with its workspace, or when another is made
+        if space is None:  # the file is deleted with its workspace, or by the next build of another space
             continue
         try:
-            table, place = codes_of(path)
-            compare(space, table, Place(**place))
+            table, place = load_codes(path)
+            compare(space, table, SnapshotPosition(**place))
         except (CodesDamaged, OSError, ValueError, TypeError) as error:
-            yield _told(path, f"{_NAME} of {space.workspace.slug}", str(error), repair=repair)
+            yield _report_damage(path, f"{_NAME} of {space.workspace.slug}", str(error), repair=repair)
         else:
             sound += 1
-    yield well(_NAME, f"{sound} files, all sound")
+    yield ok_result(_NAME, f"{sound} files, all sound")
 
 
-def _told(path: Path, name: str, detail: str, *, repair: bool) -> CheckResult:
+def _report_damage(path: Path, name: str, detail: str, *, repair: bool) -> CheckResult:
     if not repair:
-        return failed(name, detail, _REMEDY)
+        return failed_result(name, detail, _REMEDY)
     path.unlink(missing_ok=True)
-    return repaired(name, f"{detail}; removed, the next searches have it made anew")
+    return repaired_result(name, f"{detail}; removed, the next searches have it made anew")
 
 
-def _compare(space: EmbeddingSpace, table: CodeTable, place: Place) -> None:
-    """Raises CodesDamaged for a vector that neither the file has nor was written since."""
+def _compare(space: EmbeddingSpace, table: CodeTable, place: SnapshotPosition) -> None:
+    """Raise CodesDamaged for a vector that is neither in the file nor was written since."""
     with acting_in(space.workspace_id):
-        live = live_form(space)
-        since, now = rows_since(space.workspace_id, live, place, limit=_ALL)
+        live = to_live_space(space)
+        since, now = read_rows_since(space.workspace_id, live, place, limit=_ALL)
         if not place.is_before(now):
-            return  # they are not used, and made anew
-        there = {*_ids(table.ids), *_ids(since.ids)}
-        missing = sum(len(set(_ids(rows.ids)) - there) for rows in all_rows(space.workspace_id, live))
+            return  # of another database state: unused, and rebuilt by the next search
+        present = {*_ids(table.ids), *_ids(since.ids)}
+        missing = sum(len(set(_ids(rows.ids)) - present) for rows in read_all_rows(space.workspace_id, live))
     if missing:
         raise CodesDamaged(f"{missing:,} of the vectors are missing")
 

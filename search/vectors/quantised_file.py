@@ -1,9 +1,9 @@
-"""A space's codes as a file of this node, mapped by every process that searches in it.
+"""The file of a space's codes on this node, memory-mapped by every process that searches it.
 
-    magic, length of the head, the head as JSON, then arrays, each from a multiple of 64 bytes on
+    magic, length of the header, the header as JSON, then arrays, each aligned to 64 bytes
 
-It lies in the folder of the workspace's mirror, and goes with it. It is replaced as a whole: who has mapped
-the former one keeps it. What is damaged is like none.
+It is in the folder of the workspace's mirror and is deleted with it. It is replaced as a whole; processes
+keep mapping the former one. A damaged file counts as missing.
 """
 
 import contextlib
@@ -33,11 +33,11 @@ _WRITTEN_WITHIN_S = 3600.0
 
 
 class CodesDamaged(Exception):
-    """The file is not what was written."""
+    """The file is damaged."""
 
 
 def write_codes(path: Path, table: CodeTable, place: Mapping[str, Any]) -> None:
-    """Put a table in the place of the file, with where it was read. Raises OSError."""
+    """Replace the file by a table and the database position it was read at. Raises OSError."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}-{uuid.uuid4().hex}{_DRAFT}")
     arrays = [np.ascontiguousarray(getattr(table, name)).tobytes() for name in _ARRAYS]
@@ -47,12 +47,12 @@ def write_codes(path: Path, table: CodeTable, place: Mapping[str, Any]) -> None:
         "residual": table.residual,
         "place": dict(place),
     }
-    said = json.dumps({**head, "checksum": _checksum(head, arrays)}).encode()
+    header = json.dumps({**head, "checksum": _checksum(head, arrays)}).encode()
     try:
         with os.fdopen(
             os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb"
         ) as file:
-            file.write(_MAGIC + _LENGTH.pack(len(said)) + said)
+            file.write(_MAGIC + _LENGTH.pack(len(header)) + header)
             for array in arrays:
                 file.write(bytes(-file.tell() % _ALIGNED))
                 file.write(array)
@@ -61,8 +61,8 @@ def write_codes(path: Path, table: CodeTable, place: Mapping[str, Any]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def remove_drafts(folder: Path) -> None:
-    """Remove what was begun so long ago that whoever wrote it was killed."""
+def delete_drafts(folder: Path) -> None:
+    """Delete drafts older than an hour, left by killed writers."""
     for draft in folder.glob(f"*{_DRAFT}"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > _WRITTEN_WITHIN_S:
@@ -70,9 +70,9 @@ def remove_drafts(folder: Path) -> None:
 
 
 def read_codes(path: Path) -> tuple[CodeTable, dict[str, Any]] | None:
-    """Return a file's table, mapped, and where it was read; None: there is none, or none that is sound."""
+    """Return a file's table, mapped, and its database position; None if it is missing or damaged."""
     try:
-        return codes_of(path)
+        return load_codes(path)
     except FileNotFoundError:
         return None
     except (CodesDamaged, OSError) as error:
@@ -85,15 +85,15 @@ def read_codes(path: Path) -> tuple[CodeTable, dict[str, Any]] | None:
 _ARRAYS = ("ids", "scales", "sums", "blocks")
 
 
-def codes_of(path: Path) -> tuple[CodeTable, dict[str, Any]]:
-    """Return what `read_codes` does. Raises CodesDamaged, OSError."""
+def load_codes(path: Path) -> tuple[CodeTable, dict[str, Any]]:
+    """Return a file's table, mapped, and its database position. Raises CodesDamaged, OSError."""
     try:
-        return _mapped(path)
+        return _map_file(path)
     except (ValueError, KeyError, TypeError, struct.error) as error:
         raise CodesDamaged(str(error)) from error
 
 
-def _mapped(path: Path) -> tuple[CodeTable, dict[str, Any]]:
+def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
     whole = np.memmap(path, np.uint8, mode="r")
     begins = len(_MAGIC) + _LENGTH.size
     if whole[: len(_MAGIC)].tobytes() != _MAGIC:
@@ -111,7 +111,7 @@ def _mapped(path: Path) -> tuple[CodeTable, dict[str, Any]]:
     for shape, kind in shapes:
         at += -at % _ALIGNED
         size = int(np.prod(shape)) * np.dtype(kind).itemsize
-        # A plain array: each look at a piece of a mapped one costs a microsecond or ten.
+        # A plain array: each slice of a memmap costs one to ten microseconds.
         arrays.append(np.asarray(whole[at : at + size]).view(kind).reshape(shape))
         at += size
     if head.pop("checksum") != _checksum(head, arrays) or at != len(whole):

@@ -1,8 +1,7 @@
-"""The codes that this process scans: mapped from this node's files, brought up to date with each search.
+"""The codes that this process scans: mapped from this node's files, updated by each search.
 
-A space's first file is made beside the searches that are slow without it, as is the next when much has been
-written since; meanwhile PostgreSQL compares. A search whose space and log stand where the last one found them
-asks the database nothing.
+A space's file is built in the background after a slow search without one, and again after many writes;
+meanwhile PostgreSQL compares. A search with the same epoch and head as the last one needs no database query.
 """
 
 import logging
@@ -20,245 +19,254 @@ from django.conf import settings
 from django.db import Error, connection
 
 from kebab.people.models import Workspace
-from kebab.runtime.context_executor import ContextThreads
-from search.access.scope import Scope
+from kebab.runtime.context_executor import ContextExecutor
+from search.access.scope import SearchScope
 from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, SpaceState
-from search.vectors.quantised import BLOCK, Codes, CodeTable, code_table, joined_tables, stacked_tables
-from search.vectors.quantised_file import SUFFIX, read_codes, remove_drafts, write_codes
-from search.vectors.quantised_rows import Place, Rows, all_rows, has_at_least, present_place, rows_since
-from search.vectors.spaces import LiveSpace, live_form
+from search.vectors.quantised import BLOCK, Codes, CodeTable, encode_vectors, merge_tables, stack_tables
+from search.vectors.quantised_file import SUFFIX, delete_drafts, read_codes, write_codes
+from search.vectors.quantised_rows import (
+    SnapshotPosition,
+    VectorRows,
+    current_position,
+    has_at_least,
+    read_all_rows,
+    read_rows_since,
+)
+from search.vectors.spaces import LiveSpace, to_live_space
 
 logger = logging.getLogger(__name__)
 
-# Spaces that a process has mapped, and how long without a search.
+# Limit of mapped spaces per process, and the idle time after which they are closed.
 _MOST_HELD = 64
 _IDLE_S = 600.0
-# The file is made anew when a quarter of it, and this many vectors, have been written since.
+# The file is rebuilt when a quarter of its size, and this many vectors, have been written since.
 _NEW_SHARE = 0.25
 _NEW_LEAST = 4_096
-# Pieces that came one by one are put together: each costs a search a call.
+# More pieces than this are merged: each costs a search one call.
 _MOST_TABLES = 8
-# What is written between two searches and more than that is read beside them.
+# New vectors that a search reads itself; more are read in the background.
 _MOST_AT_ONCE = 16_384
-# Until a space that is small, or whose file could not be written, is looked at again.
+# Time before a small space, or one whose file couldn't be written, is tried again.
 _LEFT_FOR_S = 30.0
 
 
 @dataclass(slots=True)
-class Held:
-    """One space's codes; its lock is held while the database is asked what is new."""
+class OpenCodes:
+    """The codes of one space; its lock is held during the query for new vectors."""
 
     base: CodeTable
-    place: Place
-    file_mark: tuple[int, int]
+    place: SnapshotPosition
+    file_identity: tuple[int, int]
     since: list[CodeTable] = field(default_factory=list)
-    #: The epoch and the change that it has been brought up to.
+    #: The epoch of the space and the head of the log at the last update.
     seen: tuple[int, int] = (-1, -1)
     used_s: float = field(default_factory=time.monotonic)
     lock: Lock = field(default_factory=Lock)
 
     @property
     def codes(self) -> Codes:
-        """Return what to scan."""
+        """Return the codes to scan."""
         return Codes((self.base, *self.since))
 
     @property
     def is_outgrown(self) -> bool:
-        """Return whether its file should be made anew."""
+        """Return whether its file should be rebuilt."""
         return sum(map(len, self.since)) > max(_NEW_LEAST, _NEW_SHARE * len(self.base))
 
-    def add(self, rows: Rows) -> None:
-        """Take in what was written since; a piece costs memory, and time of each search, as a block does."""
+    def add(self, rows: VectorRows) -> None:
+        """Add new vectors; small pieces are merged, since each costs the memory and scan time of a block."""
         if not len(rows.ids):
             return
-        pieces = [*self.since, code_table(rows.ids, rows.vectors)]
+        pieces = [*self.since, encode_vectors(rows.ids, rows.vectors)]
         if sum(map(len, pieces[-2:])) <= BLOCK:
-            pieces[-2:] = [joined_tables(pieces[-2:])]
-        self.since = pieces if len(pieces) <= _MOST_TABLES else [joined_tables(pieces)]
+            pieces[-2:] = [merge_tables(pieces[-2:])]
+        self.since = pieces if len(pieces) <= _MOST_TABLES else [merge_tables(pieces)]
 
 
-class CodesOfSpaces:
-    """The codes that a process has mapped. Safe for threads."""
+class CodeCache:
+    """A cache of the codes that a process has mapped. Safe for threads."""
 
     def __init__(self, folder_of: Callable[[uuid.UUID], Path]) -> None:
-        """`folder_of` gives a workspace's folder on this node, where its mirror lies too."""
+        """Create a cache; `folder_of` returns a workspace's folder on this node, that of its mirror."""
         self._folder_of = folder_of
-        self._held: OrderedDict[int, Held] = OrderedDict()
-        self._left_until: dict[int, float] = {}
-        self._making: set[int] = set()
+        self._open_codes: OrderedDict[int, OpenCodes] = OrderedDict()
+        self._suspended_until: dict[int, float] = {}
+        self._building: set[int] = set()
         self._lock = Lock()
-        self._threads = ContextThreads(1, thread_name_prefix="codes")
+        self._threads = ContextExecutor(1, thread_name_prefix="codes")
 
-    def codes(self, scope: Scope, space: LiveSpace) -> Codes | None:
-        """Return the codes of a space with all that was written before the search; None: it has none now."""
-        held = self._take(space.space_id)
-        if held is None or held.file_mark != _mark(self._path(scope.workspace_id, space)):
-            self._forget(space.space_id)  # its workspace is gone, its file removed, or made anew by another
-            held = self._open(scope.workspace_id, space)
-        if held is None:
+    def codes(self, scope: SearchScope, space: LiveSpace) -> Codes | None:
+        """Return the codes of a space with all vectors written before the search; None without codes."""
+        entry = self._get(space.space_id)
+        if entry is None or entry.file_identity != _file_identity(self._path(scope.workspace_id, space)):
+            self._close(space.space_id)  # the file was deleted, or rebuilt by another process
+            entry = self._open(scope.workspace_id, space)
+        if entry is None:
             return None
-        if not self._bring_up(held, scope.workspace_id, space, scope.head_seq):
-            self._forget(space.space_id)
-            self._make_beside(scope.workspace_id, space)
+        if not self._catch_up(entry, scope.workspace_id, space, scope.head_seq):
+            self._close(space.space_id)
+            self._build_in_background(scope.workspace_id, space)
             return None
-        if held.is_outgrown:
-            self._make_beside(scope.workspace_id, space)
-        return held.codes
+        if entry.is_outgrown:
+            self._build_in_background(scope.workspace_id, space)
+        return entry.codes
 
-    def want(self, scope: Scope, space: LiveSpace) -> None:
-        """Have a thread make a space's file, if it has none: a search was slow without."""
-        if space.space_id not in self._held:
-            self._make_beside(scope.workspace_id, space)
+    def request(self, scope: SearchScope, space: LiveSpace) -> None:
+        """Build a space's file in the background, if it has none, after a slow search."""
+        if space.space_id not in self._open_codes:
+            self._build_in_background(scope.workspace_id, space)
 
     def prepare(self, workspace: Workspace, space: LiveSpace) -> None:
-        """Make a space's file, unless it has one that is nearly whole, before a search is slow without it."""
-        held = self._take(space.space_id) or self._open(workspace.pk, space)
-        is_near = held is not None and self._bring_up(held, workspace.pk, space, workspace.head_seq)
-        if held is None or not is_near or held.is_outgrown:
-            self.make(workspace.pk, space)
+        """Build a space's file, unless it has one that is nearly complete, before searches need it."""
+        entry = self._get(space.space_id) or self._open(workspace.pk, space)
+        is_near = entry is not None and self._catch_up(entry, workspace.pk, space, workspace.head_seq)
+        if entry is None or not is_near or entry.is_outgrown:
+            self.build(workspace.pk, space)
 
-    def make(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
-        """Read a space from the database and write its file; nothing for one that is small."""
+    def build(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
+        """Read a space from the database and write its file; delete the file of a small space."""
         path = self._path(workspace_id, space)
         if not has_at_least(workspace_id, space, settings.KEBAB_CODES_FROM):
-            self.remove(workspace_id, space)
+            self.delete(workspace_id, space)
             return
-        held = self._take(space.space_id)
-        if held is None or held.file_mark == _mark(path):  # else another process has made it meanwhile
+        entry = self._get(space.space_id)
+        if entry is None or entry.file_identity == _file_identity(path):  # else another process has built it
             try:
                 _write(path, workspace_id, space)
             except OSError as error:
-                self._leave(space.space_id)
+                self._suspend(space.space_id)
                 logger.warning("codes of space %s can't be written: %s", space.space_id, error)
                 return
             if not Workspace.objects.filter(pk=workspace_id).exists():
-                # Its folder went with it, and was made again to write: only who looks after that can tell.
-                self._forget(space.space_id)
+                # The folder was deleted with the workspace, and the write has created it again.
+                self._close(space.space_id)
                 shutil.rmtree(self._folder_of(workspace_id), ignore_errors=True)
                 return
-            self._remove_others(workspace_id)
-        self._forget(space.space_id)
+            self._delete_orphaned(workspace_id)
+        self._close(space.space_id)
         self._open(workspace_id, space)
 
-    def remove(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
-        """Remove a space's file, which is of no use any more, and let go of it."""
+    def delete(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
+        """Delete a space's file, and close its codes."""
         self._path(workspace_id, space).unlink(missing_ok=True)
-        self._leave(space.space_id)
+        self._suspend(space.space_id)
 
-    def _bring_up(self, held: Held, workspace_id: uuid.UUID, space: LiveSpace, head_seq: int) -> bool:
-        """Take in what is new; False: that is too much, or the database is another than it was made from."""
-        wanted = (space.epoch, head_seq)
-        if held.seen == wanted:
+    def _catch_up(self, entry: OpenCodes, workspace_id: uuid.UUID, space: LiveSpace, head_seq: int) -> bool:
+        """Add new vectors; return False if they are too many, or the database has been restored."""
+        target = (space.epoch, head_seq)
+        if entry.seen == target:
             return True
-        with held.lock:
-            rows, now = rows_since(workspace_id, space, held.place, limit=_MOST_AT_ONCE)
-            if not held.place.is_before(now) or len(rows.ids) == _MOST_AT_ONCE:
+        with entry.lock:
+            rows, now = read_rows_since(workspace_id, space, entry.place, limit=_MOST_AT_ONCE)
+            if not entry.place.is_before(now) or len(rows.ids) == _MOST_AT_ONCE:
                 return False
-            held.add(rows)
-            held.place, held.seen = now, wanted
+            entry.add(rows)
+            entry.place, entry.seen = now, target
         return True
 
-    def _take(self, space_id: int) -> Held | None:
+    def _get(self, space_id: int) -> OpenCodes | None:
         now = time.monotonic()
         with self._lock:
-            for other in [id_ for id_, held in self._held.items() if now - held.used_s > _IDLE_S]:
-                del self._held[other]
-            held = self._held.get(space_id)
-            if held is not None:
-                held.used_s = now
-                self._held.move_to_end(space_id)
-            return held
+            for other in [id_ for id_, entry in self._open_codes.items() if now - entry.used_s > _IDLE_S]:
+                del self._open_codes[other]
+            entry = self._open_codes.get(space_id)
+            if entry is not None:
+                entry.used_s = now
+                self._open_codes.move_to_end(space_id)
+            return entry
 
-    def _open(self, workspace_id: uuid.UUID, space: LiveSpace) -> Held | None:
+    def _open(self, workspace_id: uuid.UUID, space: LiveSpace) -> OpenCodes | None:
         path = self._path(workspace_id, space)
-        mark = _mark(path)
+        identity = _file_identity(path)
         found = read_codes(path)
-        if found is None or mark is None:
+        if found is None or identity is None:
             return None
-        held = Held(base=found[0], place=Place(**found[1]), file_mark=mark)
+        entry = OpenCodes(base=found[0], place=SnapshotPosition(**found[1]), file_identity=identity)
         with self._lock:
-            self._held[space.space_id] = held
-            while len(self._held) > _MOST_HELD:
-                self._held.popitem(last=False)
-        return held
+            self._open_codes[space.space_id] = entry
+            while len(self._open_codes) > _MOST_HELD:
+                self._open_codes.popitem(last=False)
+        return entry
 
-    def _forget(self, space_id: int) -> None:
+    def _close(self, space_id: int) -> None:
         with self._lock:
-            self._held.pop(space_id, None)
+            self._open_codes.pop(space_id, None)
 
-    def _leave(self, space_id: int) -> None:
-        """Let go of a space, and make nothing of it for a while."""
+    def _suspend(self, space_id: int) -> None:
+        """Close a space's codes, and don't build them for a while."""
         now = time.monotonic()
         with self._lock:
-            self._held.pop(space_id, None)
-            self._left_until = {id_: until for id_, until in self._left_until.items() if until > now}
-            self._left_until[space_id] = now + _LEFT_FOR_S
+            self._open_codes.pop(space_id, None)
+            self._suspended_until = {
+                id_: until for id_, until in self._suspended_until.items() if until > now
+            }
+            self._suspended_until[space_id] = now + _LEFT_FOR_S
 
-    def _make_beside(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
+    def _build_in_background(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
         with self._lock:
-            is_left = self._left_until.get(space.space_id, 0.0) > time.monotonic()
-            if is_left or space.space_id in self._making:
+            is_suspended = self._suspended_until.get(space.space_id, 0.0) > time.monotonic()
+            if is_suspended or space.space_id in self._building:
                 return
-            self._making.add(space.space_id)
-        self._threads.submit(self._made, workspace_id, space)
+            self._building.add(space.space_id)
+        self._threads.submit(self._build_and_log, workspace_id, space)
 
-    def _made(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
+    def _build_and_log(self, workspace_id: uuid.UUID, space: LiveSpace) -> None:
         try:
-            self.make(workspace_id, space)
+            self.build(workspace_id, space)
         except Exception:
-            self._leave(space.space_id)
+            self._suspend(space.space_id)
             logger.exception("codes of space %s could not be made", space.space_id)
         finally:
             with self._lock:
-                self._making.discard(space.space_id)
+                self._building.discard(space.space_id)
             connection.close()
 
-    def _remove_others(self, workspace_id: uuid.UUID) -> None:
-        """Remove files of spaces that are no more or have an index, and what a killed process has left."""
+    def _delete_orphaned(self, workspace_id: uuid.UUID) -> None:
+        """Delete files of deleted or indexed spaces, and drafts of killed processes."""
         scanned = EmbeddingSpace.objects.in_workspace(workspace_id).filter(is_indexed=False)
         names = {f"{pk}{SUFFIX}" for pk in scanned.values_list("pk", flat=True)}
         for path in self._folder_of(workspace_id).glob(f"*{SUFFIX}"):
             if path.name not in names:
                 path.unlink(missing_ok=True)
-        remove_drafts(self._folder_of(workspace_id))
+        delete_drafts(self._folder_of(workspace_id))
 
     def _path(self, workspace_id: uuid.UUID, space: LiveSpace) -> Path:
         return self._folder_of(workspace_id) / f"{space.space_id}{SUFFIX}"
 
 
 def prepare_codes(space: EmbeddingSpace) -> None:
-    """Have this node's codes of a space that has got its vectors ready for the first search; never fails.
+    """Build this node's codes of a newly filled space before its first search; errors are only logged.
 
-    Those of a space that has an index by now go.
+    Codes of a space that has an index are deleted.
     """
     present = EmbeddingSpace.objects.select_related("workspace").get(pk=space.pk)
     if present.state != SpaceState.LIVE:
         return
     try:
         if present.is_indexed:
-            codes_of_spaces().remove(present.workspace_id, live_form(present))
+            code_cache().delete(present.workspace_id, to_live_space(present))
         else:
-            codes_of_spaces().prepare(present.workspace, live_form(present))
+            code_cache().prepare(present.workspace, to_live_space(present))
     except (Error, OSError):
         logger.exception("codes of space %s could not be made", space.pk)
 
 
 @cache
-def codes_of_spaces() -> CodesOfSpaces:
-    """Return this process's codes."""
-    return CodesOfSpaces(lambda workspace_id: local_mirrors.mirror_files(workspace_id).directory)
+def code_cache() -> CodeCache:
+    """Return this process's cache of codes."""
+    return CodeCache(lambda workspace_id: local_mirrors.mirror_files(workspace_id).directory)
 
 
 def _write(path: Path, workspace_id: uuid.UUID, space: LiveSpace) -> None:
-    place = present_place()
-    tables = [code_table(rows.ids, rows.vectors) for rows in all_rows(workspace_id, space)]
-    if tables:  # else all have been deleted a moment ago
-        write_codes(path, stacked_tables(tables), place.as_json())
+    place = current_position()
+    tables = [encode_vectors(rows.ids, rows.vectors) for rows in read_all_rows(workspace_id, space)]
+    if tables:  # else all vectors have just been deleted
+        write_codes(path, stack_tables(tables), place.as_json())
 
 
-def _mark(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from the one that it replaces."""
+def _file_identity(path: Path) -> tuple[int, int] | None:
+    """Return inode and modification time, which distinguish a file from its replacement."""
     try:
         status = path.stat()
     except FileNotFoundError:

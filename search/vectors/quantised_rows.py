@@ -1,7 +1,7 @@
-"""Reading the vectors of a space from PostgreSQL for their codes: all, or those written since.
+"""Reads of a space's vectors from PostgreSQL for their codes: all, or those written since a position.
 
-A row says in which transaction it was written, so that what one snapshot didn't see is found in the next by
-an index, whatever the order of commits.
+A row has the id of the transaction that wrote it, so that rows invisible to one snapshot are found in the
+next by an index, whatever the order of commits.
 """
 
 import uuid
@@ -15,14 +15,14 @@ from django.db import connection
 from search.vectors.quantised import BLOCK, ID_BYTES
 from search.vectors.spaces import LiveSpace
 
-# Rows a statement: 13 MB as text, the way bytes come.
+# Rows per statement: 13 MB, as bytes are transferred as text.
 _BATCH = 2 * BLOCK
-# What `halfvec_send` writes before the numbers.
+# Header of `halfvec_send` before the components.
 _HEAD_BYTES = 4
 _SENT = np.dtype(">f2")
 
-# A database that was brought back to an earlier time counts its transactions from there: by then its server
-# has started anew, or its table is another.
+# A restored database counts its transactions from an earlier number; its server has been restarted, or its
+# table is another.
 _PLACE = """
 SELECT pg_postmaster_start_time()::text, 'search_chunkvector'::regclass::oid::text,
     pg_current_snapshot()::text
@@ -39,8 +39,8 @@ SELECT string_agg(uuid_send(chunk_id) || halfvec_send(embedding), ''::bytea ORDE
     ORDER BY chunk_id LIMIT %(limit)s
 ) rows
 """
-# Both in one statement, which has one snapshot. Rows of a dump say when they were written in another
-# database, which may be of what has yet to come in this one.
+# One statement for position and rows, in one snapshot. Rows of a dump have transaction ids of another
+# database, which may be in the future of this one.
 _SINCE = """
 SELECT pg_postmaster_start_time()::text, 'search_chunkvector'::regclass::oid::text,
     pg_current_snapshot()::text, (
@@ -56,75 +56,77 @@ SELECT pg_postmaster_start_time()::text, 'search_chunkvector'::regclass::oid::te
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Up to where a database was read."""
+class SnapshotPosition:
+    """The position up to which a database was read: server start, table and snapshot."""
 
     started: str
     table: str
     snapshot: str
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as `Place(**…)` takes it."""
+        """Return the fields, for `SnapshotPosition(**…)`."""
         return asdict(self)
 
-    def is_before(self, later: "Place") -> bool:
-        """Return whether what was written between the two can be told."""
+    def is_before(self, later: "SnapshotPosition") -> bool:
+        """Return whether the rows written between the two positions can be determined."""
         return (self.started, self.table) == (later.started, later.table)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Vectors and whose they are: ids (n, 16) uint8, and (n, dim) float16."""
+class VectorRows:
+    """Vectors with the ids of their chunks: ids (n, 16) uint8, vectors (n, dim) float16."""
 
     ids: np.ndarray
     vectors: np.ndarray
 
 
-def present_place() -> Place:
-    """Return where the database is now."""
-    return _place(*_asked(_PLACE, {})[0])
+def current_position() -> SnapshotPosition:
+    """Return the current position of the database."""
+    return _position(*_fetch(_PLACE, {})[0])
 
 
-def _place(started: str, table: str, snapshot: str) -> Place:
-    return Place(started=started, table=table, snapshot=snapshot)
+def _position(started: str, table: str, snapshot: str) -> SnapshotPosition:
+    return SnapshotPosition(started=started, table=table, snapshot=snapshot)
 
 
 def has_at_least(workspace_id: uuid.UUID, space: LiveSpace, count: int) -> bool:
-    """Return whether a space has so many vectors."""
+    """Return whether a space has at least `count` vectors."""
     values = {"workspace": workspace_id, "space": space.space_id, "limit": count}
-    return bool(_asked(_COUNT, values)[0][0] >= count)
+    return bool(_fetch(_COUNT, values)[0][0] >= count)
 
 
-def all_rows(workspace_id: uuid.UUID, space: LiveSpace) -> Iterator[Rows]:
-    """Return all vectors of a space in the order of their ids, two whole blocks at a time."""
+def read_all_rows(workspace_id: uuid.UUID, space: LiveSpace) -> Iterator[VectorRows]:
+    """Yield all vectors of a space in the order of their ids, two whole blocks at a time."""
     after, is_more = uuid.UUID(int=0), True
     while is_more:
         values = {"workspace": workspace_id, "space": space.space_id, "after": after, "limit": _BATCH}
-        rows = _rows(_asked(_ALL, values)[0][0], space.dim)
+        rows = _decode_rows(_fetch(_ALL, values)[0][0], space.dim)
         is_more = len(rows.ids) == _BATCH
         if len(rows.ids):
             yield rows
             after = uuid.UUID(bytes=rows.ids[-1].tobytes())
 
 
-def rows_since(workspace_id: uuid.UUID, space: LiveSpace, place: Place, *, limit: int) -> tuple[Rows, Place]:
-    """Give up to `limit` vectors that were not there when `place` was, and where the database is now.
+def read_rows_since(
+    workspace_id: uuid.UUID, space: LiveSpace, place: SnapshotPosition, *, limit: int
+) -> tuple[VectorRows, SnapshotPosition]:
+    """Return up to `limit` vectors written since `place`, and the current position.
 
-    They say nothing unless `place` is before that.
+    They are meaningless unless `place.is_before` the current position.
     """
     values = {"workspace": workspace_id, "space": space.space_id, "snapshot": place.snapshot, "limit": limit}
-    *now, sent = _asked(_SINCE, values)[0]
-    return _rows(sent, space.dim), _place(*now)
+    *now, encoded = _fetch(_SINCE, values)[0]
+    return _decode_rows(encoded, space.dim), _position(*now)
 
 
-def _asked(query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _fetch(query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         return list(cursor.fetchall())
 
 
-def _rows(sent: bytes | None, dim: int) -> Rows:
+def _decode_rows(encoded: bytes | None, dim: int) -> VectorRows:
     row_bytes = ID_BYTES + _HEAD_BYTES + dim * _SENT.itemsize
-    table = np.frombuffer(sent or b"", np.uint8).reshape(-1, row_bytes)
+    table = np.frombuffer(encoded or b"", np.uint8).reshape(-1, row_bytes)
     numbers = np.ascontiguousarray(table[:, ID_BYTES + _HEAD_BYTES :]).view(_SENT)
-    return Rows(np.ascontiguousarray(table[:, :ID_BYTES]), numbers.astype(np.float16))
+    return VectorRows(np.ascontiguousarray(table[:, :ID_BYTES]), numbers.astype(np.float16))

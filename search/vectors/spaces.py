@@ -13,7 +13,7 @@ from search.embedders.base import SpaceIdentity
 from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version
 
-#: What to do about vectors of another model.
+#: The remedy for vectors of another model.
 REMEDY = (
     "Set KEBAB_EMBEDDER back to the model that made them, or name that one in KEBAB_EMBEDDERS;"
     " kebab reembed changes the model."
@@ -25,7 +25,7 @@ _IDENTITY = ("model", "revision", "dim", "query_prefix", "passage_prefix")
 
 
 class SpaceFields(Protocol):
-    """What a space and the identity of an embedder both have."""
+    """The fields that a space and the identity of an embedder share."""
 
     @property
     def model(self) -> str:
@@ -34,22 +34,22 @@ class SpaceFields(Protocol):
 
     @property
     def revision(self) -> str:
-        """Return its weights."""
+        """Return the revision of its weights."""
         ...
 
     @property
     def dim(self) -> int:
-        """Components of a vector."""
+        """Return the number of components of a vector."""
         ...
 
     @property
     def query_prefix(self) -> str:
-        """Put before a query."""
+        """Return the prefix of queries."""
         ...
 
     @property
     def passage_prefix(self) -> str:
-        """Put before a passage."""
+        """Return the prefix of passages."""
         ...
 
 
@@ -60,7 +60,7 @@ def is_made_by(space: SpaceFields, identity: SpaceFields) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSpace:
-    """The space that searches use now."""
+    """The space that searches use."""
 
     space_id: int
     model: str
@@ -69,24 +69,24 @@ class LiveSpace:
     query_prefix: str
     passage_prefix: str
     epoch: int
-    #: Of the documents whose language is known, the share in one that the model knows, in [0, 1].
+    #: Share of documents in a language of the model, among those with a known language, in [0, 1].
     known_share: float | None
     is_indexed: bool
 
     @property
     def index_version(self) -> str:
-        """Name what produced the vectors, and how often they have changed."""
+        """Return the version of the vectors: model, revision, dimension, prefixes and epoch."""
         return vector_version(f"{self.model}-{self.revision}-{self.dim}{self._prefix_mark}", self.epoch)
 
     @property
     def _prefix_mark(self) -> str:
-        """Tell apart spaces that differ in their prefixes alone."""
+        """Return a hash of the prefixes, for spaces that differ in these only; '' without prefixes."""
         prefixes = f"{self.query_prefix}\0{self.passage_prefix}"
         return f"-{hashlib.blake2b(prefixes.encode(), digest_size=3).hexdigest()}" if prefixes != "\0" else ""
 
 
-def mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | None:
-    """Say that the stored vectors are another model's than queries are embedded with; None: they fit."""
+def describe_mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | None:
+    """Return the message that the stored vectors are another model's than the queries'; None if they fit."""
     if space is None or identity is None or is_made_by(space, identity):
         return None
     return (
@@ -95,31 +95,31 @@ def mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | N
     )
 
 
-#: Gives the fields of a `LiveSpace` as one JSON value.
+#: The fields of a `LiveSpace` as one JSON value.
 SPACE_AS_JSON = JSONObject(
     space_id=F("pk"), **{field.name: F(field.name) for field in fields(LiveSpace) if field.name != "space_id"}
 )
 
 
 def live_spaces(workspace_id: object) -> "QuerySet[EmbeddingSpace]":
-    """Return the live spaces, one at most, of the workspace with this id, which may be an expression."""
+    """Return a queryset of the live space, if any, of a workspace; the id may be an expression."""
     return EmbeddingSpace.objects.filter(workspace_id=workspace_id, state=SpaceState.LIVE)
 
 
-def live_form(space: EmbeddingSpace) -> LiveSpace:
-    """Return a space as searches take it, whatever its state is."""
+def to_live_space(space: EmbeddingSpace) -> LiveSpace:
+    """Convert a space, in any state, to a `LiveSpace`."""
     names = [field.name for field in fields(LiveSpace) if field.name != "space_id"]
     return LiveSpace(space_id=space.pk, **{name: getattr(space, name) for name in names})
 
 
 def live_space(workspace: Workspace) -> LiveSpace | None:
-    """Return the workspace's live space, None before its first vector."""
+    """Return the workspace's live space, None before the first vector."""
     row = live_spaces(workspace.pk).values_list(SPACE_AS_JSON, flat=True).first()
     return None if row is None else LiveSpace(**row)
 
 
 def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> EmbeddingSpace:
-    """Return the workspace's live space, made from `identity` when it has none, or taken up again."""
+    """Return the workspace's live space; without one, create it from `identity` or reuse a retired space."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE)
     space = spaces.first()
     if space is not None:
@@ -140,14 +140,14 @@ def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> Embeddin
 
 
 def identity_fields(identity: SpaceIdentity) -> dict[str, Any]:
-    """Return what a space says of the embedder that makes its vectors."""
+    """Return the model fields of a space for the embedder `identity`."""
     return {**{name: getattr(identity, name) for name in _IDENTITY}, "languages": list(identity.languages)}
 
 
-def note_languages(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
-    """Note in the space how many of the workspace's documents are in a language that the model knows."""
+def update_known_share(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
+    """Store in the space the share of the workspace's documents in a language that the model knows."""
     documents = Document.objects.in_workspace(space.workspace_id)
-    # In the order of their ids, which are hashes, the first of them are a sample of all.
+    # Ids are hashes, so the first ones are a random sample.
     sample = documents.order_by("doc_id").values_list("lang", flat=True)[:_SAMPLED_DOCUMENTS]
     langs = [lang.partition("-")[0] for lang in sample if lang != _UNDETERMINED]
     share = sum(map(identity.speaks, langs)) / len(langs) if langs else None

@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingest.models import Job
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Membership, Role, User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
 from tests.api.mcp.serving import served
@@ -76,7 +76,7 @@ def quay(django_db_setup, django_db_blocker, tmp_path_factory):
         finally:
             local_mirrors.reader_pool().close()
             for workspace in spaces:
-                delete_workspace(the_operator(workspace))
+                delete_workspace(command_line_access(workspace))
             owner.delete()
             forget_acts()
     # Threads of the server hand their connections to the pool.

@@ -16,7 +16,7 @@ from ingest.parsers.errors import Quarantined
 from ingest.parsers.registry import parser_version_for
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.corpus.content_ids import content_hash
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors
@@ -89,7 +89,7 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
         count_corpus()
     yield workspace
     with blocker.unblock():
-        delete_workspace(the_operator(workspace))
+        delete_workspace(command_line_access(workspace))
         forget_acts()
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from ingest.chunking.types import ChunkDraft
 from kebab.people.models import Group, Workspace
-from search.corpus import DocumentDraft, Place, Written, ensure_source, ensure_version, replace_document
+from search.corpus import (
+    DocumentDraft,
+    DocumentLocation,
+    WriteResult,
+    ensure_source,
+    ensure_version,
+    replace_document,
+)
 from search.corpus.content_ids import content_hash
 from search.models import Source, SourceReader
 
@@ -21,10 +28,12 @@ def make_workspace(**fields: Any) -> Workspace:
 
 def make_place(
     workspace: Workspace, path: str = "guide.md", *, source: str = "docs", version: str = ""
-) -> Place:
+) -> DocumentLocation:
     """Return a place for a document in an upload source."""
     found = ensure_source(workspace, source, kind="upload")
-    return Place(workspace=workspace, source=found, version=ensure_version(found, version), path=path)
+    return DocumentLocation(
+        workspace=workspace, source=found, version=ensure_version(found, version), path=path
+    )
 
 
 def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any) -> ChunkDraft:
@@ -71,7 +80,7 @@ def write(
     source: str = "docs",
     version: str = "",
     **fields: Any,
-) -> Written:
+) -> WriteResult:
     """Write a document of these texts into the workspace."""
     return replace_document(
         make_place(workspace, path, source=source, version=version), draft(*texts, **fields)
@@ -85,6 +94,6 @@ def restrict(source: Source, *groups: Group) -> None:
         SourceReader.objects.create(workspace_id=source.workspace_id, source=source, group=group)
 
 
-def write_each(workspace: Workspace, texts: Sequence[str], **fields: Any) -> list[Written]:
+def write_each(workspace: Workspace, texts: Sequence[str], **fields: Any) -> list[WriteResult]:
     """Write one document a text, at 000.md, 001.md, …"""
     return [write(workspace, f"{number:03}.md", text, **fields) for number, text in enumerate(texts)]

@@ -16,7 +16,7 @@ from ingest.jobs.queue.request import request_document, request_embedding, reque
 from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind
 from search.corpus import ensure_source
-from search.corpus.blobs import blob_name, keep_blob, list_blobs
+from search.corpus.blobs import blob_name, list_blobs, store_blob
 from search.models import Chunk, Document, Source
 
 #: What no parser reads: the start of a Photoshop file.
@@ -77,7 +77,7 @@ def failure(source: Source, **payload: Any) -> str:
 def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
     """Ask for an upload to be ingested."""
     area = ensure_source(workspace, "uploads", kind="upload")
-    blob = keep_blob(workspace.pk, content)
+    blob = store_blob(workspace.pk, content)
     return request_document(area, {"path": path, "version": "", "blob": blob, **stated})
 
 

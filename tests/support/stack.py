@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 
 from kebab.stack.paths import DataDirectory, runtime_directory
-from kebab.stack.servers.reachability import serves
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.servers.reachability import is_serving
+from kebab.stack.supervisor.process_id import ProcessIdentity
 from kebab.stack.supervisor.state import StackState, running_state
 from tests.support.paths import ROOT
 
@@ -75,7 +75,7 @@ class Stack:
         own = {"KEBAB_DATA_DIR": str(data_dir), "KEBAB_PORT": str(self.port), **PATIENCE}
         self.environment = {**inherited, **own, **environment}
         self._up: subprocess.Popen[bytes] | None = None
-        self._seen: set[ProcessMark] = set()
+        self._seen: set[ProcessIdentity] = set()
 
     @property
     def url(self) -> str:
@@ -123,7 +123,7 @@ class Stack:
 
     def answers(self) -> bool:
         """Return whether its web process answers within a second."""
-        return serves(self.url)
+        return is_serving(self.url)
 
     def pids(self) -> dict[str, int]:
         """Its processes by name, the supervisor among them; who is being started again is missing."""
@@ -164,14 +164,14 @@ class Stack:
         shutil.rmtree(runtime_directory(self.data_dir), ignore_errors=True)
         shutil.rmtree(self.data_dir, ignore_errors=True)
 
-    def _family(self) -> set[ProcessMark]:
+    def _family(self) -> set[ProcessIdentity]:
         if self._up is None or self._up.poll() is not None:
             return set()
         try:
             children = psutil.Process(self._up.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             return set()
-        marks = (ProcessMark.of(pid) for pid in (self._up.pid, *(child.pid for child in children)))
+        marks = (ProcessIdentity.of(pid) for pid in (self._up.pid, *(child.pid for child in children)))
         return {mark for mark in marks if mark is not None}
 
 

@@ -25,7 +25,7 @@ from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.people import audit
-from kebab.people.models import AuditEvent, Role, Scope
+from kebab.people.models import AuditEvent, Role, TokenScope
 from search.retrieval.errors import EmbedderUnavailable
 
 handler400 = problems.bad_request
@@ -73,14 +73,14 @@ class NotesView(WorkspaceView):
     body_limit_bytes = 10_000
     queries: ClassVar = {"GET": NotesQuery}
     required: ClassVar = {
-        "GET": Need(role=Role.VIEWER, scope=Scope.SEARCH),
-        "POST": Need(role=Role.EDITOR, scope=Scope.INGEST),
+        "GET": Need(role=Role.VIEWER, scope=TokenScope.SEARCH),
+        "POST": Need(role=Role.EDITOR, scope=TokenScope.INGEST),
     }
 
     def get(self, request, ws):
         if "tags_any" in self.query:
             return Response({"tags_any": self.query["tags_any"]})
-        page = KeysetPage.requested(self, ordering=("-at", "id"))
+        page = KeysetPage.from_view(self, ordering=("-at", "id"))
         notes = AuditEvent.objects.filter(workspace=self.workspace, action="note")
         return page.response(notes, lambda row: {"id": row.id, "text": row.subject})
 

@@ -1,4 +1,4 @@
-"""Reads uploads, and stops reading where one is larger than allowed."""
+"""Parser of uploads with size limits: reading stops as soon as an upload is too large."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -8,18 +8,18 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
 from rest_framework.parsers import DataAndFiles
 
-from ingest.archives.names import is_unpacked
+from ingest.archives.names import is_supported_archive
 from kebab.http.api.errors import TooLarge
 from kebab.http.api.parsers import StrictMultiPartParser
 
-#: What a form may have beside the file: field names, boundaries, metadata.
+#: Allowance for the parts of a form besides the file: field names, boundaries, metadata.
 FORM_OVERHEAD_BYTES = 1_000_000
 
 
 class UploadParser(StrictMultiPartParser):
-    """multipart/form-data with a file of at most KEBAB_UPLOAD_LIMIT_BYTES, kept on disk while it is read.
+    """Parser of multipart/form-data with a file of at most KEBAB_UPLOAD_LIMIT_BYTES, buffered on disk.
 
-    An archive may have KEBAB_ARCHIVE_LIMIT_BYTES.
+    The limit of archives is KEBAB_ARCHIVE_LIMIT_BYTES.
     """
 
     def parse(
@@ -28,7 +28,7 @@ class UploadParser(StrictMultiPartParser):
         media_type: str | None = None,
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
-        """Return fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
+        """Parse fields and files. Raises TooLarge before or during reading, ParseError, InvalidRequest."""
         limit = limit_upload((parser_context or {})["request"])
         try:
             parsed = super().parse(stream, media_type, parser_context)
@@ -40,12 +40,12 @@ class UploadParser(StrictMultiPartParser):
 
 
 def limit_upload(request: Any) -> "UploadLimit":
-    """Have the files of a request's form counted while they are read; `check` the limit once they are.
+    """Install a limit on the files of a request's form; call its `check` once the form is read.
 
-    Raises TooLarge for a body that announces too much.
+    Raises TooLarge if the Content-Length is too large.
     """
     largest_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
-    if _announced_bytes(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
+    if _content_length(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
         raise _too_large(largest_bytes)
     limit = UploadLimit(request)
     request.upload_handlers = [limit]
@@ -53,10 +53,10 @@ def limit_upload(request: Any) -> "UploadLimit":
 
 
 class UploadLimit(TemporaryFileUploadHandler):
-    """Counts the bytes of all files of a request together, and stops the reading when they are too many.
+    """Upload handler that counts the bytes of all files of a request, and stops reading above the limit.
 
-    Django closes the files of a form that was read to its end; of one that is refused or breaks off they
-    stay open until `close`.
+    Django closes the files of a form that was read to its end; those of a refused or broken request stay open
+    until `close`.
     """
 
     def __init__(self, request: Any = None) -> None:
@@ -66,29 +66,29 @@ class UploadLimit(TemporaryFileUploadHandler):
         self.limit_bytes = settings.KEBAB_UPLOAD_LIMIT_BYTES
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
-        """Begin a file: one that is an archive's lifts the limit, one that isn't sets it again."""
+        """Start a file, and set the limit by its name: the archive limit or the upload limit."""
         super().new_file(field_name, file_name, *args, **kwargs)
         self._files.append(self.file)
         archive_bytes, upload_bytes = settings.KEBAB_ARCHIVE_LIMIT_BYTES, settings.KEBAB_UPLOAD_LIMIT_BYTES
-        self.limit_bytes = archive_bytes if is_unpacked(file_name) else upload_bytes
+        self.limit_bytes = archive_bytes if is_supported_archive(file_name) else upload_bytes
 
     def check(self) -> None:
-        """Raises TooLarge when the reading was stopped."""
-        if self._is_passed:
+        """Raise TooLarge if reading was stopped."""
+        if self._is_exceeded:
             raise _too_large(self.limit_bytes)
 
     def close(self) -> None:
-        """Close and remove the files that were begun."""
+        """Close and delete the files that were started."""
         for file in self._files:
             file.close()
 
     @property
-    def _is_passed(self) -> bool:
+    def _is_exceeded(self) -> bool:
         return self._seen_bytes > self.limit_bytes
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self._seen_bytes += len(raw_data)
-        if self._is_passed:
+        if self._is_exceeded:
             raise StopUpload(connection_reset=True)
         super().receive_data_chunk(raw_data, start)
 
@@ -100,7 +100,7 @@ def check_size(content: bytes) -> bytes:
     return content
 
 
-def _announced_bytes(headers: Mapping[str, Any]) -> int:
+def _content_length(headers: Mapping[str, Any]) -> int:
     try:
         return int(headers.get("CONTENT_LENGTH") or 0)
     except ValueError:

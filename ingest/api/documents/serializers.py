@@ -1,4 +1,4 @@
-"""How uploads are taken and given."""
+"""Serializers of uploads and changes of documents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from kebab.http.api.fields import HexIdField
 from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.people.models.workspace import SLUG
-from search.corpus import Place
+from search.corpus import DocumentLocation
 from search.models import Trust
 from search.models.document import MAX_PATH_CHARS, MAX_TITLE_CHARS
 from search.models.source import SourceVersion
@@ -29,7 +29,7 @@ _MAX_VERSION_CHARS = SourceVersion._meta.get_field("tag").max_length
 
 
 class StatedFields(StrictSerializer):
-    """What may be stated about a document, in the place of what is found in it."""
+    """Properties of a document that override those found in it."""
 
     title = serializers.CharField(max_length=MAX_TITLE_CHARS, required=False)
     tags = TagsField(required=False)
@@ -39,7 +39,7 @@ class StatedFields(StrictSerializer):
 
 
 class PlaceFields(StrictSerializer):
-    """Where an upload goes."""
+    """The target of an upload."""
 
     source = serializers.CharField(
         max_length=63,
@@ -51,14 +51,14 @@ class PlaceFields(StrictSerializer):
 
 
 class NewText(PlaceFields, StatedFields):
-    """A document handed in as JSON."""
+    """A document uploaded as JSON."""
 
     path = serializers.CharField(max_length=MAX_PATH_CHARS, trim_whitespace=False)
     text = serializers.CharField(trim_whitespace=False)
 
 
 class NewFile(PlaceFields, StatedFields):
-    """A document handed in as a form, or an archive of documents (zip, tar, tar.gz, tar.bz2, tar.xz)."""
+    """A document uploaded as a form, or an archive of documents (zip, tar, tar.gz, tar.bz2, tar.xz)."""
 
     file = serializers.FileField()
     path = serializers.CharField(
@@ -74,7 +74,7 @@ class NewFile(PlaceFields, StatedFields):
 
 
 class DocumentChange(StrictSerializer):
-    """The body that changes what is stated about a document; null takes a statement back."""
+    """The body of a change of a document's overrides; null removes an override."""
 
     title = serializers.CharField(max_length=MAX_TITLE_CHARS, required=False, allow_null=True)
     tags = TagsField(required=False, allow_null=True)
@@ -84,7 +84,7 @@ class DocumentChange(StrictSerializer):
 
 
 class WaitQuery(StrictSerializer):
-    """The parameter of an upload."""
+    """The parameters of an upload."""
 
     wait_for = serializers.ChoiceField(
         ["searchable"], required=False, help_text="Answer once searches find it, or after a limit with 202."
@@ -105,7 +105,7 @@ class DocumentsQuery(PageQuery):
     )
 
 
-class PlacedDocumentSerializer(serializers.Serializer[Place]):
+class PlacedDocumentSerializer(serializers.Serializer[DocumentLocation]):
     """The document that an upload becomes."""
 
     id = HexIdField(source="doc_id")
@@ -113,7 +113,7 @@ class PlacedDocumentSerializer(serializers.Serializer[Place]):
     source = serializers.CharField(source="source.key")
     version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
 
-    def get_version(self, place: Place) -> str | None:
+    def get_version(self, place: DocumentLocation) -> str | None:
         """Return the version's tag."""
         return place.version.tag or None
 
@@ -130,26 +130,24 @@ class AcceptedSerializer(serializers.Serializer[Any]):
     )
 
 
-def read_upload(request: Request) -> Upload | ArchiveUpload:
-    """Return the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest,
-    TooLarge.
-    """
+def parse_upload(request: Request) -> Upload | ArchiveUpload:
+    """Parse the upload in a form or a JSON body. Raises ValidationError, InvalidRequest, TooLarge."""
     if isinstance(request.data, QueryDict):
         _check_repeats(request.data)
-        return upload_of(strict_body(request, NewFile))
+        return build_upload(strict_body(request, NewFile))
     fields = strict_body(request, NewText)
-    return _document(fields, fields["path"], check_size(fields["text"].encode()))
+    return _build_upload(fields, fields["path"], check_size(fields["text"].encode()))
 
 
-def upload_of(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
-    """Return the upload that the clean fields of a `NewFile` say. Raises InvalidRequest, TooLarge."""
+def build_upload(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
+    """Build the upload from the clean fields of a `NewFile`. Raises InvalidRequest, TooLarge."""
     if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
-        return _archive(fields)
+        return _build_archive_upload(fields)
     _refuse("unpack", "This is no archive.", fields)
-    return _document(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
+    return _build_upload(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
 
 
-def _document(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
+def _build_upload(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
     return Upload(
         source=fields["source"],
         path=path,
@@ -159,7 +157,7 @@ def _document(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
     )
 
 
-def _archive(fields: Mapping[str, Any]) -> ArchiveUpload:
+def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
     _refuse("title", "The documents of an archive have titles of their own.", fields)
     file = fields["file"]
     is_in_folder = fields.get("unpack", "folder") == "folder"

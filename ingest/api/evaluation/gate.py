@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/eval/gate`: what the golden queries say of other settings, asked in a job."""
+"""`/workspaces/{ws}/eval/gate`: a job that evaluates other settings with the golden queries."""
 
 import uuid
 from typing import Any, ClassVar
@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.api.querysets import one_job
-from ingest.services.settings import ask_for_verdict
+from ingest.api.querysets import get_job
+from ingest.services.settings import request_verdict
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
@@ -20,7 +20,7 @@ from search.api.evaluation.topics import EVALUATE
 
 
 class GateRequest(StrictSerializer):
-    """The body that has the golden queries judge settings."""
+    """The body of a request to evaluate settings with the golden queries."""
 
     settings = PreferencesField(help_text="As in a change of the workspace; null: the default.")
     switch = serializers.BooleanField(
@@ -34,26 +34,26 @@ class GateRequest(StrictSerializer):
 
 
 class GateAnswerSerializer(serializers.Serializer[Any]):
-    """The job that asks; it fails, and says how much is lost, where the golden queries get worse."""
+    """The evaluation job; it fails with the size of the loss if the golden queries get worse."""
 
     job = JobSerializer()
 
 
-def _check_kept_answer(view: WorkspaceView, body: Any) -> None:
-    """Raises Http404 when the caller may not know of the job any more."""
-    one_job(view.access, uuid.UUID(body["job"]["id"]))
+def _check_replay(view: WorkspaceView, body: Any) -> None:
+    """Raise Http404 if the caller may no longer see the job."""
+    get_job(view.access, uuid.UUID(body["job"]["id"]))
 
 
 class EvalGateView(WorkspaceView):
-    """The gate of a workspace."""
+    """The quality gate of a workspace."""
 
     required: ClassVar = {"POST": EVALUATE}
 
     @extend_schema(request=GateRequest, responses={202: GateAnswerSerializer})
-    @idempotent(recheck=_check_kept_answer)
+    @idempotent(recheck=_check_replay)
     def post(self, request: Request, ws: str) -> Response:
-        """Have the golden queries asked under other settings, in a job; with `switch` change to them."""
-        asked = ask_for_verdict(self.access, **strict_body(request, GateRequest))
-        job = one_job(self.access, asked.pk)
+        """Evaluate settings with the golden queries, in a job. With `switch` apply them afterwards."""
+        requested = request_verdict(self.access, **strict_body(request, GateRequest))
+        job = get_job(self.access, requested.pk)
         location = reverse("api-job", kwargs={"ws": self.workspace.slug, "job_id": job.pk})
         return Response({"job": JobSerializer(job).data}, status=202, headers={"Location": location})

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/eval/runs`: asking topics, what came of it, and comparing."""
+"""`/workspaces/{ws}/eval/runs`: evaluation runs, their results, and comparisons."""
 
 import uuid
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ from ingest.api.evaluation.serializers import (
     RunTopicSerializer,
 )
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.api.querysets import one_job
-from ingest.services.evaluation import ask_for_repetition, ask_for_run, remove_run
+from ingest.api.querysets import get_job
+from ingest.services.evaluation import cancel_and_delete_run, request_repetition, request_run
 from kebab.http.api.errors import Conflict
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
@@ -31,18 +31,18 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.access.caller import Access
-from search.api.evaluation.files import text_file
+from search.api.evaluation.files import text_file_response
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
-from search.evaluation.runs import compare_runs, run_of, trec_run, visible_runs
+from search.evaluation.runs import compare_runs, format_trec_run, get_run, visible_runs
 from search.evaluation.settings import RunSettings
 from search.models import Run, RunState, RunTopic
 from search.models.evaluation import GOLDEN
 
 
-def _check_kept_answer(view: WorkspaceView, body: Any) -> None:
-    """Raises NotFound when the caller may not know of the run any more."""
-    run_of(view.access, uuid.UUID(body["run"]["id"]))
+def _check_replay(view: WorkspaceView, body: Any) -> None:
+    """Raise NotFound if the caller may no longer see the run."""
+    get_run(view.access, uuid.UUID(body["run"]["id"]))
 
 
 class EvalRunsView(WorkspaceView):
@@ -54,7 +54,7 @@ class EvalRunsView(WorkspaceView):
     @extend_schema(responses=page_of(RunSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the runs, newest first."""
-        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
+        page = KeysetPage.from_view(self, ordering=("-created_at", "id"))
         runs = visible_runs(self.access)
         if "set" in self.query:
             runs = runs.filter(topic_set=self.query["set"])
@@ -63,20 +63,20 @@ class EvalRunsView(WorkspaceView):
         return page.response(runs, lambda row: RunSerializer(row).data)
 
     @extend_schema(request=NewRun, responses={202: AskedRunSerializer})
-    @idempotent(recheck=_check_kept_answer)
+    @idempotent(recheck=_check_replay)
     def post(self, request: Request, ws: str) -> Response:
-        """Ask a set's topics, as they are now, in a job, from what you may read."""
-        run = _asked_run(self.access, strict_body(request, NewRun))
+        """Run the present topics of a set, in a job, on the documents that you may read."""
+        run = _request_run(self.access, strict_body(request, NewRun))
         location = reverse("api-eval-run", kwargs={"ws": self.workspace.slug, "run_id": run.pk})
-        job = one_job(self.access, run.job_id)  # type: ignore[arg-type]  # it was asked for
+        job = get_job(self.access, run.job_id)  # type: ignore[arg-type]  # it was requested above
         body = {"run": RunSerializer(run).data, "job": JobSerializer(job).data}
         return Response(body, status=202, headers={"Location": location})
 
 
-def _asked_run(access: Access, fields: Mapping[str, Any]) -> Run:
+def _request_run(access: Access, fields: Mapping[str, Any]) -> Run:
     if "repeat" in fields:
-        return ask_for_repetition(access, run_of(access, fields["repeat"]), name=fields["name"])
-    return ask_for_run(
+        return request_repetition(access, get_run(access, fields["repeat"]), name=fields["name"])
+    return request_run(
         access,
         topic_set=fields.get("set", GOLDEN),
         settings=RunSettings.of(fields.get("settings", {})),
@@ -92,54 +92,54 @@ class OneEvalRunView(WorkspaceView):
 
     @extend_schema(responses=RecordedRunSerializer)
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
-        """Return the run with its figures and with what it takes to repeat it."""
-        return Response(RecordedRunSerializer(run_of(self.access, run_id)).data)
+        """Return the run with its figures and the record needed to repeat it."""
+        return Response(RecordedRunSerializer(get_run(self.access, run_id)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
-        """Delete the run; if it hasn't ended its job is cancelled."""
-        remove_run(self.access, run_of(self.access, run_id))
+        """Delete the run. If it hasn't finished, its job is cancelled."""
+        cancel_and_delete_run(self.access, get_run(self.access, run_id))
         return Response(status=204)
 
 
 class EvalRunTopicsView(WorkspaceView):
-    """What came of each topic."""
+    """The results of a run by topic."""
 
     required: ClassVar = {"GET": EVALUATE}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(RunTopicSerializer))
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
-        """List the run's topics in the order asked, with rankings, measures and times."""
-        page = KeysetPage.requested(self, ordering=("ordinal",))
-        topics = RunTopic.objects.in_workspace(self.workspace).filter(run=run_of(self.access, run_id))
+        """List the run's topics in the order in which they ran, with rankings, measures and times."""
+        page = KeysetPage.from_view(self, ordering=("ordinal",))
+        topics = RunTopic.objects.in_workspace(self.workspace).filter(run=get_run(self.access, run_id))
         return page.response(topics, lambda row: RunTopicSerializer(row).data)
 
 
 class EvalRunTrecView(WorkspaceView):
-    """A run as TREC has it."""
+    """A run in TREC's format."""
 
     required: ClassVar = {"GET": EVALUATE}
 
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> HttpResponse:
-        """Return the rankings as a run file, which trec_eval reads; 409 until the run has succeeded."""
-        run = run_of(self.access, run_id)
+        """Return the rankings as a run file for trec_eval. Returns 409 until the run has succeeded."""
+        run = get_run(self.access, run_id)
         if run.state != RunState.SUCCEEDED:
             raise Conflict(f"The run is {run.state}; only one that has succeeded has its rankings.")
-        return text_file(f"{run.pk}.run", trec_run(run))
+        return text_file_response(f"{run.pk}.run", format_trec_run(run))
 
 
 class EvalRunComparisonView(WorkspaceView):
-    """Two runs, topic by topic."""
+    """The comparison of two runs, topic by topic."""
 
     required: ClassVar = {"GET": EVALUATE}
     queries: ClassVar = {"GET": ComparisonQuery}
 
     @extend_schema(responses=ComparisonSerializer)
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
-        """Compare the run with a baseline: wins, losses, draws, and whether chance could have made them."""
-        run, baseline = run_of(self.access, run_id), run_of(self.access, self.query["baseline"])
+        """Compare the run with a baseline: wins, losses, draws, and their statistical significance."""
+        run, baseline = get_run(self.access, run_id), get_run(self.access, self.query["baseline"])
         names = self.query.get("measures")
         found = compare_runs(baseline, run, None if names is None else check_measures(names))
         return Response({"baseline": baseline.pk, "run": run.pk, **found.as_json()})

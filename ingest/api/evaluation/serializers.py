@@ -1,4 +1,4 @@
-"""How runs and comparisons are asked for and given."""
+"""Serializers of evaluation runs and comparisons."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from search.retrieval.types import Mode
 
 _MAX_NAME_CHARS = Run._meta.get_field("name").max_length
 _MAX_MEASURE_CHARS = 60
-_BESIDE_REPEAT = ("set", "settings", "measures")
+_EXCLUDED_BY_REPEAT = ("set", "settings", "measures")
 
 
 @extend_schema_field(
@@ -30,7 +30,7 @@ _BESIDE_REPEAT = ("set", "settings", "measures")
     }
 )
 class RunSettingsField(serializers.DictField):
-    """Settings of a run; `RunSettings.of` checks them."""
+    """Settings of a run; `RunSettings.of` validates them."""
 
 
 class MeasuresField(ShortListField):
@@ -42,7 +42,7 @@ class MeasuresField(ShortListField):
 
 
 class NewRun(StrictSerializer):
-    """The body that asks for a run."""
+    """The body of a request for a run."""
 
     set = set_field(required=False, help_text=f"Left out: {GOLDEN}.")
     name = serializers.CharField(max_length=_MAX_NAME_CHARS, default="", allow_blank=True)
@@ -56,11 +56,11 @@ class NewRun(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields. Raises ValidationError."""
-        beside = [name for name in _BESIDE_REPEAT if name in attrs]
-        if "repeat" in attrs and beside:
+        """Validate and return the fields. Raises ValidationError."""
+        extra = [name for name in _EXCLUDED_BY_REPEAT if name in attrs]
+        if "repeat" in attrs and extra:
             raise serializers.ValidationError(
-                {name: ["The run to repeat has it already; leave this out."] for name in beside}
+                {name: ["The run to repeat has it already; leave this out."] for name in extra}
             )
         return attrs
 
@@ -80,7 +80,7 @@ class ComparisonQuery(StrictSerializer):
 
 
 class RunSerializer(serializers.Serializer[Run]):
-    """A run, with what it came to."""
+    """A run with its results."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
@@ -102,25 +102,25 @@ class RunSerializer(serializers.Serializer[Run]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_error(self, run: Run) -> str | None:
-        """Return what went wrong."""
+        """Return the error message."""
         return run.error or None
 
 
 class RecordedRunSerializer(RunSerializer):
-    """A run with what it takes to repeat it."""
+    """A run with the record needed to repeat it."""
 
     record = serializers.DictField()
 
 
 class AskedRunSerializer(serializers.Serializer[Any]):
-    """A run that was asked for, and the job that carries it out."""
+    """A requested run, and the job that executes it."""
 
     run = RunSerializer()
     job = JobSerializer()
 
 
 class RankedDocumentSerializer(serializers.Serializer[Any]):
-    """A document in a ranking, where its best hit stands."""
+    """A document in a ranking, at the rank of its best hit."""
 
     path = serializers.CharField()
     source = serializers.CharField(allow_null=True)
@@ -130,7 +130,7 @@ class RankedDocumentSerializer(serializers.Serializer[Any]):
 
 
 class RunTopicSerializer(serializers.Serializer[RunTopic]):
-    """A topic as a run asked it, and what came of it; null until then."""
+    """A topic of a run with its results, which are null until the topic has run."""
 
     topic_id = serializers.CharField()
     query = serializers.CharField(source="text")
@@ -145,20 +145,20 @@ class RunTopicSerializer(serializers.Serializer[RunTopic]):
 
     @extend_schema_field(JudgementSerializer(many=True))
     def get_judgements(self, topic: RunTopic) -> list[Any]:
-        """Return its judgements."""
+        """Return the topic's judgements."""
         names = ("source", "version", "path", "fragment", "grade")
         qrels = [Qrel(**dict(zip(names, each, strict=True))) for each in topic.judgements]
         return list(JudgementSerializer(qrels, many=True).data)
 
     @extend_schema_field(RankedDocumentSerializer(many=True, allow_null=True))
     def get_ranking(self, topic: RunTopic) -> list[dict[str, Any]] | None:
-        """Return the documents."""
+        """Return the ranked documents."""
         names = ("source", "version", "path", "fragment", "score")
         return topic.ranking and [dict(zip(names, each, strict=True)) for each in topic.ranking]
 
 
 class MeasureComparisonSerializer(serializers.Serializer[Any]):
-    """Two runs by one measure."""
+    """The comparison of two runs by one measure."""
 
     topics = serializers.IntegerField(help_text="That have a value in both.")
     first = serializers.FloatField(help_text="The baseline's mean.")
@@ -179,7 +179,7 @@ class MeasureComparisonSerializer(serializers.Serializer[Any]):
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
-    """A run compared with a baseline, measure by measure."""
+    """The comparison of a run with a baseline, by measure."""
 
     baseline = serializers.UUIDField()
     run = serializers.UUIDField()

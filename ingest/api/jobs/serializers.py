@@ -1,4 +1,4 @@
-"""How jobs are given."""
+"""Serializers of jobs and their items."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.http.api.pagination import PageQuery
-from search.wire_schemas import inlined_schema
+from search.wire_schemas import inline_schema
 
 
 class JobSerializer(serializers.Serializer[Job]):
-    """A job with its progress, which never goes back."""
+    """A job with its progress, which never decreases."""
 
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(JobKind.choices)
@@ -41,19 +41,19 @@ class JobSerializer(serializers.Serializer[Job]):
         return job.payload.get("path", job.payload.get("archive"))
 
     def get_items_listed(self, job: Job) -> int:
-        """Return how far the listing has come."""
+        """Return the number of entries listed so far."""
         return int(job.counts.get("listed", 0))
 
     def get_items_per_s(self, job: Job) -> float | None:
-        """Return the rate."""
+        """Return the rate of items per second."""
         return items_per_s(job)
 
     def get_eta_s(self, job: Job) -> float | None:
-        """Return the seconds it may still take."""
+        """Return the estimated seconds to the end."""
         return eta_s(job)
 
     def get_error(self, job: Job) -> str | None:
-        """Return what went wrong."""
+        """Return the error message."""
         return job.error or None
 
 
@@ -62,14 +62,14 @@ class ReportedJobSerializer(JobSerializer):
 
     report = serializers.SerializerMethodField(help_text="ingest_report.v1 of a sync or an upload.")
 
-    @extend_schema_field({"anyOf": [inlined_schema("ingest_report.v1"), {"type": "null"}]})
+    @extend_schema_field({"anyOf": [inline_schema("ingest_report.v1"), {"type": "null"}]})
     def get_report(self, job: Job) -> dict[str, Any] | None:
-        """Return the report as far as it goes."""
+        """Return the report so far."""
         return ingest_report(job) if job.kind in READS_DOCUMENTS else None
 
 
 class AskedJobSerializer(serializers.Serializer[Any]):
-    """The job that does what was asked for."""
+    """The job that executes the request."""
 
     job = JobSerializer()
 
@@ -87,7 +87,7 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
     detail = serializers.SerializerMethodField()
 
     def get_outcome(self, item: JobItem) -> str | None:
-        """Return what became of it."""
+        """Return the item's outcome."""
         return item.outcome or None
 
     def get_reason(self, item: JobItem) -> str | None:
@@ -95,7 +95,7 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
         return item.reason or None
 
     def get_detail(self, item: JobItem) -> str | None:
-        """Return the reason in words, and of a document that was read its parsers' warnings."""
+        """Return the reason in words, or the parsers' warnings of a document that was read."""
         return item.detail or None
 
 

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/jobs`: watching, stopping and repeating work."""
+"""`/workspaces/{ws}/jobs`: watch, cancel and retry jobs."""
 
 import uuid
 from typing import ClassVar
@@ -18,7 +18,7 @@ from ingest.api.jobs.serializers import (
     JobsQuery,
     ReportedJobSerializer,
 )
-from ingest.api.querysets import check_kept_answer, job_answer, one_job, readable_jobs
+from ingest.api.querysets import check_replay, get_job, job_response, readable_jobs
 from ingest.models import JobItem
 from ingest.services.jobs import cancel_job, retry_job
 from kebab.http.api.idempotency import idempotent
@@ -27,10 +27,10 @@ from kebab.http.api.pagination import KeysetPage
 from kebab.http.api.permissions import Need
 from kebab.http.api.sse import event_stream
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 
 _WATCH = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+_CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
 
 class JobsView(WorkspaceView):
@@ -42,7 +42,7 @@ class JobsView(WorkspaceView):
     @extend_schema(responses=page_of(JobSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the jobs, newest first."""
-        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
+        page = KeysetPage.from_view(self, ordering=("-created_at", "id"))
         chosen = {f"{name}__in": self.query[name] for name in ("state", "kind") if name in self.query}
         return page.response(readable_jobs(self.access).filter(**chosen), lambda row: JobSerializer(row).data)
 
@@ -55,11 +55,11 @@ class OneJobView(WorkspaceView):
     @extend_schema(responses=ReportedJobSerializer)
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Return the job with its progress and report."""
-        return Response(ReportedJobSerializer(one_job(self.access, job_id)).data)
+        return Response(ReportedJobSerializer(get_job(self.access, job_id)).data)
 
 
 class JobItemsView(WorkspaceView):
-    """The documents that a job has to do with; what its listing left out is in the report alone."""
+    """The documents of a job. Entries that its listing skipped are only in the report."""
 
     required: ClassVar = {"GET": _WATCH}
     queries: ClassVar = {"GET": JobItemsQuery}
@@ -67,51 +67,51 @@ class JobItemsView(WorkspaceView):
     @extend_schema(responses=page_of(JobItemSerializer))
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """List the items in the order of their listing."""
-        page = KeysetPage.requested(self, ordering=("id",))
-        items = JobItem.objects.in_workspace(self.workspace).filter(job=one_job(self.access, job_id))
+        page = KeysetPage.from_view(self, ordering=("id",))
+        items = JobItem.objects.in_workspace(self.workspace).filter(job=get_job(self.access, job_id))
         if "state" in self.query:
             items = items.filter(state=self.query["state"])
         return page.response(items, lambda row: JobItemSerializer(row).data)
 
 
 class JobEventsView(WorkspaceView):
-    """A job's progress as it happens."""
+    """A job's progress as a stream of events."""
 
     http_method_names: ClassVar = ["get"]
     required: ClassVar = {"GET": _WATCH}
 
     @extend_schema(responses={(200, "text/event-stream"): OpenApiTypes.STR})
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> StreamingHttpResponse:
-        """Stream `progress` events, each the job, when something changes, and an `end` event with its report.
+        """Stream a `progress` event with the job at each change, and an `end` event with its report.
 
-        The stream also ends, without that event, when the caller may not see the job any more.
+        The stream also ends, without the `end` event, when the caller may no longer see the job.
         """
-        return event_stream(job_events(self.access, one_job(self.access, job_id).pk), lasts=True)
+        return event_stream(job_events(self.access, get_job(self.access, job_id).pk), lasts=True)
 
 
 class JobCancelView(WorkspaceView):
-    """Stopping a job."""
+    """The cancellation of a job."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
-        """Cancel the job: at once when it is queued, within seconds when it runs. What it wrote stays."""
-        job = one_job(self.access, job_id)
-        return job_answer(self.access, cancel_job(self.access, job))
+        """Cancel the job: at once if it is queued, within seconds if it runs. What it has written stays."""
+        job = get_job(self.access, job_id)
+        return job_response(self.access, cancel_job(self.access, job))
 
 
 class JobRetryView(WorkspaceView):
-    """Doing a job again."""
+    """The retry of a job."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
-        """Run what failed in an ended job once more, as a new job."""
-        job = one_job(self.access, job_id)
-        return job_answer(self.access, retry_job(self.access, job))
+        """Run the failed items of a finished job again, as a new job."""
+        job = get_job(self.access, job_id)
+        return job_response(self.access, retry_job(self.access, job))

@@ -1,4 +1,4 @@
-"""What a source of each kind reads, as the API takes and gives it."""
+"""Serializers of the configurations of sources, by kind."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,13 +21,13 @@ _MAX_PATTERNS = 100
 
 
 class FolderConfig(StrictSerializer):
-    """What a folder source reads."""
+    """The configuration of a folder source."""
 
     path = serializers.CharField(max_length=4_000, trim_whitespace=False)
 
 
 class GitCredentials(StrictSerializer):
-    """What a repository is read with: a token, a password, or a private key for ssh. Never given back."""
+    """The credentials of a repository: a token, a password, or a private key for ssh. They are write-only."""
 
     username = serializers.CharField(max_length=MAX_USERNAME_CHARS, required=False)
     password = serializers.CharField(max_length=MAX_SECRET_CHARS, trim_whitespace=False, required=False)
@@ -37,14 +37,14 @@ class GitCredentials(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return them. Raises ValidationError."""
+        """Validate and return the credentials. Raises ValidationError."""
         if len({"password", "token", "private_key"} & attrs.keys()) != 1:
             raise serializers.ValidationError("Give one of password, token and private_key.")
         return attrs
 
 
 class GitConfig(StrictSerializer):
-    """What a git source reads."""
+    """The configuration of a git source."""
 
     url = serializers.CharField(
         max_length=MAX_URL_CHARS,
@@ -62,12 +62,12 @@ class GitConfig(StrictSerializer):
     credentials = GitCredentials(required=False, allow_null=True)
 
     def validate_tags(self, patterns: list[str]) -> list[str]:
-        """Return them. Raises ValidationError."""
-        return _checked_patterns(patterns)
+        """Validate and return the patterns. Raises ValidationError."""
+        return _validate_patterns(patterns)
 
 
 class SiteConfig(StrictSerializer):
-    """What a web source reads: `url`, a page whose links are followed, or `sitemap`, or both, on one host."""
+    """The configuration of a web source: `url`, whose links are followed, `sitemap`, or both, of one host."""
 
     url = serializers.CharField(
         max_length=MAX_ADDRESS_CHARS, required=False, help_text="http or https; what lies below it is read."
@@ -106,23 +106,23 @@ class SiteConfig(StrictSerializer):
     )
 
     def validate_include(self, patterns: list[str]) -> list[str]:
-        """Return them. Raises ValidationError."""
-        return _checked_patterns(patterns)
+        """Validate and return the patterns. Raises ValidationError."""
+        return _validate_patterns(patterns)
 
     def validate_exclude(self, patterns: list[str]) -> list[str]:
-        """Return them. Raises ValidationError."""
-        return _checked_patterns(patterns)
+        """Validate and return the patterns. Raises ValidationError."""
+        return _validate_patterns(patterns)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return them. Raises ValidationError."""
+        """Validate and return the fields. Raises ValidationError."""
         try:
-            WebConfig.read(attrs)
+            WebConfig.parse(attrs)
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from error
         return attrs
 
 
-def _checked_patterns(patterns: list[str]) -> list[str]:
+def _validate_patterns(patterns: list[str]) -> list[str]:
     try:
         for pattern in patterns:
             compile_glob(pattern)
@@ -131,13 +131,13 @@ def _checked_patterns(patterns: list[str]) -> list[str]:
     return patterns
 
 
-#: Without one, sources of the kind take none.
+#: The configuration serializer of each kind.
 CONFIGS: Mapping[str, type[StrictSerializer]] = {
     SourceKind.FOLDER: FolderConfig,
     SourceKind.GIT: GitConfig,
     SourceKind.WEB: SiteConfig,
 }
-_HAVE_NO_CONFIG = frozenset({SourceKind.UPLOAD.value})
+_KINDS_WITHOUT_CONFIG = frozenset({SourceKind.UPLOAD.value})
 
 
 @extend_schema_field(
@@ -153,15 +153,15 @@ class ConfigField(serializers.Field[dict[str, Any], Any, Any, Any]):
     default_error_messages = {"invalid": "A JSON object is needed."}
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Give it as it came. Raises ValidationError."""
+        """Return the object unchanged. Raises ValidationError."""
         if not isinstance(data, dict):
             self.fail("invalid")
         return data
 
 
-def checked_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the clean fields of a config of this kind. Raises ValidationError."""
-    if kind in _HAVE_NO_CONFIG:
+def validate_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Validate a configuration of this kind, and return its clean fields. Raises ValidationError."""
+    if kind in _KINDS_WITHOUT_CONFIG:
         if config:
             raise serializers.ValidationError({"config": f"A source of kind {kind} has no config."})
         return {}
@@ -173,8 +173,8 @@ def checked_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(serializer.validated_data)
 
 
-def shown_config(source: Source) -> dict[str, Any]:
-    """Return what a source reads, and of its credentials only whether it has any."""
+def public_config(source: Source) -> dict[str, Any]:
+    """Return a source's configuration without its credentials, but with a flag whether it has any."""
     if source.kind == SourceKind.GIT:
         return {**source.config, "has_credentials": bool(source.sealed_credentials)}
     return dict(source.config)

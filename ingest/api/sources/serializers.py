@@ -1,4 +1,4 @@
-"""How sources are taken and given."""
+"""Serializers of sources and their versions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from ingest.api.fields import KeyField, TagsField
 from ingest.api.jobs.serializers import JobSerializer
-from ingest.api.sources.configs import ConfigField, GitCredentials, checked_config, shown_config
+from ingest.api.sources.configs import ConfigField, GitCredentials, public_config, validate_config
 from ingest.jobs.queue.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.services.versions import AddedVersion
 from kebab.http.api.fields import ShortListField
@@ -20,14 +20,14 @@ from search.models.source import MAX_STARS, MAX_TAG_CHARS, MAX_TITLE_CHARS
 
 
 class RulesField(ShortListField):
-    """What who works with the library should heed; a project file that names rules overrules them."""
+    """Rules for users of the library; rules in a project file take precedence."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.CharField(max_length=1_000), max_length=100, **options)
 
 
 class ReadersField(ShortListField):
-    """Ids of the groups whose members alone read a source, each once."""
+    """Ids, without duplicates, of the groups whose members alone may read a source."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
@@ -41,14 +41,14 @@ _READERS_HELP = (
 
 
 class StarsField(serializers.IntegerField):
-    """How many people have marked a library as liked, where its host counts them."""
+    """The number of stars that a library has on its host."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(min_value=0, max_value=MAX_STARS, allow_null=True, help_text=_STARS_HELP, **options)
 
 
 class UpkeepFields(StrictSerializer):
-    """How a source keeps itself up to date."""
+    """The sync settings of a source."""
 
     watch = serializers.BooleanField(
         required=False, help_text="Of a folder: sync it soon after something in it has changed."
@@ -63,7 +63,7 @@ class UpkeepFields(StrictSerializer):
 
 
 class NewSource(UpkeepFields):
-    """The body that makes a source. A name without a key gives the key too."""
+    """The body that creates a source. Without a key, the key is derived from the name."""
 
     key = KeyField(required=False, help_text="Goes into the ids of all its documents, so it never changes.")
     name = serializers.CharField(max_length=300, required=False)
@@ -78,16 +78,16 @@ class NewSource(UpkeepFields):
     readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the source. Raises ValidationError."""
+        """Validate and return the fields of the source. Raises ValidationError."""
         name = attrs.pop("name", "")
         if "key" not in attrs:
-            attrs["key"] = _key_from(name)
+            attrs["key"] = _key_from_name(name)
         attrs.setdefault("title", name or attrs["key"])
-        attrs["config"] = checked_config(attrs["kind"], attrs.get("config", {}))
+        attrs["config"] = validate_config(attrs["kind"], attrs.get("config", {}))
         return attrs
 
 
-def _key_from(name: str) -> str:
+def _key_from_name(name: str) -> str:
     key = slugify(name).replace("_", "-")[:63].strip("-")
     if not key:
         raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
@@ -95,7 +95,7 @@ def _key_from(name: str) -> str:
 
 
 class SourceChange(UpkeepFields):
-    """The body that changes a source; what is left out stays."""
+    """The body that changes a source; omitted fields stay unchanged."""
 
     title = serializers.CharField(max_length=300, required=False)
     description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
@@ -123,7 +123,7 @@ class VersionQuery(StrictSerializer):
 
 
 class SourceSerializer(serializers.Serializer[Source]):
-    """A source, one of `with_readers`."""
+    """A source with its readers, from `with_readers`."""
 
     id = serializers.UUIDField()
     key = serializers.CharField()
@@ -162,20 +162,20 @@ class SourceSerializer(serializers.Serializer[Source]):
 
     @extend_schema_field(ReadersField(allow_null=True))
     def get_readers(self, source: Source) -> list[str] | None:
-        """Return the groups that it is restricted to."""
+        """Return the ids of the groups that the source is restricted to."""
         groups = readers_of(source)
         return None if groups is None else [str(group) for group in groups]
 
     def get_is_sync_paused(self, source: Source) -> bool:
-        """Return whether its schedule is paused."""
+        """Return whether the source's schedule is paused."""
         return is_paused(source)
 
     def get_config(self, source: Source) -> dict[str, Any]:
-        """Return what it reads, without any secret."""
-        return shown_config(source)
+        """Return the configuration without secrets."""
+        return public_config(source)
 
     def get_offered_versions(self, source: Source) -> dict[str, str]:
-        """Return what its project file offers."""
+        """Return the titles of the versions in the project file, by tag."""
         return dict(source.project.get("versions", {}))
 
 

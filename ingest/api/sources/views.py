@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/sources`: where documents come from."""
+"""`/workspaces/{ws}/sources`: sources of documents, their syncs and versions."""
 
 import uuid
 from typing import ClassVar
@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import AskedJobSerializer
-from ingest.api.querysets import check_kept_answer, job_answer, one_source, readable_sources, version_answer
+from ingest.api.querysets import check_replay, get_source, job_response, readable_sources, version_response
 from ingest.api.sources.serializers import (
     AddedVersionSerializer,
     NewSource,
@@ -20,12 +20,12 @@ from ingest.api.sources.serializers import (
     VersionQuery,
 )
 from ingest.services.sources import (
+    add_source,
+    add_version,
     delete_source,
     delete_version,
-    make_source,
-    make_version,
-    restate_source,
     sync_source,
+    update_source,
 )
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
@@ -33,11 +33,11 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from search.models import SourceVersion
 
 _READ = Need(role=Role.VIEWER, scope="any")
-_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+_CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
 
 class SourcesView(WorkspaceView):
@@ -49,18 +49,18 @@ class SourcesView(WorkspaceView):
     @extend_schema(responses=page_of(SourceSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the sources by key."""
-        page = KeysetPage.requested(self, ordering=("key",))
+        page = KeysetPage.from_view(self, ordering=("key",))
         return page.response(readable_sources(self.access), lambda row: SourceSerializer(row).data)
 
     @extend_schema(request=NewSource, responses={201: SourceSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str) -> Response:
-        """Make a source. A folder must lie below one that the operator allows; sync it to read it.
+        """Create a source. A folder must be below one that the operator allows; sync the source to read it.
 
-        Only owners and admins may name `readers`.
+        Only owners and admins may set `readers`.
         """
         fields = strict_body(request, NewSource)
-        source = one_source(self.access, make_source(self.access, fields).pk)
+        source = get_source(self.access, add_source(self.access, fields).pk)
         location = reverse("api-source", kwargs={"ws": self.workspace.slug, "source_id": source.pk})
         return Response(SourceSerializer(source).data, status=201, headers={"Location": location})
 
@@ -73,37 +73,37 @@ class OneSourceView(WorkspaceView):
     @extend_schema(responses=SourceSerializer)
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Return the source."""
-        return Response(SourceSerializer(one_source(self.access, source_id)).data)
+        return Response(SourceSerializer(get_source(self.access, source_id)).data)
 
     @extend_schema(request=SourceChange, responses=SourceSerializer)
     def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Change what is said of the source; new defaults hold for documents ingested from then on.
+        """Change the source. New defaults apply to documents ingested from then on.
 
-        `readers` is for owners and admins, and holds from the next request on.
+        Only owners and admins may change `readers`, which applies from the next request on.
         """
-        source = one_source(self.access, source_id)
-        restate_source(self.access, source, strict_body(request, SourceChange))
-        return Response(SourceSerializer(one_source(self.access, source_id)).data)
+        source = get_source(self.access, source_id)
+        update_source(self.access, source, strict_body(request, SourceChange))
+        return Response(SourceSerializer(get_source(self.access, source_id)).data)
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the source with all its documents, in a job."""
-        source = one_source(self.access, source_id)
-        return job_answer(self.access, delete_source(self.access, source))
+        source = get_source(self.access, source_id)
+        return job_response(self.access, delete_source(self.access, source))
 
 
 class SourceSyncView(WorkspaceView):
-    """Bringing a source up to date."""
+    """The sync of a source."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Read the source again. A sync that has not listed it yet is joined."""
-        source = one_source(self.access, source_id)
-        return job_answer(self.access, sync_source(self.access, source))
+        """Sync the source. If a sync is waiting that has not listed it yet, that one is returned."""
+        source = get_source(self.access, source_id)
+        return job_response(self.access, sync_source(self.access, source))
 
 
 class SourceVersionsView(WorkspaceView):
@@ -115,21 +115,21 @@ class SourceVersionsView(WorkspaceView):
     @extend_schema(responses=page_of(SourceVersionSerializer))
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """List the versions by tag, the default one first."""
-        source = one_source(self.access, source_id)
-        page = KeysetPage.requested(self, ordering=("tag",))
+        source = get_source(self.access, source_id)
+        page = KeysetPage.from_view(self, ordering=("tag",))
         versions = SourceVersion.objects.in_workspace(self.workspace).filter(source=source)
         return page.response(versions, lambda row: SourceVersionSerializer(row).data)
 
     @extend_schema(request=NewVersion, responses={201: AddedVersionSerializer, 202: AddedVersionSerializer})
-    @idempotent(recheck=check_kept_answer)
+    @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Add a version. A folder is read into it as it is now, in a job; uploads may name it at once."""
-        source = one_source(self.access, source_id)
+        """Add a version. A folder's present state is read into it, in a job; uploads may use it at once."""
+        source = get_source(self.access, source_id)
         fields = strict_body(request, NewVersion)
-        return version_answer(self.access, make_version(self.access, source, **fields))
+        return version_response(self.access, add_version(self.access, source, **fields))
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the version `tag` with its documents, in a job; the default version goes with the source."""
-        source = one_source(self.access, source_id)
-        return job_answer(self.access, delete_version(self.access, source, self.query["tag"]))
+        source = get_source(self.access, source_id)
+        return job_response(self.access, delete_version(self.access, source, self.query["tag"]))

@@ -1,1 +1,1 @@
-"""`kebab bench`: the speed budgets on this machine, each measurement in a file of its own."""
+"""`kebab bench`: measurements of the speed budgets on this machine, one module each."""

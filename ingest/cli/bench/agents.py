@@ -1,10 +1,10 @@
-"""How long an agent waits for a search over MCP, beside the same one over the HTTP API."""
+"""Latency of a search over MCP, compared with the HTTP API."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ingest.cli.bench.clients import Asked
+from ingest.cli.bench.clients import ClientRequest
 from ingest.cli.bench.figures import Figure
 from ingest.cli.bench.search import stack_client
 from kebab.people.models import Workspace
@@ -16,31 +16,33 @@ _WARM_UP: Final = 10
 
 
 def mcp_figure(workspace: Workspace, url: str, queries: Sequence[str]) -> Figure:
-    """Return the median of `queries` over MCP; the budget is of theirs over the API, in the same minute.
+    """Return the median of `queries` over MCP; its budget is relative to the API's, in the same minute.
 
-    The queries have been asked before, so that neither embeds them for the other.
+    The queries have been searched before, so that neither measurement includes their embedding.
     """
     with stack_client(workspace, url) as client:
         agent = replace(client, name="MCP", request=_search, headers={**client.headers, **_headers()})
         agent.ask_all(queries[:_WARM_UP])
-        beside_ms = Latencies.of(client.ask_all(queries)).p50_ms
-        agents_ms = Latencies.of(agent.ask_all(queries)).p50_ms
+        http_ms = Latencies.of(client.ask_all(queries)).p50_ms
+        mcp_ms = Latencies.of(agent.ask_all(queries)).p50_ms
     return Figure(
         name="search over MCP, 1 client, p50",
-        value=agents_ms,
+        value=mcp_ms,
         unit="ms",
-        at_most=_MOST_TIMES * beside_ms,
+        at_most=_MOST_TIMES * http_ms,
         rule=f"{_MOST_TIMES} × over HTTP",
     )
 
 
-def _search(text: str) -> Asked:
+def _search(text: str) -> ClientRequest:
     named = {
         "io.modelcontextprotocol/protocolVersion": _VERSION,
         "io.modelcontextprotocol/clientCapabilities": {},
     }
     params = {"name": "search", "arguments": {"query": text}, "_meta": named}
-    return Asked(path="/mcp", body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    return ClientRequest(
+        path="/mcp", body={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    )
 
 
 def _headers() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The lexical leg against its own scoring expression, run by FTS5 without any shortcut."""
+"""Agreement of the lexical leg with its own scoring expression, run by FTS5 without any shortcut."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC
 
 
 def agreement_figure(workspace: Workspace, queries: Sequence[str]) -> Figure:
-    """Return the share of the unshortened top tens that the leg gives, too, in [0, 1]."""
+    """Return the share of the unshortened top tens that the leg finds too, in [0, 1]."""
     scope = resolve_scope(workspace, SearchFilters(), OPERATOR)
     weights = (preference(workspace, "breadcrumb_weight"), TEXT_WEIGHT)
     same = wanted = 0

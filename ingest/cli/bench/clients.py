@@ -1,4 +1,4 @@
-"""Clients over HTTP: one after the other on a connection that is kept, or several at once."""
+"""HTTP clients: one with sequential requests on a keep-alive connection, or several concurrent ones."""
 
 import http.client
 import json
@@ -15,8 +15,8 @@ _LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request: a body makes it a POST."""
+class ClientRequest:
+    """A request to a server, a POST if it has a body."""
 
     path: str
     body: object | None = None
@@ -24,17 +24,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """Asks a server; every call of `ask_all` has a connection of its own."""
+    """A client of a server; every call of `ask_all` has a connection of its own."""
 
-    #: What answers, for the message when it doesn't.
+    #: The server's name, for error messages.
     name: str
     url: str
-    #: Gives the request of a query.
-    request: Callable[[str], Asked]
+    #: Returns the request for a query.
+    request: Callable[[str], ClientRequest]
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def ask_all(self, queries: Sequence[str]) -> list[float]:
-        """Ask one query after the other, on one connection that is kept; give the seconds of each."""
+        """Send one query after the other on one keep-alive connection, and return the seconds of each."""
         connection = self.connect()
         try:
             return [self.ask(connection, text)[0] for text in queries]
@@ -42,42 +42,44 @@ class Client:
             connection.close()
 
     def connect(self) -> http.client.HTTPConnection:
-        """Return a connection that is opened with its first request."""
+        """Return a connection, which opens with its first request."""
         address = urlsplit(self.url)
         return http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=_LIMIT_S)
 
     def ask(self, connection: http.client.HTTPConnection, text: str) -> tuple[float, bytes]:
-        """Return the seconds and the body of an answer. Raises CliError when it is none."""
-        asked = self.request(text)
-        body = None if asked.body is None else json.dumps(asked.body)
+        """Send one query, and return the seconds and the body of the answer. Raises CliError for an error."""
+        request = self.request(text)
+        body = None if request.body is None else json.dumps(request.body)
         headers = {**self.headers, **({} if body is None else {"Content-Type": "application/json"})}
         started = time.perf_counter()
-        connection.request("GET" if body is None else "POST", asked.path, body, headers)
+        connection.request("GET" if body is None else "POST", request.path, body, headers)
         answer = connection.getresponse()
         found = answer.read()
         if answer.status != http.client.OK:
-            said = found[:200].decode("utf-8", "replace")
-            raise CliError(f"{self.name} answered a search with {answer.status}: {said}", code="bench_failed")
+            message = found[:200].decode("utf-8", "replace")
+            raise CliError(
+                f"{self.name} answered a search with {answer.status}: {message}", code="bench_failed"
+            )
         return time.perf_counter() - started, found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """What several clients at once saw of a server."""
+    """Result of several concurrent clients of a server."""
 
-    #: Of each request.
+    #: Latency of each request.
     seconds: Sequence[float]
-    #: From the first request to the last answer.
+    #: Time from the first request to the last answer.
     wall_s: float
 
     @property
     def rate(self) -> float:
-        """Return the requests a second."""
+        """Return the requests per second."""
         return len(self.seconds) / self.wall_s
 
 
 def ask_at_once(client: Client, queries: Sequence[str], clients: int = CLIENTS) -> Crowd:
-    """Ask `queries`, shared out between as many clients, which run on this machine too."""
+    """Send `queries`, distributed over `clients` concurrent clients on this machine."""
     shares = [share for number in range(clients) if (share := queries[number::clients])]
     started = time.perf_counter()
     with ThreadPoolExecutor(clients, thread_name_prefix="client") as executor:

@@ -1,4 +1,4 @@
-"""How long the demonstration takes, started a second time, until its first hit, and what it then takes up."""
+"""Time from the second start of the demonstration to its first hit, and its idle memory."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.figures import Figure, missing_figure
 from ingest.cli.bench.machine import family_mb
 from kebab.cli.errors import CliError
 from kebab.stack.configuration import StackConfiguration
@@ -24,19 +24,19 @@ _LIMIT_S = 300.0
 _NAME = "demo, second start to first hit"
 _IDLE_AT_MOST_MB = 1_000.0
 _IDLE = "memory, whole stack, idle"
-# Idle is what changes by no more than this share from one look to the next.
+# A stack is idle when its memory changes by at most this share between two polls.
 _SETTLED = 0.01
 _SETTLING_S = 5.0
 _SETTLING_LIMIT_S = 120.0
-# What would lead the demonstration to our own stack.
-_OF_OURS = ("KEBAB_MIRROR_DIR", "KEBAB_RUNTIME_DIR", "KEBAB_NODE_ID")
+# Variables that would point the demonstration to our own stack.
+_STACK_VARIABLES = ("KEBAB_MIRROR_DIR", "KEBAB_RUNTIME_DIR", "KEBAB_NODE_ID")
 
 
 def demo_figures() -> list[Figure]:
-    """Run `kebab demo` twice in a data directory of its own: the second's first hit, then its memory."""
+    """Run `kebab demo` twice in a scratch data directory; measure the second run's first hit and memory."""
     if not StackConfiguration.from_settings().has_embedded_postgres:
         why = "the demonstration would use the database of DATABASE_URL"
-        return [unmeasured(_NAME, why, unit="s"), unmeasured(_IDLE, why, unit="MB")]
+        return [missing_figure(_NAME, why, unit="s"), missing_figure(_IDLE, why, unit="MB")]
     with tempfile.TemporaryDirectory(prefix="kebab-demo-") as folder:
         Path(folder).chmod(0o711)  # Postgres may run as another user
         directory = Path(folder) / "data"
@@ -52,8 +52,8 @@ def demo_figures() -> list[Figure]:
 
 @contextmanager
 def demonstration(directory: Path) -> Iterator[float]:
-    """Start `kebab demo` and give the seconds until its first hit; it serves until the block ends."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_OURS}
+    """Start `kebab demo` and yield the seconds until its first hit; it serves until the block ends."""
+    environment = {name: value for name, value in os.environ.items() if name not in _STACK_VARIABLES}
     environment |= {"KEBAB_DATA_DIR": str(directory), "KEBAB_PORT": str(free_port()), "PYTHONUNBUFFERED": "1"}
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -66,7 +66,7 @@ def demonstration(directory: Path) -> Iterator[float]:
     limit = threading.Timer(_LIMIT_S, process.terminate)
     limit.start()
     try:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - opened as a pipe
         if not find_first_hit(process.stdout):
             raise CliError(f"kebab demo ended with {process.wait()}, without a hit.", code="bench_failed")
         yield time.perf_counter() - started
@@ -77,7 +77,7 @@ def demonstration(directory: Path) -> Iterator[float]:
 
 
 def idle_stack_mb(directory: Path) -> float:
-    """Return the memory of the stack that runs on `directory` once it has stopped growing or shrinking."""
+    """Return the memory of the stack that runs on `directory` once it is stable."""
     state = running_state(directory)
     if state is None:
         raise CliError(f"No stack runs on {directory} any more.", code="bench_failed")
@@ -90,7 +90,7 @@ def idle_stack_mb(directory: Path) -> float:
 
 
 def find_first_hit(lines: Iterable[str]) -> bool:
-    """Read on until the first hit's line; whether there is one."""
+    """Read up to the line of the first hit, and return whether there is one."""
     is_search_done = False
     for line in lines:
         if is_search_done and line.strip():
@@ -100,7 +100,7 @@ def find_first_hit(lines: Iterable[str]) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nothing listens on now."""
+    """Return a free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""How fast the embedder is by itself, and beside sentence-transformers with the same weights."""
+"""Throughput of the embedder alone, and compared with sentence-transformers with the same weights."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.figures import Figure, missing_figure
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.embedders.configured import configured_embedder, embedded_text
@@ -17,9 +17,9 @@ from search.retrieval.errors import EmbedderUnavailable
 
 _TEXTS = 1_024
 _LIMIT_S = 30.0
-# The two take turns after so many texts; sentence-transformers sorts each turn's by length.
+# Texts of a turn of either embedder; sentence-transformers sorts the texts of a turn by length.
 _TURN = 256
-# As the job has them.
+# The embedding job's batch size.
 _BATCH = 64
 _TIMES_TORCH = 2.0
 _NAME = "embedder, times sentence-transformers on torch"
@@ -28,7 +28,10 @@ Embed = Callable[[Sequence[str]], object]
 
 
 def embedder_figures(workspace: Workspace) -> list[Figure]:
-    """Embed a sample of the workspace's chunks; nothing is stored. Raises EmbedderUnavailable."""
+    """Measure the embedding of a sample of the workspace's chunks, without storing it.
+
+    Raises EmbedderUnavailable.
+    """
     embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("KEBAB_EMBEDDER is none.")
@@ -38,22 +41,22 @@ def embedder_figures(workspace: Workspace) -> list[Figure]:
     torch, why = _sentence_transformers(embedder)
     if torch is None:
         (alone,) = in_turns([own], texts)
-        return [_alone(alone), unmeasured(_NAME, why, unit="times")]
-    alone, beside = in_turns([own, torch], texts)
+        return [_alone(alone), missing_figure(_NAME, why, unit="times")]
+    alone, peer = in_turns([own, torch], texts)
     return [
         _alone(alone),
         Figure(
             name=_NAME,
-            value=alone / beside,
+            value=alone / peer,
             unit="times",
             at_least=_TIMES_TORCH,
-            note=f"{beside:,.0f} chunks/s there",
+            note=f"{peer:,.0f} chunks/s there",
         ),
     ]
 
 
 def in_turns(embed: Sequence[Embed], texts: Sequence[str], *, limit_s: float = _LIMIT_S) -> list[float]:
-    """Return the texts a second of each of `embed`, which take turns on them for `limit_s` at most."""
+    """Return the texts per second of each of `embed`, which take turns for at most `limit_s`."""
     for each in embed:
         each(texts[:1])  # loads the model
     spent, done, began = [0.0] * len(embed), 0, time.perf_counter()
@@ -86,7 +89,7 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _sentence_transformers(embedder: Embedder) -> tuple[Embed | None, str]:
-    """Return how it embeds with the weights of the default model, or why that can't be compared."""
+    """Return sentence-transformers with the weights of the default model, or the reason for its absence."""
     if embedder.space.model != weights.MODEL:
         return None, f"the embedder is {embedder.space.model}, not {weights.MODEL}"
     if find_spec("sentence_transformers") is None:

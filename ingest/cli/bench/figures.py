@@ -1,4 +1,4 @@
-"""What a measurement gives: figures with their unit, and the budget where there is one."""
+"""Figures of a measurement, with unit and budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,38 +9,38 @@ from search.evaluation.latency import Latencies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One measured figure; `value` is None where it could not be measured, and `note` says why."""
+    """One measured figure; `value` is None where it could not be measured, with the reason in `note`."""
 
     name: str
     value: float | None
     unit: str
-    #: The most, or the least, that it should be; None for no such budget.
+    #: Budget: upper or lower limit; None for no such limit.
     at_most: float | None = None
     at_least: float | None = None
-    #: What a budget is that depends on another figure.
+    #: Description of a budget that depends on another figure.
     rule: str = ""
     note: str = ""
 
     @property
     def budget(self) -> str:
-        """Return what it should be in words; '' where there is no budget."""
+        """Return the budget in words; '' where there is none."""
         limit = self.at_least if self.at_most is None else self.at_most
         if limit is None:
             return self.rule
         word = "at least" if self.at_most is None else "at most"
-        said = f"{word} {limit:,.1f}".removesuffix(".0")
-        return f"{said} ({self.rule})" if self.rule else said
+        text = f"{word} {limit:,.1f}".removesuffix(".0")
+        return f"{text} ({self.rule})" if self.rule else text
 
     @property
     def is_met(self) -> bool | None:
-        """Return whether it is as it should be; None without a budget, or when it could not be measured."""
+        """Return whether the budget is met; None without a budget, or when it could not be measured."""
         if self.value is None or self.at_most is self.at_least is None:
             return None
         below = self.at_most is None or self.value <= self.at_most
         return below and (self.at_least is None or self.value >= self.at_least)
 
     def as_json(self) -> dict[str, Any]:
-        """Return its part of `bench.v1`."""
+        """Return the figure as part of `bench.v1`."""
         return {
             "name": self.name,
             "value": self.value,
@@ -63,7 +63,7 @@ def latency_figures(
 ) -> list[Figure]:
     """Return median and 95th percentile of `seconds`; `p50` and `p95` are their budgets in milliseconds.
 
-    `rule` says where the median's budget comes from.
+    `rule` describes the median's budget.
     """
     found = Latencies.of(seconds)
     return [
@@ -72,11 +72,11 @@ def latency_figures(
     ]
 
 
-def unmeasured(name: str, why: str, *, unit: str = "") -> Figure:
+def missing_figure(name: str, why: str, *, unit: str = "") -> Figure:
     """Return a figure that could not be measured."""
     return Figure(name=name, value=None, unit=unit, note=why)
 
 
 def value_of(figures: Sequence[Figure], name: str) -> float | None:
-    """Return what was measured under `name`, None when it was not."""
+    """Return the value of the figure `name`, None when it was not measured."""
     return next((figure.value for figure in figures if figure.name == name), None)

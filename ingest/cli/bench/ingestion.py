@@ -1,4 +1,4 @@
-"""How fast documents become searchable, lexically and by their vectors, and a single one among them."""
+"""Speed of ingestion: documents until searchable and until embedded, and a single upload among them."""
 
 import time
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ingest.cli.bench.embedder import embedder_figures
-from ingest.cli.bench.figures import Figure, unmeasured, value_of
-from ingest.cli.job_progress import await_end, follow, fresh
+from ingest.cli.bench.figures import Figure, missing_figure, value_of
+from ingest.cli.job_progress import await_end, follow, reload_job
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobState
@@ -23,7 +23,7 @@ from search.models import Chunk
 
 _UPLOADS = 20
 _WARM_UPS = 4
-# The polls are part of what is measured: they have to be fine.
+# The poll interval adds to the measured times, so it is short.
 _POLL_S = 0.005
 _SEARCHABLE_LIMIT_S = 60.0
 _INGEST_RATE = 1_500.0
@@ -33,7 +33,7 @@ _BACKLOGGED = "upload to searchable, embedding backlog"
 
 
 def ingest_figures(workspace: Workspace, folder: Path, console: Console) -> list[Figure]:
-    """Ingest `folder` without embedding it, until this node finds it all."""
+    """Measure the ingestion of `folder` without vectors, until all of it is searchable on this node."""
     chunks, seconds = ingest_folder(workspace, folder, "bench", console)
     return [
         Figure(name="ingest to searchable", value=chunks / seconds, unit="chunks/s", at_least=_INGEST_RATE)
@@ -41,11 +41,11 @@ def ingest_figures(workspace: Workspace, folder: Path, console: Console) -> list
 
 
 def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Console) -> tuple[int, float]:
-    """Ingest `folder` as a source of that key, without vectors; give how many chunks came and the seconds."""
+    """Ingest `folder` as `source`, without vectors; return the number of new chunks and the seconds."""
     chunks = Chunk.objects.in_workspace(workspace)
     before, started = chunks.count(), time.perf_counter()
-    asked = IngestRequest(path=folder, source=source, embed=False)
-    check_ended(follow(request_ingest(workspace, asked), console, "Ingesting"))
+    request = IngestRequest(path=folder, source=source, embed=False)
+    check_succeeded(follow(request_ingest(workspace, request), console, "Ingesting"))
     workspace.refresh_from_db()
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
     seconds = time.perf_counter() - started
@@ -53,37 +53,37 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
 
 
 def resync_s(workspace: Workspace, folder: Path, source: str) -> float:
-    """Return the seconds that a sync of an unchanged folder takes, from its request to its end."""
+    """Return the seconds of a sync of an unchanged folder, from its request to its end."""
     started = time.perf_counter()
     job = request_ingest(workspace, IngestRequest(path=folder, source=source, embed=False))
-    check_ended(await_end(job, poll_s=_POLL_S))
+    check_succeeded(await_end(job, poll_s=_POLL_S))
     return time.perf_counter() - started
 
 
 def warm_up(workspace: Workspace) -> None:
-    """Return once the workers work: a stack that has just been started is not what is measured."""
+    """Upload documents until the workers have started, so that the start of a stack is not measured."""
     _uploads_s(workspace, "warm-up", _WARM_UPS)
 
 
 def upload_figure(workspace: Workspace) -> Figure:
-    """Return the median time from an upload's request until this node finds it."""
+    """Measure the median time from an upload's request until it is searchable on this node."""
     return _upload_figure("upload to searchable", _uploads_s(workspace, "upload", _UPLOADS))
 
 
 def embedding_figures(workspace: Workspace, ingested: list[Figure], console: Console) -> list[Figure]:
-    """Embed the workspace, with uploads in the beginning, and give the rate beside the embedder's own."""
+    """Embed the workspace, with uploads at the beginning, and compare the rate with the embedder's own."""
     if configured_embedder() is None:
         why = "KEBAB_EMBEDDER is none"
-        return [unmeasured("embedder", why, unit="chunks/s"), unmeasured(_BACKLOGGED, why, unit="ms")]
+        return [missing_figure("embedder", why, unit="chunks/s"), missing_figure(_BACKLOGGED, why, unit="ms")]
     own = embedder_figures(workspace)
     job = request_embedding(workspace.pk)
-    uploaded = _backlog_figure(workspace, job)
+    backlog = _backlog_figure(workspace, job)
     rate = _embedding_rate(job, console)
     alone = value_of(own, "embedder alone") or rate
     lexical = value_of(ingested, "ingest to searchable")
     return [
         *own,
-        uploaded,
+        backlog,
         Figure(
             name="embedding job",
             value=rate,
@@ -102,26 +102,26 @@ def embedding_figures(workspace: Workspace, ingested: list[Figure], console: Con
 
 def _backlog_figure(workspace: Workspace, job: Job) -> Figure:
     await_end(job, poll_s=_POLL_S, is_over=lambda job: job.items_done > 0)
-    meanwhile = 0
+    n_during = 0
 
     def count() -> None:
-        nonlocal meanwhile
-        meanwhile += not fresh(job).is_finished
+        nonlocal n_during
+        n_during += not reload_job(job).is_finished
 
     seconds = _uploads_s(workspace, "backlog", _UPLOADS, count)
-    if not meanwhile:
-        return unmeasured(
+    if not n_during:
+        return missing_figure(
             f"{_BACKLOGGED}, median", "the backlog ended before the first upload did", unit="ms"
         )
-    note = "" if meanwhile == _UPLOADS else f"the backlog lasted for {meanwhile} of {_UPLOADS} uploads"
-    return _upload_figure(_BACKLOGGED, seconds[:meanwhile], note)
+    note = "" if n_during == _UPLOADS else f"the backlog lasted for {n_during} of {_UPLOADS} uploads"
+    return _upload_figure(_BACKLOGGED, seconds[:n_during], note)
 
 
 def _embedding_rate(job: Job, console: Console) -> float:
-    """Follow the job to its end, and give the chunks a second from now on, or over all of it."""
-    before, started = fresh(job), time.perf_counter()
+    """Follow the job to its end, and return the chunks per second from now on, or of the whole job."""
+    before, started = reload_job(job), time.perf_counter()
     ended = follow(before, console, "Embedding")
-    check_ended(ended)
+    check_succeeded(ended)
     if not before.is_finished:
         return (ended.items_done - before.items_done) / (time.perf_counter() - started)
     if ended.started_at is None or ended.finished_at is None:
@@ -143,22 +143,22 @@ def _uploads_s(
         path = f"{name}-{number}.md"
         upload = Upload(source="bench-uploads", path=path, version="", content=text.encode(), embed=False)
         started = time.perf_counter()
-        asked = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
-        job = await_end(asked.job, poll_s=_POLL_S)
-        check_ended(job)
+        accepted = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
+        job = await_end(accepted.job, poll_s=_POLL_S)
+        check_succeeded(job)
         local_mirrors.wait_for_seq(workspace.pk, job.seq or 0, limit_s=_SEARCHABLE_LIMIT_S)
         seconds.append(time.perf_counter() - started)
         on_each()
     return seconds
 
 
-def check_ended(job: Job) -> None:
+def check_succeeded(job: Job) -> None:
     """Raise CliError unless the job has succeeded."""
     if job.state != JobState.SUCCEEDED:
         raise CliError(f"The job of the measurement ended as {job.state}. {job.error}", code="job_failed")
 
 
 def ingest_for_peers(workspace: Workspace, folder: Path, console: Console) -> None:
-    """Ingest `folder` and embed all of it."""
+    """Ingest `folder` and embed all of its chunks."""
     ingest_folder(workspace, folder, "bench", console)
-    check_ended(follow(request_embedding(workspace.pk), console, "Embedding"))
+    check_succeeded(follow(request_embedding(workspace.pk), console, "Embedding"))

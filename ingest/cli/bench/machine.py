@@ -1,23 +1,23 @@
-"""What was measured on: memory of the stack's processes, and the conditions of the run."""
+"""Memory of the stack's processes, and the conditions of a run."""
 
 from typing import Any
 
 import psutil
 from django.conf import settings
 
-from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.figures import Figure, missing_figure
 from kebab.stack.models import StackProcess
 from kebab.stack.supervisor.state import StackState
-from search.evaluation.machine import machine
+from search.evaluation.machine import describe_machine
 
 _BUDGETS_MB = {"web": 350.0, "worker": 500.0, "embedder": 500.0}
 _MB = 1_000_000
 
 
 def memory_figures(state: StackState | None) -> list[Figure]:
-    """Return the memory of web and workers, their largest process each, and of the whole stack on this node.
+    """Return the memory of web, worker and embedder, their largest process each, and of this node's stack.
 
-    Pages that processes share are counted once (proportional set size) where the system tells it.
+    Pages that processes share are counted once (proportional set size) where the system reports it.
     """
     rows = StackProcess.objects.filter(node=settings.KEBAB_NODE_ID, name__in=_BUDGETS_MB).order_by("name")
     figures = [
@@ -32,13 +32,13 @@ def memory_figures(state: StackState | None) -> list[Figure]:
         if psutil.pid_exists(row.pid)
     ]
     if state is None or not state.url:
-        return [*figures, unmeasured("memory, whole stack", "no `kebab up` runs", unit="MB")]
+        return [*figures, missing_figure("memory, whole stack", "no `kebab up` runs", unit="MB")]
     total = sum(family_mb(state.supervisor.pid))
     return [*figures, Figure(name="memory, whole stack", value=total, unit="MB", note="at work")]
 
 
 def family_mb(pid: int) -> list[float]:
-    """Return the memory of a process and of all below it."""
+    """Return the memory of a process and of each of its descendants."""
     try:
         process = psutil.Process(pid)
         return [_memory_mb(each) for each in (process, *process.children(recursive=True))]
@@ -57,5 +57,5 @@ def _memory_mb(process: psutil.Process) -> float:
 
 
 def conditions(*, chunks: int, documents: int, queries: int) -> dict[str, Any]:
-    """Return what somebody else has to know to repeat the measurement."""
-    return {**machine(), "documents": documents, "chunks": chunks, "queries": queries}
+    """Return the conditions needed to repeat the measurement."""
+    return {**describe_machine(), "documents": documents, "chunks": chunks, "queries": queries}

@@ -1,4 +1,4 @@
-"""How long a new generation of the mirror takes, and what searches see of it meanwhile."""
+"""Duration of a mirror rebuild, and the latency of searches during it."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import cycle
 
 from ingest.cli.bench.clients import Client
-from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.figures import Figure, missing_figure
 from ingest.cli.bench.search import stack_client
 from kebab.people.models import Workspace
 from search.evaluation.latency import Latencies
@@ -24,8 +24,8 @@ _NAME = "hybrid over HTTP while the mirror is rebuilt"
 
 
 @dataclass(slots=True)
-class _Meanwhile:
-    """What a client saw while something else went on."""
+class _SearchLog:
+    """Latencies and errors that a client observed during another operation."""
 
     seconds: list[float] = field(default_factory=list)
     degraded: int = 0
@@ -33,43 +33,43 @@ class _Meanwhile:
 
 
 def rebuild_figures(workspace: Workspace, url: str, queries: Sequence[str]) -> list[Figure]:
-    """Rebuild this node's mirror of the workspace while a client asks the stack at `url`, '' for none."""
+    """Rebuild this node's mirror of the workspace while a client searches the stack at `url`, if any."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     if not url:
         seconds = _rebuild_s(workspace)
-        return [_figure(chunks, seconds), unmeasured(f"{_NAME}, p95", "no `kebab up` runs", unit="ms")]
-    with stack_client(workspace, url) as client, asking(client, queries) as meanwhile:
+        return [_figure(chunks, seconds), missing_figure(f"{_NAME}, p95", "no `kebab up` runs", unit="ms")]
+    with stack_client(workspace, url) as client, searching_client(client, queries) as searches:
         seconds = _rebuild_s(workspace)
-    if meanwhile.error is not None:
-        raise meanwhile.error
-    p95_ms = Latencies.of(meanwhile.seconds).p95_ms
-    note = f"{len(meanwhile.seconds)} searches, {meanwhile.degraded} without a whole leg"
+    if searches.error is not None:
+        raise searches.error
+    p95_ms = Latencies.of(searches.seconds).p95_ms
+    note = f"{len(searches.seconds)} searches, {searches.degraded} without a whole leg"
     return [_figure(chunks, seconds), Figure(name=f"{_NAME}, p95", value=p95_ms, unit="ms", note=note)]
 
 
 @contextmanager
-def asking(client: Client, queries: Sequence[str]) -> Iterator[_Meanwhile]:
-    """Have a client ask on and on, at least once, while the block runs; what stopped it is noted."""
-    seen, stop = _Meanwhile(), threading.Event()
+def searching_client(client: Client, queries: Sequence[str]) -> Iterator[_SearchLog]:
+    """Have a client search again and again, at least once, while the block runs; its error is recorded."""
+    log, stop = _SearchLog(), threading.Event()
 
     def ask() -> None:
         connection = client.connect()
         try:
             for text in cycle(queries):
                 seconds, body = client.ask(connection, text)
-                seen.seconds.append(seconds)
-                seen.degraded += bool(json.loads(body).get("degraded"))
+                log.seconds.append(seconds)
+                log.degraded += bool(json.loads(body).get("degraded"))
                 if stop.wait(_PAUSE_S):
                     break
-        except BaseException as error:  # noqa: BLE001 - raised by who reads it, in the thread that waits
-            seen.error = error
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
+            log.error = error
         finally:
             connection.close()
 
     thread = threading.Thread(target=ask, name="client")
     thread.start()
     try:
-        yield seen
+        yield log
     finally:
         stop.set()
         thread.join()

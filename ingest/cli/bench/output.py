@@ -1,4 +1,4 @@
-"""What people see of a measurement."""
+"""Printed tables of a measurement."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

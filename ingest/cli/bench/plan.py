@@ -1,4 +1,4 @@
-"""Which measurements are made of the budgets, and in which order."""
+"""Plan of the budget measurements: their parts and order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from rich.console import Console
 from ingest.cli.bench.agents import mcp_figure
 from ingest.cli.bench.agreement import agreement_figure
 from ingest.cli.bench.demo_start import demo_figures
-from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.figures import Figure, missing_figure
 from ingest.cli.bench.ingestion import embedding_figures, ingest_figures, upload_figure, warm_up
 from ingest.cli.bench.machine import conditions, memory_figures
 from ingest.cli.bench.mirror_rebuild import rebuild_figures
@@ -22,53 +22,53 @@ from kebab.stack.supervisor.state import running_state
 from search.cli.progress_bars import spinner
 from search.models import Chunk, Document
 
-#: What a measurement of budgets may consist of, in the order that it is done in.
+#: Parts of a measurement of budgets, in order of execution.
 PARTS: Final = ("ingest", "embed", "search", "http", "upload", "resync", "rebuild", "memory", "demo")
-#: What can be done with a workspace that is in use: it stays as it is.
+#: Parts that leave a workspace unchanged, and so can run in one that is in use.
 READING_PARTS: Final = ("search", "http", "rebuild", "memory", "demo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is measured."""
+    """The parts and queries of a measurement."""
 
     #: Of `PARTS`.
     parts: tuple[str, ...]
-    #: Heading-like queries, as many again for what must not have been asked before.
+    #: Number of heading-like queries; as many again are used where no query may be known to the server.
     queries: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measuring:
+class BudgetMeasurement:
     """A measurement of budgets in one workspace."""
 
     workspace: Workspace
-    #: None: the workspace has its documents already.
+    #: Folder to ingest; None: the workspace has its documents already.
     folder: Path | None
     plan: Plan
     remarks: Console
 
     def run(self) -> tuple[list[Figure], dict[str, Any]]:
         """Return the figures of the plan's parts, and the conditions."""
-        figures = self._filled()
-        asked = heading_queries(self.workspace, 2 * self.plan.queries)
-        queries, unseen = asked[: self.plan.queries], asked[self.plan.queries :]
+        figures = self._fill()
+        headings = heading_queries(self.workspace, 2 * self.plan.queries)
+        queries, unseen = headings[: self.plan.queries], headings[self.plan.queries :]
         with spinner(self.remarks, "Searching ..."):
             if "search" in self.plan.parts:
                 figures += in_process_figures(self.workspace, queries)
                 figures.append(agreement_figure(self.workspace, queries))
             if "http" in self.plan.parts:
-                figures += self._http(queries, unseen, figures)
-        figures += self._beside(queries)
+                figures += self._measure_http(queries, unseen, figures)
+        figures += self._measure_others(queries)
         return figures, self.conditions(len(queries))
 
     def conditions(self, queries: int) -> dict[str, Any]:
-        """Return what the figures were measured on."""
+        """Return the conditions of the measurement."""
         documents = Document.objects.in_workspace(self.workspace).count()
         chunks = Chunk.objects.in_workspace(self.workspace).count()
         return conditions(chunks=chunks, documents=documents, queries=queries)
 
-    def _filled(self) -> list[Figure]:
+    def _fill(self) -> list[Figure]:
         if self.folder is None:
             return []
         with spinner(self.remarks, "Warming up ..."):
@@ -78,16 +78,16 @@ class Measuring:
             figures += embedding_figures(self.workspace, figures, self.remarks)
         return figures if "ingest" in self.plan.parts else figures[1:]
 
-    def _http(
+    def _measure_http(
         self, queries: Sequence[str], unseen: Sequence[str], measured: Sequence[Figure]
     ) -> list[Figure]:
         url = stack_url()
         if not url:
-            return [unmeasured("hybrid over HTTP", "no `kebab up` runs", unit="ms")]
+            return [missing_figure("hybrid over HTTP", "no `kebab up` runs", unit="ms")]
         figures = http_figures(self.workspace, url, queries, unseen=unseen, in_process=measured)
         return [*figures, mcp_figure(self.workspace, url, queries)]
 
-    def _beside(self, queries: Sequence[str]) -> list[Figure]:
+    def _measure_others(self, queries: Sequence[str]) -> list[Figure]:
         figures: list[Figure] = []
         with spinner(self.remarks, "Uploading, syncing, rebuilding ..."):
             if "upload" in self.plan.parts:
@@ -104,6 +104,6 @@ class Measuring:
 
 
 def stack_url() -> str:
-    """Return where the running stack serves, '' when none does."""
+    """Return the URL of the running stack, '' when none runs."""
     state = running_state(settings.KEBAB_DATA_DIR)
     return "" if state is None else state.url

@@ -1,4 +1,4 @@
-"""How long a sync takes when nothing has changed in 10,000 files."""
+"""Duration of a sync of 10,000 unchanged files."""
 
 from pathlib import Path
 
@@ -12,27 +12,27 @@ from search.models import Document
 
 FILES = 10_000
 _AT_MOST_S = 3.0
-# A sync of fewer files is mostly what every sync costs, however many they are.
+# A sync of fewer files than this share costs mostly the constant overhead of any sync.
 _SCALED_FROM = 0.5
 _FILES_A_FOLDER = 100
 
 
 def resync_figure(workspace: Workspace, folder: Path, console: Console, *, files: int = FILES) -> Figure:
-    """Sync `folder`, which is there as source `bench`, again; or files made up for this if it has too few."""
+    """Measure another sync of `folder`, which is source `bench`, or of generated files if it has too few."""
     have = Document.objects.in_workspace(workspace).filter(version__source__key="bench").count()
     if have >= files * _SCALED_FROM:
         seconds = resync_s(workspace, folder, "bench")
         note = f"{have:,} files in {seconds:.2f} s"
         return _figure(files, seconds * files / have, note)
-    with scratch_folder() as made, scratch_workspace("bench-resync") as scratch:
-        write_files(made, files)
-        ingest_folder(scratch, made, "bench", console)
-        seconds = resync_s(scratch, made, "bench")
+    with scratch_folder() as generated, scratch_workspace("bench-resync") as scratch:
+        write_files(generated, files)
+        ingest_folder(scratch, generated, "bench", console)
+        seconds = resync_s(scratch, generated, "bench")
     return _figure(files, seconds, "of a few words each: nothing of an unchanged file is read")
 
 
 def write_files(folder: Path, files: int) -> None:
-    """Write so many small files, a hundred to a folder."""
+    """Write `files` small files, a hundred per folder."""
     for number in range(files):
         path = folder / f"{number // _FILES_A_FOLDER:04}" / f"{number:06}.md"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How long searches take: in this process, and over HTTP with one client and with eight."""
+"""Latency of searches in this process, and over HTTP with one client and with eight."""
 
 import random
 import time
@@ -7,22 +7,22 @@ from contextlib import contextmanager
 
 from django.db import transaction
 
-from ingest.cli.bench.clients import CLIENTS, Asked, Client, ask_at_once
+from ingest.cli.bench.clients import CLIENTS, Client, ClientRequest, ask_at_once
 from ingest.cli.bench.figures import Figure, latency_figures, value_of
 from kebab.cli.errors import CliError
-from kebab.people.models import Scope, Workspace
+from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import OPERATOR
-from kebab.people.revocation import revoke_token
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from search.api.query import make_query
-from search.embedders.configured import forget_queries
+from search.embedders.configured import clear_query_caches
 from search.engine.search import search
 from search.evaluation.latency import Latencies
 from search.models import Chunk
 from search.retrieval.types import Mode
 
 _SEED = 1
-#: Queries that are asked before any is measured.
+#: Queries that are sent before any is measured.
 WARM_UP = 10
 _SEPARATOR = " > "
 # Median and 95th percentile, in milliseconds.
@@ -45,7 +45,7 @@ def heading_queries(workspace: Workspace, number: int) -> list[str]:
 
 
 def in_process_figures(workspace: Workspace, queries: Sequence[str]) -> list[Figure]:
-    """Search for each query in each mode, full hits, one after the other; each embeds its own query."""
+    """Measure each query in each mode, one after the other, with full hits; each mode embeds its queries."""
     figures = []
     for mode in Mode:
         p50, p95 = _BUDGETS.get(mode, (None, None))
@@ -59,12 +59,12 @@ def search_all(workspace: Workspace, queries: Sequence[str], mode: Mode) -> list
     """Return the seconds of each query, after a few to warm up."""
     for text in queries[:WARM_UP]:
         search_s(workspace, text, mode)
-    forget_queries()  # else a mode would find its queries embedded by the one before
+    clear_query_caches()  # else the queries would be in the cache of embeddings from the mode before
     return [search_s(workspace, text, mode) for text in queries]
 
 
 def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
-    """Return the seconds of one search: the first page, as the API's defaults have it."""
+    """Return the seconds of one search: the first page, with the API's defaults."""
     started = time.perf_counter()
     search(workspace, make_query(workspace, {"q": text, "mode": mode.value}, {}), reader=OPERATOR)
     return time.perf_counter() - started
@@ -72,21 +72,19 @@ def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
 
 @contextmanager
 def stack_client(workspace: Workspace, url: str) -> Iterator[Client]:
-    """Return a client of the stack with a token of its own, which is revoked after; it asks in
-    hybrid mode.
-    """
-    token, secret = mint_token(workspace, scopes=[Scope.SEARCH], name="bench")
+    """Yield a client of the stack in hybrid mode, with a token of its own that is revoked after the block."""
+    token, secret = mint_token(workspace, scopes=[TokenScope.SEARCH], name="bench")
     path = f"/api/v1/workspaces/{workspace.slug}/search"
     try:
         yield Client(
             name="The stack",
             url=url,
-            request=lambda text: Asked(path=path, body={"q": text}),
+            request=lambda text: ClientRequest(path=path, body={"q": text}),
             headers={"Authorization": f"Bearer {secret}"},
         )
     finally:
         with transaction.atomic():
-            revoke_token(token)
+            mark_revoked(token)
 
 
 def http_figures(
@@ -97,10 +95,10 @@ def http_figures(
     unseen: Sequence[str] = (),
     in_process: Sequence[Figure] = (),
 ) -> list[Figure]:
-    """Search over HTTP in hybrid mode, alone and in a crowd.
+    """Measure searches over HTTP in hybrid mode, with one client and with several.
 
-    The crowd asks `unseen`, which the server has not embedded yet, where they are given. `in_process`
-    are the figures that the budget of a request is on top of.
+    Several clients send `unseen`, if given, which the server has not embedded yet. The budget of a request
+    is on top of that of the figures `in_process`.
     """
     base_ms = value_of(in_process, f"{Mode.HYBRID} in-process, p50")
     with stack_client(workspace, url) as client:

@@ -1,4 +1,4 @@
-"""Real text that every machine has once Kebab is installed: its documentation and its packages' READMEs."""
+"""Real text that every installation has: Kebab's documentation and the READMEs of its packages."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,9 +9,9 @@ _NAME = re.compile("[^a-z0-9]+")
 
 
 def write_corpus(folder: Path, project: Path) -> int:
-    """Make `folder` hold the demonstration's documents and nothing else; give how many.
+    """Make `folder` hold exactly the demonstration's documents, and return their number.
 
-    Files that stand as they should are left alone, so that a second ingestion finds nothing to do.
+    Unchanged files are not written again, so that a second ingestion has nothing to do.
     """
     texts = {**_own_documents(project), **_package_readmes()}
     for path, text in texts.items():

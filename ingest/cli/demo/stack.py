@@ -1,4 +1,4 @@
-"""The stack of the demonstration: `kebab up` as a child, unless one already runs."""
+"""The stack of the demonstration: `kebab up` as a child process, unless a stack already runs."""
 
 import signal
 import sys
@@ -17,9 +17,9 @@ from kebab.stack.supervisor.process_logs import log_tail
 from kebab.stack.supervisor.state import running_state
 from search.cli.progress_bars import spinner
 
-# A first start makes the database cluster and the model's graph.
+# The first start creates the database cluster and the model's graph.
 _READY_LIMIT_S = 180.0
-# What the stack may take to finish its work, before it is asked again, and then.
+# Time limits after the first and the second request to stop.
 _SOFT_STOP_S = 8.0
 _URGENT_STOP_S = 40.0
 _POLL_S = 0.1
@@ -27,20 +27,20 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoStack:
-    """A stack that serves; `child` is None when it is somebody else's."""
+    """A running stack; `child` is None when it was already running."""
 
     url: str
     child: Child | None
 
     def wait_for_end(self) -> None:
-        """Return when our stack has ended by itself; Ctrl-C ends the waiting."""
+        """Wait until our stack has ended by itself; Ctrl-C stops the waiting."""
         while self.child is not None and not self.child.wait(0.5):
             pass
 
 
 @contextmanager
 def serving_stack(configuration: StackConfiguration, console: Console) -> Iterator[DemoStack]:
-    """Return a stack that serves; one that had to be started is stopped after the block. Raises CliError."""
+    """Find or start a stack; one started here is stopped after the block. Raises CliError."""
     url = _serving_url(configuration)
     if url:
         yield DemoStack(url=url, child=None)
@@ -71,7 +71,7 @@ def _plan(configuration: StackConfiguration) -> ChildPlan:
         name="up",
         command=(sys.executable, *program, "up"),
         log=configuration.directory.logs / "up.log",
-        # It stops its servers in order even when this process is killed.
+        # The stack stops its servers in order even when this process is killed.
         death_signal=signal.SIGTERM,
     )
 

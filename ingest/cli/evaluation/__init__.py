@@ -1,1 +1,1 @@
-"""The parts of `kebab eval`: judged sets in BEIR's layout, and a workspace's own topics and runs."""
+"""Subcommands of `kebab eval`: judged sets in BEIR's layout, and a workspace's own topics and runs."""

@@ -1,4 +1,4 @@
-"""Types of arguments that the parts of `kebab eval` share. Each raises ArgumentTypeError."""
+"""Argument types shared by the subcommands of `kebab eval`. Each raises ArgumentTypeError."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from search.retrieval.types import MAX_K, Fusion, Mode
 
 
 def folder(text: str) -> Path:
-    """Return the folder that is there."""
+    """Return an existing folder."""
     path = existing_path(text)
     if not path.is_dir():
         raise ArgumentTypeError(f"{text!r} is not a folder")
@@ -18,7 +18,7 @@ def folder(text: str) -> Path:
 
 
 def modes(text: str) -> tuple[Mode, ...]:
-    """Return the modes that stand there, apart by commas, each once."""
+    """Return the modes of a comma-separated list, each once."""
     try:
         return tuple(dict.fromkeys(Mode(name.strip()) for name in text.split(",")))
     except InvalidQuery as error:
@@ -26,7 +26,7 @@ def modes(text: str) -> tuple[Mode, ...]:
 
 
 def fusions(text: str) -> tuple[Fusion, ...]:
-    """Return the fusions that stand there, apart by commas, each once."""
+    """Return the fusions of a comma-separated list, each once."""
     try:
         return tuple(dict.fromkeys(Fusion(name.strip()) for name in text.split(",")))
     except InvalidQuery as error:
@@ -34,7 +34,7 @@ def fusions(text: str) -> tuple[Fusion, ...]:
 
 
 def number(text: str) -> int:
-    """Return a whole number from 1 on."""
+    """Return an integer of 1 or more."""
     found = int(text)
     if found < 1:
         raise ArgumentTypeError(f"{found} is out of range; give 1 or more")
@@ -42,7 +42,7 @@ def number(text: str) -> int:
 
 
 def depth(text: str) -> int:
-    """Return a number of documents that a ranking may have."""
+    """Return a depth of rankings, from 1 to MAX_K."""
     found = number(text)
     if found > MAX_K:
         raise ArgumentTypeError(f"{found} is out of range; give 1 to {MAX_K}")
@@ -50,7 +50,10 @@ def depth(text: str) -> int:
 
 
 def named_runs(modes: Sequence[Mode], fusions: Sequence[Fusion]) -> Iterator[tuple[str, Mode, Fusion | None]]:
-    """Return the runs by name: each mode once, hybrid once for each fusion and then named after it too."""
+    """Yield name, mode and fusion of each run: each mode once, hybrid once per fusion.
+
+    With several fusions, hybrid runs are named `MODE-FUSION`.
+    """
     for mode in modes:
         if mode is not Mode.HYBRID:
             yield mode.value, mode, None

@@ -1,4 +1,4 @@
-"""`kebab eval --beir DIR`: what retrieval is worth on a judged set."""
+"""`kebab eval --beir DIR`: retrieval quality on a judged set."""
 
 import argparse
 import signal
@@ -8,13 +8,13 @@ from typing import Any
 
 from ingest.cli.bench.machine import conditions
 from ingest.cli.evaluation.arguments import depth, folder, fusions, modes, named_runs, number
-from ingest.cli.judged_documents import Loaded, Loader, embed_all
+from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
 from search.cli.progress_bars import bar, counting_bar
-from search.evaluation.beir import JudgedSet, judged_topics, read_documents, read_judged_set
+from search.evaluation.beir import JudgedSet, read_documents, read_judged_set, topics_of_set
 from search.evaluation.judged import DocumentName
 from search.evaluation.metrics import BEIR_MEASURES
 from search.evaluation.record import run_record
@@ -29,7 +29,7 @@ _MODES = tuple(Mode)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let a parser take a judged set, and how it is asked."""
+    """Add the options of a judged set to a parser."""
     parser.add_argument(
         "--beir",
         type=folder,
@@ -50,17 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class JudgedSetRuns:
-    """A judged set, loaded into a workspace that is deleted after, and asked in each mode."""
+    """Evaluation of a judged set in each mode, in a scratch workspace."""
 
-    def __init__(self, verb: BaseVerb) -> None:
-        self._verb = verb
+    def __init__(self, command: KebabCommand) -> None:
+        self._command = command
 
     def run(self, folder: Path, *, k: int, queries: int | None, **options: Any) -> None:
-        """Measure the set in `folder` and print the figures."""
-        # The scratch workspace is deleted however the measurement ends.
+        """Evaluate the set in `folder` and print the figures."""
+        # The scratch workspace is deleted also when the measurement is interrupted.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         judged = read_judged_set(folder)
-        judged = judged if queries is None else judged.sampled(queries)
+        judged = judged if queries is None else judged.sample(queries)
         with scratch_workspace("eval") as workspace:
             loaded = self._load(workspace, judged)
             runs = {
@@ -70,30 +70,32 @@ class JudgedSetRuns:
                 for name, mode, fusion in named_runs(options["modes"], options["fusion"])
             }
             record = _record(workspace, judged, loaded, k)
-        if self._verb.as_json:
-            self._verb.print_json(
+        if self._command.as_json:
+            self._command.print_json(
                 {"schema_version": "eval.v1", "set": judged.name, "runs": runs, "record": record}
             )
         else:
             self._show(judged, runs, loaded)
 
-    def _load(self, workspace: Workspace, judged: JudgedSet) -> Loaded:
-        with counting_bar(self._verb.remarks, f"Loading {plain(judged.name)}", judged.documents) as advance:
+    def _load(self, workspace: Workspace, judged: JudgedSet) -> LoadResult:
+        with counting_bar(
+            self._command.remarks, f"Loading {plain(judged.name)}", judged.documents
+        ) as advance:
             loaded = Loader(workspace).load(read_documents(judged.folder), advance)
         chunks, embedded = Chunk.objects.in_workspace(workspace).count(), 0
-        with bar(self._verb.remarks, "Embedding") as shown:
+        with bar(self._command.remarks, "Embedding") as progress:
 
-            def note(more: int) -> None:
+            def advance_by(more: int) -> None:
                 nonlocal embedded
                 embedded += more
-                shown.show(embedded, chunks)
+                progress.show(embedded, chunks)
 
-            embed_all(workspace, note)
-            shown.finish()
+            embed_all(workspace, advance_by)
+            progress.finish()
         return loaded
 
     def _run(
-        self, workspace: Workspace, judged: JudgedSet, loaded: Loaded, settings: RunSettings
+        self, workspace: Workspace, judged: JudgedSet, loaded: LoadResult, settings: RunSettings
     ) -> dict[str, Any]:
         fusion = settings.preferences.get("fusion")
 
@@ -101,10 +103,10 @@ class JudgedSetRuns:
             return DocumentName(path=loaded.names[hit.doc_id])
 
         title = f"Asking, {settings.mode} {fusion or ''}"
-        with counting_bar(self._verb.remarks, title, len(judged.topics)) as advance:
+        with counting_bar(self._command.remarks, title, len(judged.topics)) as advance:
             run = evaluate(
                 workspace,
-                judged_topics(judged),
+                topics_of_set(judged),
                 settings,
                 measures=BEIR_MEASURES,
                 advance=advance,
@@ -112,17 +114,17 @@ class JudgedSetRuns:
             )
         return {**_figures(run), "fusion": fusion}
 
-    def _show(self, judged: JudgedSet, runs: Mapping[str, Mapping[str, Any]], loaded: Loaded) -> None:
-        self._verb.console.print(
+    def _show(self, judged: JudgedSet, runs: Mapping[str, Mapping[str, Any]], loaded: LoadResult) -> None:
+        self._command.console.print(
             f"{plain(judged.name)}: {judged.documents:,} documents, {len(judged.topics):,} queries"
         )
         figures = [name for name, value in next(iter(runs.values())).items() if isinstance(value, float)]
         rows = [
             {"mode": mode, **{name: f"{found[name]:.4g}" for name in figures}} for mode, found in runs.items()
         ]
-        self._verb.console.print(table(("mode", *figures), rows))
+        self._command.console.print(table(("mode", *figures), rows))
         for name, why in loaded.refused.items():
-            self._verb.remarks.print(plain(f"{name} was not taken: {why}"))
+            self._command.remarks.print(plain(f"{name} was not taken: {why}"))
 
 
 def _figures(run: RunResult) -> dict[str, Any]:
@@ -131,13 +133,13 @@ def _figures(run: RunResult) -> dict[str, Any]:
         **{name: round(run.means[name] or 0.0, 5) for name in BEIR_MEASURES},
         "p50_ms": round(latencies.p50_ms, 3),
         "p95_ms": round(latencies.p95_ms, 3),
-        "degraded": run.degraded,
+        "degraded": run.degradation_counts,
         "index_version": run.index_version,
     }
 
 
-def _record(workspace: Workspace, judged: JudgedSet, loaded: Loaded, k: int) -> dict[str, Any]:
-    """Return what somebody else has to know to repeat the run."""
+def _record(workspace: Workspace, judged: JudgedSet, loaded: LoadResult, k: int) -> dict[str, Any]:
+    """Return the conditions needed to repeat the run."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     return {
         **run_record(workspace, judged),

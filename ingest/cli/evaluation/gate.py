@@ -1,16 +1,16 @@
-"""`kebab eval gate`: what the golden queries say of other settings, without having them."""
+"""`kebab eval gate`: a trial of other settings on the golden queries, without applying them."""
 
 import argparse
 
-from ingest.cli.evaluation.subcommands import Options, SubVerb
-from ingest.quality_gate.gate import verdict_of
-from kebab.cli.command import BaseVerb
+from ingest.cli.evaluation.subcommands import Options, Subcommand
+from ingest.quality_gate.gate import judge_settings
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
-from kebab.cli.settings import settings_of
+from kebab.cli.settings import parse_settings
 from kebab.people.models import Workspace
 from search.cli.progress_bars import bar
-from search.evaluation.gate import Verdict
+from search.evaluation.gate import GateVerdict
 
 _TOPICS = 20
 
@@ -25,45 +25,45 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _gate(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    asked = 0
-    with bar(verb.remarks, "Asking") as shown:
+def _judge_settings(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    done = 0
+    with bar(command.remarks, "Asking") as progress:
 
         def advance() -> None:
-            nonlocal asked
-            asked += 1
-            shown.show(asked, 0)  # of how many is not known before it is done
+            nonlocal done
+            done += 1
+            progress.show(done, 0)  # the total is not known in advance
 
-        verdict = verdict_of(workspace, settings_of(options["set"]), advance=advance)
-        shown.finish()
-    _show(verb, verdict)
+        verdict = judge_settings(workspace, parse_settings(options["set"]), advance=advance)
+        progress.finish()
+    _show(command, verdict)
     return Exit.DONE if verdict.passes else Exit.NOTHING
 
 
-def _show(verb: BaseVerb, verdict: Verdict) -> None:
+def _show(command: KebabCommand, verdict: GateVerdict) -> None:
     changed = verdict.differences(_TOPICS)
-    if verb.as_json:
-        told = [{"topic_id": topic, "query": text, "difference": gain} for topic, text, gain in changed]
-        verb.print_json(
+    if command.as_json:
+        per_topic = [{"topic_id": topic, "query": text, "difference": gain} for topic, text, gain in changed]
+        command.print_json(
             {
                 "schema_version": "eval_gate.v1",
                 "passes": verdict.passes,
                 "figures": verdict.figures or None,
-                "per_topic": told,
+                "per_topic": per_topic,
             }
         )
         return
-    verb.console.print(plain(verdict.sentence))
+    command.console.print(plain(verdict.sentence))
     if changed:
         rows = [{"topic": topic, "query": text, "change": f"{gain:+.4f}"} for topic, text, gain in changed]
-        verb.console.print(table(("topic", "query", "change"), rows))
+        command.console.print(table(("topic", "query", "change"), rows))
 
 
-SUBVERBS = (
-    SubVerb(
+SUBCOMMANDS = (
+    Subcommand(
         name="gate",
         meaning="ask the golden queries under other settings; exit 1 when they get worse",
-        run=_gate,
+        run=_judge_settings,
         add_arguments=_arguments,
     ),
 )

@@ -1,29 +1,29 @@
-"""Runs as the command line names them: by id, by the beginning of one, or by their own name."""
+"""Look-up of runs on the command line: by id, by its first digits, or by name."""
 
 from kebab.cli.errors import CliError, Exit
 from kebab.people.access.caller import Access
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.evaluation.runs import visible_runs
 from search.models import Run
 
-#: As many digits of an id as tables show.
+#: Digits of an id in tables.
 SHOWN_DIGITS = 8
 _LEAST_DIGITS = 4
 
 
 def find_run(access: Access, text: str) -> Run:
-    """Return the run that `text` names; of several of one name the latest. Raises CliError."""
+    """Return the run with the id or name `text`, the latest of several with one name. Raises CliError."""
     runs = visible_runs(access).order_by("-created_at", "id")
-    whole = as_uuid(text)
+    whole = parse_uuid(text)
     if whole is not None:
         found = list(runs.filter(pk=whole))
     else:
         found = list(runs.filter(name=text)[:1]) or _beginning_with(access, text)
     if len(found) == 1:
         return found[0]
-    said = "There are several runs" if found else "There is no run"
+    problem = "There are several runs" if found else "There is no run"
     raise CliError(
-        f"{said} {text[:100]!r} in {access.workspace.slug}; see: kebab eval runs",
+        f"{problem} {text[:100]!r} in {access.workspace.slug}; see: kebab eval runs",
         code="ambiguous" if found else "not_found",
         exit_code=Exit.ERROR if found else Exit.NOTHING,
     )
@@ -38,5 +38,5 @@ def _beginning_with(access: Access, text: str) -> list[Run]:
 
 
 def shown_id(run: Run) -> str:
-    """Return as much of a run's id as a person needs to name it."""
+    """Return the first digits of a run's id, as tables show it."""
     return run.pk.hex[:SHOWN_DIGITS]

@@ -1,4 +1,4 @@
-"""`kebab eval run`: asking a set of topics at once, in each mode, and keeping what came of it."""
+"""`kebab eval run`: an evaluation of a set of topics in each mode, stored as runs."""
 
 import argparse
 import signal
@@ -10,19 +10,19 @@ from django.conf import settings as configured
 
 from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
 from ingest.cli.evaluation.lookup import find_run, shown_id
-from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.cli.evaluation.tables import comparison_table, figures_table, run_facts
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain
-from kebab.cli.settings import settings_of
+from kebab.cli.settings import parse_settings
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR
 from search.cli.progress_bars import counting_bar
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
-from search.evaluation.runs import carry_out, compare_runs, end_run, open_run, repeat_run, trec_run
+from search.evaluation.runs import compare_runs, end_run, execute_run, format_trec_run, open_run, repeat_run
 from search.evaluation.settings import DEFAULT_DEPTH, RunSettings
 from search.evaluation.topic_sets import judged_topics
 from search.mirror import local_mirrors
@@ -33,7 +33,7 @@ from search.retrieval.types import Mode
 
 
 def measures(text: str) -> tuple[str, ...]:
-    """Return the measures that stand there, apart by commas. Raises ArgumentTypeError."""
+    """Return the measures of a comma-separated list. Raises ArgumentTypeError."""
     try:
         return check_measures(name.strip() for name in text.split(","))
     except InvalidMeasure as error:
@@ -76,20 +76,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trec", type=Path, metavar="FILE", help="write the rankings for trec_eval")
 
 
-def _run(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    # A run that is interrupted is cancelled, not left running.
+def _run(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    # SIGTERM cancels the run, so that it is not left in state running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    access = the_operator(workspace)
+    access = command_line_access(workspace)
     baseline = None if options["baseline"] is None else find_run(access, options["baseline"])
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=configured.KEBAB_WAIT_LIMIT_S)
-    runs = {name: _carried_out(verb, run, name) for name, run in _opened(access, options).items()}
+    runs = {name: _carry_out(command, run, name) for name, run in _open_runs(access, options).items()}
     written = [] if options["trec"] is None else _write_run_files(runs, options["trec"])
     compared = {} if baseline is None else {name: compare_runs(baseline, run) for name, run in runs.items()}
-    if verb.as_json:
+    if command.as_json:
         comparisons = {name: found.as_json() for name, found in compared.items()}
         facts = {name: run_facts(run) for name, run in runs.items()}
         extra = {"baseline": str(baseline.pk), "comparisons": comparisons} if baseline is not None else {}
-        verb.print_json(
+        command.print_json(
             {
                 "schema_version": "eval_runs.v1",
                 "runs": facts,
@@ -99,18 +99,16 @@ def _run(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
         )
         return Exit.DONE
     first = next(iter(runs.values()))
-    verb.console.print(plain(f"{first.topic_set}: {first.figures['topics']:,} topics"))
-    verb.console.print(figures_table(runs))
+    command.console.print(plain(f"{first.topic_set}: {first.figures['topics']:,} topics"))
+    command.console.print(figures_table(runs))
     for name, found in compared.items():
-        verb.console.print(plain(f"\n{name} against {shown_id(baseline)}:"))  # type: ignore[arg-type]
-        verb.console.print(comparison_table(found))
+        command.console.print(plain(f"\n{name} against {shown_id(baseline)}:"))  # type: ignore[arg-type]
+        command.console.print(comparison_table(found))
     return Exit.DONE
 
 
-def _opened(access: Access, options: Options) -> dict[str, Run]:
-    """Return the runs that are asked for, queued, by the names of their modes. Raises CliError,
-    SearchError.
-    """
+def _open_runs(access: Access, options: Options) -> dict[str, Run]:
+    """Queue the requested runs, and return them by the names of their modes. Raises CliError, SearchError."""
     if options["repeat"] is not None:
         run = repeat_run(access, find_run(access, options["repeat"]), name=options["name"])
         return {str(run.settings["mode"]): run}
@@ -141,7 +139,7 @@ def _opened(access: Access, options: Options) -> dict[str, Run]:
 
 def _settings(options: Options, mode: Mode, fusion: Any) -> RunSettings:
     given = {
-        **settings_of(options["setting"]),
+        **parse_settings(options["setting"]),
         "mode": mode.value,
         "k": options["k"],
         "per_file_cap": options["per_file_cap"],
@@ -155,32 +153,32 @@ def _run_name(name: str, mode: str, number: int) -> str:
     return f"{name}-{mode}" if name and number > 1 else name
 
 
-def _carried_out(verb: BaseVerb, run: Run, name: str) -> Run:
+def _carry_out(command: KebabCommand, run: Run, name: str) -> Run:
     try:
         with counting_bar(
-            verb.remarks,
+            command.remarks,
             f"Asking, {name}",
             RunTopic.objects.in_workspace(run.workspace_id).filter(run=run.pk).count(),
         ) as advance:
-            return carry_out(run, reader=OPERATOR, advance=advance)
+            return execute_run(run, reader=OPERATOR, advance=advance)
     except KeyboardInterrupt:
         end_run(run, RunState.CANCELLED)
         raise
 
 
 def _write_run_files(runs: dict[str, Run], target: Path) -> list[Path]:
-    """Write a run to `target`, several beside it under the names of their modes, and give where."""
+    """Write a run to `target`, several next to it with their modes' names, and return the paths."""
     paths = {name: target if len(runs) == 1 else target.with_stem(f"{target.stem}-{name}") for name in runs}
     try:
         for name, path in paths.items():
-            path.write_text(trec_run(runs[name]), encoding="utf-8")
+            path.write_text(format_trec_run(runs[name]), encoding="utf-8")
     except OSError as error:
         raise CliError(f"{error.filename or target} can't be written: {error.strerror}.") from error
     return list(paths.values())
 
 
-SUBVERBS = (
-    SubVerb(
+SUBCOMMANDS = (
+    Subcommand(
         name="run",
         meaning="ask a set of topics in each mode, and keep the runs",
         run=_run,

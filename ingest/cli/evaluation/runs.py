@@ -1,4 +1,4 @@
-"""`kebab eval runs | show | compare | delete`: what came of runs."""
+"""`kebab eval runs | show | compare | delete`: the results of runs."""
 
 import argparse
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from ingest.cli.evaluation.arguments import number
 from ingest.cli.evaluation.lookup import find_run, shown_id
 from ingest.cli.evaluation.run_topics import measures
-from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.cli.evaluation.tables import comparison_table, differences_table, figures_table, run_facts
-from ingest.services.evaluation import remove_run
-from kebab.cli.command import BaseVerb
+from ingest.services.evaluation import cancel_and_delete_run
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.evaluation.runs import compare_runs, visible_runs
 from search.models import Run, RunTopic
 
@@ -27,20 +27,20 @@ def _runs_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=number, default=_LISTED, metavar="N", help=f"the latest ({_LISTED})")
 
 
-def _runs(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    runs = visible_runs(the_operator(workspace)).order_by("-created_at", "id")
+def _list(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    runs = visible_runs(command_line_access(workspace)).order_by("-created_at", "id")
     if options["set"] is not None:
         runs = runs.filter(topic_set=options["set"])
     listed = list(runs[: options["limit"]])
-    if verb.as_json:
-        verb.print_json({"schema_version": "eval_run_list.v1", "runs": [run_facts(run) for run in listed]})
+    if command.as_json:
+        command.print_json({"schema_version": "eval_run_list.v1", "runs": [run_facts(run) for run in listed]})
     else:
-        verb.console.print(table(_COLUMNS, map(_row, listed)))
+        command.console.print(table(_COLUMNS, map(_row, listed)))
     return Exit.DONE
 
 
 def _row(run: Run) -> dict[str, Any]:
-    """Return a run as it is listed, with the first of its measures."""
+    """Return a run's row of the list, with the first of its measures."""
     means = run.figures.get("measures", {})
     name = next((each for each in run.measures if means.get(each) is not None), "")
     return {
@@ -64,23 +64,25 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _show(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    run = find_run(the_operator(workspace), options["run"])
+def _show(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    run = find_run(command_line_access(workspace), options["run"])
     topics = list(RunTopic.objects.in_workspace(workspace).filter(run=run.pk).order_by("ordinal"))
-    if verb.as_json:
-        told = [_topic_facts(each) for each in topics]
-        verb.print_json(
-            {"schema_version": "eval_run.v1", **run_facts(run), "record": run.record, "per_topic": told}
+    if command.as_json:
+        per_topic = [_topic_facts(each) for each in topics]
+        command.print_json(
+            {"schema_version": "eval_run.v1", **run_facts(run), "record": run.record, "per_topic": per_topic}
         )
         return Exit.DONE
-    verb.console.print(plain(f"{run.pk} {run.name} ({run.state}), {run.topic_set}: {len(topics):,} topics"))
-    verb.console.print(figures_table({str(run.settings.get("mode")): run}))
+    command.console.print(
+        plain(f"{run.pk} {run.name} ({run.state}), {run.topic_set}: {len(topics):,} topics")
+    )
+    command.console.print(figures_table({str(run.settings.get("mode")): run}))
     first = run.measures[0]
     worst = sorted(topics, key=lambda each: (each.measures.get(first, 2.0), each.ordinal))[
         : options["topics"]
     ]
     rows = [_topic_row(each, run.measures) for each in worst]
-    verb.console.print(table(("topic", "query", *run.measures, "ms", "first"), rows))
+    command.console.print(table(("topic", "query", *run.measures, "ms", "first"), rows))
     return Exit.DONE
 
 
@@ -108,40 +110,40 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _compare(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    access = the_operator(workspace)
+def _compare(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    access = command_line_access(workspace)
     baseline, run = find_run(access, options["baseline"]), find_run(access, options["run"])
     found = compare_runs(baseline, run, options["measures"])
-    if verb.as_json:
+    if command.as_json:
         named = {"baseline": str(baseline.pk), "run": str(run.pk)}
-        verb.print_json({"schema_version": "eval_comparison.v1", **named, **found.as_json()})
+        command.print_json({"schema_version": "eval_comparison.v1", **named, **found.as_json()})
         return Exit.DONE
-    verb.console.print(plain(f"{shown_id(run)} {run.name} against {shown_id(baseline)} {baseline.name}"))
-    verb.console.print(comparison_table(found))
+    command.console.print(plain(f"{shown_id(run)} {run.name} against {shown_id(baseline)} {baseline.name}"))
+    command.console.print(comparison_table(found))
     name, first = next(iter(found.measures.items()))
-    verb.console.print(f"\n{name} by topic:")
-    verb.console.print(differences_table(first.per_topic, options["topics"]))
+    command.console.print(f"\n{name} by topic:")
+    command.console.print(differences_table(first.per_topic, options["topics"]))
     return Exit.DONE
 
 
-def _delete(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    access = the_operator(workspace)
+def _delete(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    access = command_line_access(workspace)
     run = find_run(access, options["run"])
-    remove_run(access, run)
+    cancel_and_delete_run(access, run)
     facts = {"schema_version": "eval_run_deleted.v1", "id": str(run.pk)}
-    return verb.answer(facts, plain(f"Deleted the run {run.pk}."))
+    return command.answer(facts, plain(f"Deleted the run {run.pk}."))
 
 
-SUBVERBS = (
-    SubVerb(name="runs", meaning="list runs, the latest first", run=_runs, add_arguments=_runs_arguments),
-    SubVerb(name="show", meaning="say what came of a run", run=_show, add_arguments=_show_arguments),
-    SubVerb(
+SUBCOMMANDS = (
+    Subcommand(name="runs", meaning="list runs, the latest first", run=_list, add_arguments=_runs_arguments),
+    Subcommand(name="show", meaning="say what came of a run", run=_show, add_arguments=_show_arguments),
+    Subcommand(
         name="compare",
         meaning="compare a run with a baseline",
         run=_compare,
         add_arguments=_compare_arguments,
     ),
-    SubVerb(
+    Subcommand(
         name="delete",
         meaning="delete a run",
         run=_delete,

@@ -15,7 +15,7 @@ _COMPARED = ("measure", "first", "second", "difference", "wins", "losses", "draw
 
 
 def run_facts(run: Run) -> dict[str, Any]:
-    """Return what a run is and came to, JSON-ready."""
+    """Return a run and its results, JSON-ready."""
     return {
         "id": str(run.pk),
         "name": run.name,
@@ -32,22 +32,27 @@ def run_facts(run: Run) -> dict[str, Any]:
 
 
 def figures_table(runs: Mapping[str, Run]) -> Table:
-    """Return a row of figures for each run by its name."""
+    """Return a table with a row of figures for each run, by name."""
     measures = list(dict.fromkeys(name for run in runs.values() for name in run.figures.get("measures", {})))
     rows = [
-        {"run": name, "id": shown_id(run), **_shown(run.figures.get("measures", {})), **_shown(run.figures)}
+        {
+            "run": name,
+            "id": shown_id(run),
+            **_format_floats(run.figures.get("measures", {})),
+            **_format_floats(run.figures),
+        }
         for name, run in runs.items()
     ]
     return table(("run", *measures, *_LATENCIES, "id"), rows)
 
 
 def comparison_table(found: Comparison) -> Table:
-    """Return a row for each measure."""
+    """Return a table with a row for each measure."""
     rows = [
         {
             **each.as_json(),
             "measure": name,
-            **_shown({"first": each.first, "second": each.second}),
+            **_format_floats({"first": each.first, "second": each.second}),
             "difference": f"{each.difference:+.4f}",
             "p_value": f"{each.p_value:.4f}",
             "interval": "{:+.4f} … {:+.4f}".format(*each.interval),
@@ -58,7 +63,10 @@ def comparison_table(found: Comparison) -> Table:
 
 
 def differences_table(per_topic: Mapping[str, float], most: int) -> Table:
-    """Return the topics that changed most, losses first; `per_topic` has the largest loss first."""
+    """Return a table of the `most` topics that changed most, losses first.
+
+    `per_topic` has the largest loss first.
+    """
     changed = [(topic, value) for topic, value in per_topic.items() if value]
     half = most // 2
     shown = changed if len(changed) <= most else [*changed[: most - half], *changed[len(changed) - half :]]
@@ -67,5 +75,5 @@ def differences_table(per_topic: Mapping[str, float], most: int) -> Table:
     )
 
 
-def _shown(values: Mapping[str, Any]) -> dict[str, str]:
+def _format_floats(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: f"{value:.4g}" for name, value in values.items() if isinstance(value, float)}

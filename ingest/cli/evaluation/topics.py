@@ -6,25 +6,25 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.cli.targets import existing_path
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
-from search.evaluation.feedback import FEEDBACK_SET, topics_from_feedback
+from kebab.people.operator import command_line_access
+from search.evaluation.feedback import FEEDBACK_SET, store_topics_from_feedback
 from search.evaluation.formats import beir_topics, golden, trec
 from search.evaluation.formats.read import read_topics
 from search.evaluation.judged import JudgedTopic, TopicCollection
 from search.evaluation.topic_sets import (
-    Kept,
+    TopicChanges,
     delete_topic,
     delete_topics,
+    find_topic,
     judged_topics,
-    keep_topics,
-    sets_of,
-    topic_named,
+    list_sets,
+    store_topics,
     visible_topics,
     with_judgements,
 )
@@ -35,7 +35,7 @@ _COLUMNS = ("set", "topic_id", "query", "judgements", "is_unanswerable", "origin
 _FORMATS = ("golden", "trec", "beir")
 
 
-def _set(parser: argparse.ArgumentParser, text: str, **options: Any) -> None:
+def _add_set_argument(parser: argparse.ArgumentParser, text: str, **options: Any) -> None:
     parser.add_argument("--set", metavar="S", help=text, **options)
 
 
@@ -47,36 +47,38 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
         help="a golden file (.yaml), TREC topics (.tsv or tags) with --qrels, or a folder in BEIR's layout",
     )
     parser.add_argument("--qrels", type=existing_path, metavar="FILE", help="the judgements of TREC topics")
-    _set(parser, f"the set they are of (what the file says, or {GOLDEN})")
+    _add_set_argument(parser, f"the set they are of (what the file says, or {GOLDEN})")
 
 
-def _import(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
+def _import(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     found = read_topics(options["path"], options["qrels"])
     name = options["set"] or found.topic_set or GOLDEN
-    return _told(verb, name, keep_topics(the_operator(workspace), found.topics, topic_set=name))
+    return _answer_stored(
+        command, name, store_topics(command_line_access(workspace), found.topics, topic_set=name)
+    )
 
 
-def _told(verb: BaseVerb, name: str, kept: Kept) -> int:
+def _answer_stored(command: KebabCommand, name: str, kept: TopicChanges) -> int:
     facts = {"schema_version": "eval_topics_kept.v1", "set": name, **asdict(kept)}
     counts = f"{kept.added} added, {kept.changed} changed, {kept.unchanged} unchanged"
-    return verb.answer(facts, plain(f"Topics of {name}: {counts}."))
+    return command.answer(facts, plain(f"Topics of {name}: {counts}."))
 
 
-def _list(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    access = the_operator(workspace)
+def _list(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    access = command_line_access(workspace)
     rows = list(visible_topics(access, options["set"]).order_by("topic_set", "topic_id"))
-    topics = [_facts(*pair) for pair in zip(rows, with_judgements(access, rows), strict=True)]
-    if verb.as_json:
-        summaries = [each for each in sets_of(access) if options["set"] in (None, each.topic_set)]
+    topics = [_topic_facts(*pair) for pair in zip(rows, with_judgements(access, rows), strict=True)]
+    if command.as_json:
+        summaries = [each for each in list_sets(access) if options["set"] in (None, each.topic_set)]
         sets = [{"set": facts.pop("topic_set"), **facts} for facts in map(asdict, summaries)]
-        verb.print_json({"schema_version": "eval_topics.v1", "sets": sets, "topics": topics})
+        command.print_json({"schema_version": "eval_topics.v1", "sets": sets, "topics": topics})
         return Exit.DONE
     shown = [{**each, "judgements": len(each["judgements"])} for each in topics]
-    verb.console.print(table(_COLUMNS, shown))
+    command.console.print(table(_COLUMNS, shown))
     return Exit.DONE
 
 
-def _facts(row: Topic, judged: JudgedTopic) -> dict[str, Any]:
+def _topic_facts(row: Topic, judged: JudgedTopic) -> dict[str, Any]:
     return {
         "id": str(row.pk),
         "set": row.topic_set,
@@ -92,28 +94,28 @@ def _facts(row: Topic, judged: JudgedTopic) -> dict[str, Any]:
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    _set(parser, f"the set ({GOLDEN})", default=GOLDEN)
+    _add_set_argument(parser, f"the set ({GOLDEN})", default=GOLDEN)
     parser.add_argument("--format", choices=_FORMATS, default="golden", help="golden")
     parser.add_argument(
         "--to", type=Path, metavar="PATH", help="a file for golden, else a folder (standard output)"
     )
 
 
-def _export(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    topics = judged_topics(the_operator(workspace), options["set"])
+def _export(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    topics = judged_topics(command_line_access(workspace), options["set"])
     if not topics:
         raise _no_topics(options["set"])
     files = _files(TopicCollection(topics=tuple(topics), topic_set=options["set"]), options["format"])
     target: Path | None = options["to"]
     if target is None:
-        for text in files.values() if not verb.as_json else ():
-            verb.console.print(plain(text), end="")
-        if verb.as_json:
-            verb.print_json({"schema_version": "eval_topics_export.v1", "files": files})
+        for text in files.values() if not command.as_json else ():
+            command.console.print(plain(text), end="")
+        if command.as_json:
+            command.print_json({"schema_version": "eval_topics_export.v1", "files": files})
         return Exit.DONE
-    written = _written(files, target, is_file=options["format"] == "golden")
+    written = _write_files(files, target, is_file=options["format"] == "golden")
     facts = {"schema_version": "eval_topics_export.v1", "written": written}
-    return verb.answer(facts, plain(f"Wrote {', '.join(written)}."))
+    return command.answer(facts, plain(f"Wrote {', '.join(written)}."))
 
 
 def _files(found: TopicCollection, format_: str) -> Mapping[str, str]:
@@ -124,8 +126,8 @@ def _files(found: TopicCollection, format_: str) -> Mapping[str, str]:
     return dict(beir_topics.write_beir(found.topics))
 
 
-def _written(files: Mapping[str, str], target: Path, *, is_file: bool) -> list[str]:
-    """Write the files into the folder `target`, or the one file to it, and give their paths."""
+def _write_files(files: Mapping[str, str], target: Path, *, is_file: bool) -> list[str]:
+    """Write the files into the folder `target`, or the single file to it, and return their paths."""
     paths = [target] if is_file else [target / name for name in files]
     try:
         for path, text in zip(paths, files.values(), strict=True):
@@ -138,26 +140,28 @@ def _written(files: Mapping[str, str], target: Path, *, is_file: bool) -> list[s
 
 def _delete_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topics", nargs="*", metavar="ID", help="ids within the set")
-    _set(parser, "the set", required=True)
+    _add_set_argument(parser, "the set", required=True)
     parser.add_argument("--all", action="store_true", help="every topic of the set")
 
 
-def _delete(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    access, name, ids = the_operator(workspace), options["set"], options["topics"]
+def _delete(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    access, name, ids = command_line_access(workspace), options["set"], options["topics"]
     if bool(ids) == options["all"]:
         raise CliError("Name topics by their ids, or give --all; one of the two.")
     if options["all"]:
         deleted = delete_topics(access, name)
     else:
-        for topic in [topic_named(access, name, topic_id) for topic_id in dict.fromkeys(ids)]:
+        for topic in [find_topic(access, name, topic_id) for topic_id in dict.fromkeys(ids)]:
             delete_topic(access, topic.pk)
         deleted = len(dict.fromkeys(ids))
     facts = {"schema_version": "eval_topics_deleted.v1", "set": name, "deleted": deleted}
-    return verb.answer(facts, plain(f"Deleted {deleted} of {name}."))
+    return command.answer(facts, plain(f"Deleted {deleted} of {name}."))
 
 
-def _of_feedback(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
-    return _told(verb, options["set"], topics_from_feedback(the_operator(workspace), options["set"]))
+def _import_feedback(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    return _answer_stored(
+        command, options["set"], store_topics_from_feedback(command_line_access(workspace), options["set"])
+    )
 
 
 def _no_topics(name: str) -> CliError:
@@ -168,35 +172,37 @@ def _no_topics(name: str) -> CliError:
     )
 
 
-SUBVERBS = (
-    SubVerb(
+SUBCOMMANDS = (
+    Subcommand(
         name="topics import",
         meaning="keep the topics of a file; one whose id the set knows is replaced",
         run=_import,
         add_arguments=_import_arguments,
     ),
-    SubVerb(
+    Subcommand(
         name="topics list",
         meaning="list topics",
         run=_list,
-        add_arguments=lambda parser: _set(parser, "of this set alone (all)"),
+        add_arguments=lambda parser: _add_set_argument(parser, "of this set alone (all)"),
     ),
-    SubVerb(
+    Subcommand(
         name="topics export",
         meaning="write a set as the import takes it back",
         run=_export,
         add_arguments=_export_arguments,
     ),
-    SubVerb(
+    Subcommand(
         name="topics delete",
         meaning="delete topics with their judgements; runs stay",
         run=_delete,
         add_arguments=_delete_arguments,
     ),
-    SubVerb(
+    Subcommand(
         name="topics from-feedback",
         meaning="make topics of what people said of hits",
-        run=_of_feedback,
-        add_arguments=lambda parser: _set(parser, f"the set ({FEEDBACK_SET})", default=FEEDBACK_SET),
+        run=_import_feedback,
+        add_arguments=lambda parser: _add_set_argument(
+            parser, f"the set ({FEEDBACK_SET})", default=FEEDBACK_SET
+        ),
     ),
 )

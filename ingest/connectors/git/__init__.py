@@ -1,1 +1,1 @@
-"""Git repositories as sources, read through the `git` command and never checked out."""
+"""The connector of git repositories, which are read through the `git` command and never checked out."""

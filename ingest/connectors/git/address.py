@@ -1,4 +1,4 @@
-"""Addresses of repositories: which may be read, and where they lead."""
+"""Addresses of repositories, parsed and checked."""
 
 import re
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.addresses import names_its_address, permitted_addresses
+from kebab.http_client.addresses import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused
-from kebab.stack.storage.private_places import PrivatePlaces
+from kebab.stack.storage.private_places import PrivateFolders
 
 MAX_URL_CHARS: Final = 2_000
 _SAFE = re.compile(r"[\x21-\x7e]+")
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _HOST = re.compile(rf"{_NAME}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-# git@host:owner/repo.git, as git-clone(1) has it. One letter before the colon is a drive.
+# git@host:owner/repo.git, see git-clone(1). One letter before the colon is a drive.
 _SCP = re.compile(r"(?P<user>[^@/:]+)@(?P<host>[^@/:]{2,}):(?P<path>[^:].*)")
 
-#: Where `https://host/owner/repo` is a repository's page and its address too.
+#: Hosts where `https://host/owner/repo` is both a repository's page and its address.
 _GIT_HOSTS: Final = frozenset({"bitbucket.org", "codeberg.org", "github.com", "gitlab.com"})
 
 
 class Transport(StrEnum):
-    """How git reaches a repository."""
+    """The protocol by which git reaches a repository."""
 
     FILE = "file"
     HTTP = "http"
@@ -41,15 +41,15 @@ _PORTS: Final = {Transport.HTTP: 80, Transport.HTTPS: 443, Transport.SSH: 22, Tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitAddress:
-    """Where a repository is."""
+    """The parsed address of a repository."""
 
-    #: as git takes it, without any password
+    #: in the form for git, without any password
     url: str
     transport: Transport
     #: lower case, an IPv6 address without brackets; "" for a file
     host: str = ""
     port: int = 0
-    #: on this machine, for a file alone
+    #: the folder on this machine; for file addresses only
     folder: Path | None = None
 
     @property
@@ -59,9 +59,7 @@ class GitAddress:
 
 
 def is_git_address(text: str) -> bool:
-    """Return whether `text` is meant as a repository's address: by its scheme, its form, its `.git` or its
-    host.
-    """
+    """Return whether `text` looks like a repository's address, by scheme, form, `.git` suffix or host."""
     scheme, _, place = text.lower().partition("://") if "://" in text else ("", "", "")
     if scheme in {"http", "https"}:
         host, *path = place.rstrip("/").split("/")
@@ -69,11 +67,11 @@ def is_git_address(text: str) -> bool:
     return bool(scheme in {"ssh", "file", "git"} or "::" in text or _SCP.fullmatch(text))
 
 
-def read_address(text: str) -> GitAddress:
-    """Return the address that `text` is; what it leads to isn't looked at. Raises AddressNotAllowed.
+def parse_address(text: str) -> GitAddress:
+    """Parse a repository's address; nothing is resolved or connected. Raises AddressNotAllowed.
 
-    Transports other than file, http, https and ssh are refused: `ext::` runs a program, `git://` proves
-    nothing of whom it talks to. No message repeats the address, which may hold a password.
+    Transports other than file, http, https and ssh are refused: `ext::` runs a program, `git://` does not
+    authenticate the host. No message repeats the address, which may contain a password.
     """
     address = text.strip()
     if len(address) > MAX_URL_CHARS or not _SAFE.fullmatch(address):
@@ -83,7 +81,7 @@ def read_address(text: str) -> GitAddress:
         )
     scp = _SCP.fullmatch(address)
     if scp is not None and "://" not in address and "::" not in address:
-        return _ssh(address, user=scp["user"], host=scp["host"], port=None, path=scp["path"])
+        return _parse_ssh(address, user=scp["user"], host=scp["host"], port=None, path=scp["path"])
     try:
         split = urlsplit(address)
         transport, port = Transport(split.scheme.lower()), split.port
@@ -93,32 +91,32 @@ def read_address(text: str) -> GitAddress:
             " git@host:owner/repo.git."
         ) from error
     if transport is Transport.FILE:
-        return _file(split)
+        return _parse_file(split)
     if transport is Transport.SSH:
         host = split.hostname or ""
-        return _ssh(address, user=unquote(split.username or ""), host=host, port=port, path=split.path)
-    return _http(split, transport, port)
+        return _parse_ssh(address, user=unquote(split.username or ""), host=host, port=port, path=split.path)
+    return _parse_http(split, transport, port)
 
 
 def check_address(address: GitAddress) -> None:
-    """Refuse what may not be reached, as far as its name alone tells. Raises AddressNotAllowed."""
+    """Check by its text alone that the address may be reached. Raises AddressNotAllowed."""
     if address.transport is Transport.HTTP and address.host not in settings.KEBAB_PRIVATE_HOSTS:
         raise AddressNotAllowed(
             "http sends text and passwords in the clear; use https, or have the operator name the host in"
             " KEBAB_PRIVATE_HOSTS."
         )
-    if address.host and names_its_address(address.host):
+    if address.host and is_explicit_address(address.host):
         try:
-            permitted_addresses(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
+            resolve_permitted(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
         except AddressRefused as error:
             raise AddressNotAllowed(f"The repository's host {error}.") from error
 
 
 def repository_url(folder: Path) -> str:
-    """Return the address of the repository in a folder, by which git reads no other. Raises ListingFailed."""
+    """Return the file URL of the repository in a folder, if it depends on no other. Raises ListingFailed."""
     git_dir = folder / ".git" if (folder / ".git").exists() else folder
     redirections = (git_dir / "commondir", git_dir / "objects" / "info" / "alternates")
-    if PrivatePlaces.find().hold(folder):
+    if PrivateFolders.find().contains(folder):
         raise ListingFailed(f"{folder} is where Kebab keeps its own files; no source reads them.")
     if folder.resolve() != folder or git_dir.is_symlink() or not git_dir.is_dir():
         raise ListingFailed(f"{folder} is a link or a worktree; give the repository itself.")
@@ -128,12 +126,12 @@ def repository_url(folder: Path) -> str:
     return file_url(git_dir)
 
 
-def _http(split: SplitResult, transport: Transport, port: int | None) -> GitAddress:
+def _parse_http(split: SplitResult, transport: Transport, port: int | None) -> GitAddress:
     if split.password is not None:
         raise AddressNotAllowed("Leave the password out of the repository's address; give it as credentials.")
     if split.query or split.fragment:
         raise AddressNotAllowed("A repository's address has no ? and no #.")
-    host = _checked_host(split.hostname or "")
+    host = _check_host(split.hostname or "")
     if not split.path.strip("/"):
         raise AddressNotAllowed("The repository's address names a host alone; add the path.")
     place = f"[{host}]" if ":" in host else host
@@ -146,7 +144,7 @@ def _http(split: SplitResult, transport: Transport, port: int | None) -> GitAddr
     )
 
 
-def _ssh(url: str, *, user: str, host: str, port: int | None, path: str) -> GitAddress:
+def _parse_ssh(url: str, *, user: str, host: str, port: int | None, path: str) -> GitAddress:
     if not _USER.fullmatch(user):
         raise AddressNotAllowed("Name the user in the repository's address, as in ssh://git@host/path.")
     if not path.strip("/") or unquote(path).startswith("-"):
@@ -154,11 +152,11 @@ def _ssh(url: str, *, user: str, host: str, port: int | None, path: str) -> GitA
     if "://" in url and urlsplit(url).password is not None:
         raise AddressNotAllowed("ssh takes no password here; give a private key as credentials.")
     return GitAddress(
-        url=url, transport=Transport.SSH, host=_checked_host(host), port=port or _PORTS[Transport.SSH]
+        url=url, transport=Transport.SSH, host=_check_host(host), port=port or _PORTS[Transport.SSH]
     )
 
 
-def _file(split: SplitResult) -> GitAddress:
+def _parse_file(split: SplitResult) -> GitAddress:
     path = unquote(split.path)
     if split.netloc.lower() not in {"", "localhost"} or not path.startswith("/") or "\0" in path:
         raise AddressNotAllowed("A file address has an absolute path on the server: file:///srv/repo.git.")
@@ -167,11 +165,11 @@ def _file(split: SplitResult) -> GitAddress:
 
 
 def file_url(folder: Path) -> str:
-    """Return the address of a repository on this machine."""
+    """Return the file URL of a repository on this machine."""
     return f"file://{quote(str(folder))}"
 
 
-def _checked_host(host: str) -> str:
+def _check_host(host: str) -> str:
     if not _HOST.fullmatch(host):
         raise AddressNotAllowed(
             "The host in the repository's address is none; write it as in git.example.org."

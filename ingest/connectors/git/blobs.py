@@ -1,4 +1,4 @@
-"""Reads objects through one `git cat-file --batch` that lives as long as the job."""
+"""A reader of git objects through one `git cat-file --batch` process per job."""
 
 import re
 import subprocess
@@ -6,14 +6,14 @@ from types import TracebackType
 from typing import IO, Self
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.command import Git, opened
+from ingest.connectors.git.command import Git, require_pipe
 
 _NAME = re.compile(r"[0-9a-f]{40,64}")
 _PIECE_BYTES = 1024**2
 
 
 class BlobReader:
-    """Gives the bytes of blobs by name; use as a context manager. For one thread."""
+    """A reader of blobs by object name; use it as a context manager, in one thread."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
@@ -29,36 +29,36 @@ class BlobReader:
             self._process.kill()
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
-                opened(pipe).close()
+                require_pipe(pipe).close()
 
     def read(self, object_name: str, at_most: int) -> bytes:
         """Return the first `at_most` bytes of a blob. Raises FileNotFoundError, ListingFailed."""
         if not _NAME.fullmatch(object_name):
             raise ValueError(f"{object_name[:100]!r} is no object's name.")
-        asked, answered = self._pipes()
+        requests, answers = self._open_pipes()
         try:
-            asked.write(object_name.encode() + b"\n")
-            asked.flush()
-            header = answered.readline().split()
+            requests.write(object_name.encode() + b"\n")
+            requests.flush()
+            header = answers.readline().split()
         except OSError as error:
             raise ListingFailed("git broke off while files were read; sync again.") from error
         if header[1:] == [b"missing"]:
             raise FileNotFoundError(object_name)
         if len(header) != 3 or header[1] != b"blob":
             raise ListingFailed("git broke off while files were read; sync again.")
-        return _read(answered, int(header[2]), at_most)
+        return _read_blob(answers, int(header[2]), at_most)
 
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+    def _open_pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is None:
             self._process = self._git.start("cat-file", "--batch", stdin=subprocess.PIPE)
-        return opened(self._process.stdin), opened(self._process.stdout)
+        return require_pipe(self._process.stdin), require_pipe(self._process.stdout)
 
 
-def _read(answered: IO[bytes], size_bytes: int, at_most: int) -> bytes:
-    kept = answered.read(min(size_bytes, at_most))
-    left = size_bytes - len(kept) + 1  # a line feed ends it
-    while left and (piece := answered.read(min(left, _PIECE_BYTES))):
+def _read_blob(answers: IO[bytes], size_bytes: int, at_most: int) -> bytes:
+    content = answers.read(min(size_bytes, at_most))
+    left = size_bytes - len(content) + 1  # plus the line feed at its end
+    while left and (piece := answers.read(min(left, _PIECE_BYTES))):
         left -= len(piece)
     if left:
         raise ListingFailed("git broke off while files were read; sync again.")
-    return kept
+    return content

@@ -1,8 +1,8 @@
-"""Runs `git` so that nothing of the machine's, the user's or the repository's can make it do more.
+"""The `git` command, isolated from the configuration of the machine, the user and the repository.
 
-Its environment is made from nothing; hooks, submodules, helpers, prompts, redirects and all transports but
-the one that is needed are off. A command ends at a time limit, when its output or the repository grows over
-a limit, and when the job no longer wants it.
+Its environment is built from scratch; hooks, submodules, helpers, prompts, redirects and all transports but
+the needed one are off. A command is killed at a time limit, when its output or the repository exceeds a size
+limit, and when its job is stopped.
 """
 
 import os
@@ -23,13 +23,13 @@ from django.conf import settings
 from ingest.connectors.errors import ListingFailed, RepositoryTooLarge
 from ingest.connectors.git.messages import explain
 
-#: http.curloptResolve, which holds a name to the addresses that were checked, came with 2.37.
+#: http.curloptResolve, which pins a host name to the checked addresses, came with 2.37.
 _OLDEST = (2, 38)
-_LOOK_S = 0.2
+_CHECK_S = 0.2
 _PIECE_BYTES = 1024**2
-_KEPT_STDERR_BYTES = 16_384
+_MAX_STDERR_BYTES = 16_384
 _LOCAL_LIMIT_S = 300.0
-#: A file takes some 120 bytes of a listing: room for two million.
+#: A file takes about 120 bytes of a listing: enough for two million.
 MAX_OUTPUT_BYTES = 256 * 1024**2
 
 
@@ -39,12 +39,12 @@ class Git:
 
     git_dir: Path
     environment: Mapping[str, str] = field(repr=False)
-    #: is called a few times a second while a command runs, and ends it by raising
+    #: called a few times a second while a command runs; ends it by raising
     while_waiting: Callable[[], None]
-    #: what must never be shown, whatever git says
+    #: texts that must never appear in a message
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    #: descriptors that children inherit
-    kept_open: tuple[int, ...] = ()
+    #: file descriptors that child processes inherit
+    inherited_fds: tuple[int, ...] = ()
 
     def run(
         self,
@@ -52,25 +52,24 @@ class Git:
         limit_s: float = _LOCAL_LIMIT_S,
         size_bytes: Callable[[], int] | None = None,
     ) -> bytes:
-        """Return what git writes to its standard output.
+        """Run a command and return its standard output.
 
         Raises:
-            ListingFailed: it could not be done, in words for whoever reads the job; or it took longer than
-                `limit_s`.
-            RepositoryTooLarge: `size_bytes` came to be over KEBAB_GIT_LIMIT_BYTES.
+            ListingFailed: the command failed, with a message for the job; or it took longer than `limit_s`.
+            RepositoryTooLarge: `size_bytes` exceeded KEBAB_GIT_LIMIT_BYTES.
         """
         process = self.start(*arguments, stdin=subprocess.DEVNULL)
         try:
-            output, told = self._follow(process, time.monotonic() + limit_s, size_bytes)
+            output, stderr = self._read_output(process, time.monotonic() + limit_s, size_bytes)
         finally:
-            _end(process)
+            _kill(process)
         if process.returncode:
-            raise ListingFailed(explain(told, process.returncode, self.secrets))
-        _check_size(size_bytes)  # it may have grown between the last look and the end
+            raise ListingFailed(explain(stderr, process.returncode, self.secrets))
+        _check_size(size_bytes)  # it may have grown since the last check
         return output
 
     def start(self, *arguments: str, stdin: int) -> "subprocess.Popen[bytes]":
-        """Start git in a session of its own. Raises ListingFailed when it isn't installed."""
+        """Start git in a new session. Raises ListingFailed when it isn't installed."""
         try:
             return subprocess.Popen(
                 [git_program(), f"--git-dir={self.git_dir}", *arguments],
@@ -80,32 +79,32 @@ class Git:
                 env=dict(self.environment),
                 cwd=self.git_dir.parent,
                 start_new_session=True,
-                pass_fds=self.kept_open,
+                pass_fds=self.inherited_fds,
             )
         except OSError as error:
             raise ListingFailed(f"git can't be started here: {error.strerror}.") from error
 
-    def _follow(
+    def _read_output(
         self, process: "subprocess.Popen[bytes]", deadline: float, size_bytes: Callable[[], int] | None
     ) -> tuple[bytes, str]:
-        output, told = bytearray(), bytearray()
+        output, stderr = bytearray(), bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(opened(process.stdout), selectors.EVENT_READ, output)
-            selector.register(opened(process.stderr), selectors.EVENT_READ, told)
-            next_look = 0.0
+            selector.register(require_pipe(process.stdout), selectors.EVENT_READ, output)
+            selector.register(require_pipe(process.stderr), selectors.EVENT_READ, stderr)
+            next_check = 0.0
             while selector.get_map():
-                for key, _ in selector.select(_LOOK_S):
-                    _read(selector, key)
-                del told[:-_KEPT_STDERR_BYTES]
-                if (now := time.monotonic()) > next_look:
-                    self._look(deadline, size_bytes)
-                    next_look = now + _LOOK_S
+                for key, _ in selector.select(_CHECK_S):
+                    _read_available(selector, key)
+                del stderr[:-_MAX_STDERR_BYTES]
+                if (now := time.monotonic()) > next_check:
+                    self._check_limits(deadline, size_bytes)
+                    next_check = now + _CHECK_S
                 if len(output) > MAX_OUTPUT_BYTES:
                     raise ListingFailed("The repository has more files or references than can be read.")
         process.wait(timeout=max(1.0, deadline - time.monotonic()))
-        return bytes(output), told.decode(errors="replace")
+        return bytes(output), stderr.decode(errors="replace")
 
-    def _look(self, deadline: float, size_bytes: Callable[[], int] | None) -> None:
+    def _check_limits(self, deadline: float, size_bytes: Callable[[], int] | None) -> None:
         self.while_waiting()
         if time.monotonic() > deadline:
             raise ListingFailed(
@@ -116,19 +115,19 @@ class Git:
 
 @cache
 def git_program() -> str:
-    """Return the path of `git`. Raises ListingFailed when it isn't there or too old."""
+    """Return the path of `git`. Raises ListingFailed when it is missing or too old."""
     found = shutil.which("git")
     if found is None:
         raise ListingFailed("git isn't installed on this worker's machine; install 2.38 or later.")
-    said = subprocess.run([found, "--version"], capture_output=True, check=False, timeout=30).stdout
-    version = tuple(int(part) for part in said.decode().split()[2].split(".")[:2])
+    version_output = subprocess.run([found, "--version"], capture_output=True, check=False, timeout=30).stdout
+    version = tuple(int(part) for part in version_output.decode().split()[2].split(".")[:2])
     if version < _OLDEST:
         raise ListingFailed(f"git {'.'.join(map(str, version))} is too old; install 2.38 or later.")
     return found
 
 
-def opened(pipe: IO[bytes] | None) -> IO[bytes]:
-    """Return a pipe that git was started with."""
+def require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Return the pipe. Raises ValueError if git was started without it."""
     if pipe is None:
         raise ValueError("git was started without its pipes")
     return pipe
@@ -142,7 +141,7 @@ def _check_size(size_bytes: Callable[[], int] | None) -> None:
         )
 
 
-def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+def _read_available(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
     received = os.read(key.fd, _PIECE_BYTES)
     if received:
         key.data.extend(received)
@@ -150,8 +149,8 @@ def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         selector.unregister(key.fileobj)
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End git with all that it has started, and free its pipes."""
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """Kill git with all its child processes, and close its pipes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,4 +1,4 @@
-"""What git is told before its arguments: a configuration of our own, and nothing of anybody else's."""
+"""Configuration and environment of git commands, without those of the machine or the user."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from django.conf import settings
 from ingest.connectors.git.address import GitAddress, Transport
 from ingest.connectors.git.command import git_program
 from ingest.connectors.git.credentials import Credentials
-from ingest.connectors.git.local_copy import Place
+from ingest.connectors.git.local_copy import CopyPaths
 from kebab.stack.paths import replace_text
 
 _CONFIG = """\
@@ -65,45 +65,46 @@ _SSH_OPTIONS = (
 )
 
 
-def write_config(place: Place, address: GitAddress) -> None:
-    """Write git's configuration for this source; no secret goes into it."""
+def write_config(paths: CopyPaths, address: GitAddress) -> None:
+    """Write git's configuration for this source; it contains no secret."""
     text = _CONFIG.format(transport=address.transport)
     if address.folder is not None:
-        # git refuses to read what another user owns; this folder is allowed by name.
+        # git refuses repositories of another user, unless the folder is listed as safe.
         text += "".join(
-            f"[safe]\n\tdirectory = {_quoted(path)}\n" for path in (address.folder, address.folder / ".git")
+            f"[safe]\n\tdirectory = {_quote(path)}\n" for path in (address.folder, address.folder / ".git")
         )
-    replace_text(place.config, text)
+    replace_text(paths.config, text)
 
 
 @contextmanager
 def git_environment(
-    place: Place, address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
+    paths: CopyPaths, address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
 ) -> Iterator[dict[str, str]]:
-    """Return the environment to talk to `address` in, whose name leads to `addresses`; a key lasts
-    as long.
+    """Yield the environment for commands that connect to `address`, its host pinned to `addresses`.
+
+    A private key exists only while the context is open.
     """
     with _key_file(credentials) as key:
-        environment = local_environment(place)
+        environment = local_environment(paths)
         environment["GIT_ALLOW_PROTOCOL"] = address.transport
         if address.transport is Transport.SSH:
-            environment["GIT_SSH_COMMAND"] = _ssh_command(place, address, addresses, key)
+            environment["GIT_SSH_COMMAND"] = _ssh_command(paths, address, addresses, key)
             environment["GIT_SSH_VARIANT"] = "ssh"
         elif address.transport is not Transport.FILE:
-            environment.update(_as_variables(_http_options(address, addresses, credentials)))
+            environment.update(_option_variables(_http_options(address, addresses, credentials)))
             environment.update(_trusted_authorities())
         yield environment
 
 
-def local_environment(place: Place) -> dict[str, str]:
-    """Return the environment of a command that stays within the copy."""
+def local_environment(paths: CopyPaths) -> dict[str, str]:
+    """Return the environment of commands that use the local copy only."""
     return {
         "PATH": f"{Path(git_program()).parent}:{os.defpath}",
         "LC_ALL": "C",
-        "HOME": str(place.folder),
-        "XDG_CONFIG_HOME": str(place.folder),
+        "HOME": str(paths.folder),
+        "XDG_CONFIG_HOME": str(paths.folder),
         "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": str(place.config),
+        "GIT_CONFIG_GLOBAL": str(paths.config),
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_ALLOW_PROTOCOL": "",
         "GIT_TERMINAL_PROMPT": "0",
@@ -116,8 +117,8 @@ def local_environment(place: Place) -> dict[str, str]:
 def _http_options(
     address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
 ) -> Iterator[tuple[str, str]]:
-    if ":" not in address.host:  # else it is an address as such, which leads nowhere else
-        # The connection goes to the addresses that were checked, whatever the name leads to by then.
+    if ":" not in address.host:  # an IPv6 address needs no resolution
+        # The connection goes to the checked addresses, even if the name resolves to others by then.
         numeric = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
         yield "http.curloptResolve", f"{address.host}:{address.port}:{numeric}"
     if credentials is not None:
@@ -125,39 +126,37 @@ def _http_options(
 
 
 def _trusted_authorities() -> Mapping[str, str]:
-    """Return the certificate authorities that every other request of Kebab trusts; without any, the
-    machine's.
-    """
-    named = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
-    return {name: path for name, path in named.items() if path}
+    """Return variables for the certificate authorities of Kebab's settings; empty for the machine's."""
+    variables = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
+    return {name: path for name, path in variables.items() if path}
 
 
-def _as_variables(options: Iterator[tuple[str, str]]) -> Mapping[str, str]:
-    """Options in the environment: in the arguments every user of the machine could read them."""
-    given = list(options)
-    named = {
+def _option_variables(options: Iterator[tuple[str, str]]) -> Mapping[str, str]:
+    """Return options as environment variables, since every user of the machine can read arguments."""
+    pairs = list(options)
+    variables = {
         name: value
-        for nth, (key, option) in enumerate(given)
+        for nth, (key, option) in enumerate(pairs)
         for name, value in ((f"GIT_CONFIG_KEY_{nth}", key), (f"GIT_CONFIG_VALUE_{nth}", option))
     }
-    return {"GIT_CONFIG_COUNT": str(len(given)), **named}
+    return {"GIT_CONFIG_COUNT": str(len(pairs)), **variables}
 
 
-def _ssh_command(place: Place, address: GitAddress, addresses: Sequence[str], key: str) -> str:
+def _ssh_command(paths: CopyPaths, address: GitAddress, addresses: Sequence[str], key: str) -> str:
     options = [
         *_SSH_OPTIONS,
-        f"UserKnownHostsFile={place.known_hosts}",
+        f"UserKnownHostsFile={paths.known_hosts}",
         f"HostName={addresses[0]}",
         f"HostKeyAlias={address.host}",
         f"IdentityFile={key}",
     ]
-    named = [argument for option in options for argument in ("-o", option)]
-    return shlex.join([shutil.which("ssh") or "ssh", "-F", "/dev/null", *named])
+    arguments = [argument for option in options for argument in ("-o", option)]
+    return shlex.join([shutil.which("ssh") or "ssh", "-F", "/dev/null", *arguments])
 
 
 @contextmanager
 def _key_file(credentials: Credentials | None) -> Iterator[str]:
-    """Return a private key where ssh can read it: in memory, never on a disk that outlives us."""
+    """Yield the path of a private key for ssh: a file in memory, which does not outlive this process."""
     if credentials is None or not credentials.private_key:
         yield "none"
         return
@@ -170,6 +169,6 @@ def _key_file(credentials: Credentials | None) -> Iterator[str]:
         os.close(descriptor)
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,4 +1,4 @@
-"""Where this node keeps its copy of a source's repository, and who may use it now."""
+"""Local copies of repositories on this node: their paths, locks and deletion."""
 
 import fcntl
 import os
@@ -16,54 +16,54 @@ from ingest.connectors.errors import RepositoryBusy
 from kebab.stack.paths import DataDirectory
 from search.models import Source
 
-# Whoever waits longer comes again later: a worker that has lost its job lets go within a document.
+# A longer wait ends the attempt: a worker that has lost its job releases the lock within one document.
 _PATIENCE_S = 60.0
 _RETRY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A folder of one source's own, below its workspace's."""
+class CopyPaths:
+    """Paths of the local copy of one source, in a folder below that of its workspace."""
 
     folder: Path
 
     @classmethod
-    def of(cls, workspace_id: uuid.UUID, source_id: uuid.UUID) -> "Place":
-        """Return the place of a source; the folder need not be there."""
+    def of(cls, workspace_id: uuid.UUID, source_id: uuid.UUID) -> "CopyPaths":
+        """Return the paths for a source; the folder need not exist."""
         return cls(_root() / str(workspace_id) / str(source_id))
 
     @property
     def git_dir(self) -> Path:
-        """Return the bare repository."""
+        """Return the path of the bare repository."""
         return self.folder / "repository.git"
 
     @property
     def config(self) -> Path:
-        """Return what git is told beside its arguments; no secret is in it."""
+        """Return the path of git's configuration, which contains no secret."""
         return self.folder / "gitconfig"
 
     @property
     def known_hosts(self) -> Path:
-        """Return the keys by which ssh knows the hosts again."""
+        """Return the path of ssh's known_hosts file."""
         return self.folder / "known_hosts"
 
     @property
     def size_bytes(self) -> int:
-        """Return what the repository takes on disk now."""
+        """Return the present size of the repository on disk."""
         return sum(
             _size_of(Path(folder) / name) for folder, _, names in os.walk(self.git_dir) for name in names
         )
 
 
 @contextmanager
-def locked(place: Place, while_waiting: Callable[[], None]) -> Iterator[int]:
-    """Have the place for oneself; gives the lock's descriptor.
+def lock_copy(paths: CopyPaths, while_waiting: Callable[[], None]) -> Iterator[int]:
+    """Lock the copy exclusively; yield the lock's file descriptor.
 
-    A child that inherits the descriptor holds the lock on when this process is killed. `while_waiting` is
-    called ten times a second and may end the wait. Raises RepositoryBusy after a minute.
+    A child process that inherits the descriptor keeps the lock when this process is killed. `while_waiting`
+    is called ten times a second and may end the wait by raising. Raises RepositoryBusy after a minute.
     """
     until = time.monotonic() + _PATIENCE_S
-    while (descriptor := _lock(place)) is None:
+    while (descriptor := _try_lock(paths)) is None:
         while_waiting()
         if time.monotonic() > until:
             raise RepositoryBusy("Another worker on this node still reads the repository.")
@@ -74,43 +74,43 @@ def locked(place: Place, while_waiting: Callable[[], None]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def remove_repository(workspace_id: uuid.UUID, source_id: uuid.UUID) -> None:
-    """Remove this node's copy with all that belongs to it; harmless when there is none."""
-    shutil.rmtree(Place.of(workspace_id, source_id).folder, ignore_errors=True)
+def delete_repository(workspace_id: uuid.UUID, source_id: uuid.UUID) -> None:
+    """Delete this node's copy of a source's repository, if there is one."""
+    shutil.rmtree(CopyPaths.of(workspace_id, source_id).folder, ignore_errors=True)
 
 
-def remove_repositories(workspace_id: uuid.UUID) -> None:
-    """Remove this node's copies of all of a workspace's sources."""
+def delete_repositories(workspace_id: uuid.UUID) -> None:
+    """Delete this node's copies for all sources of a workspace."""
     shutil.rmtree(_root() / str(workspace_id), ignore_errors=True)
 
 
 def workspaces_with_repositories() -> list[uuid.UUID]:
-    """Return the workspaces of whose sources this node has a copy."""
+    """Return the ids of workspaces for which this node has copies."""
     if not _root().is_dir():
         return []
     return [uuid.UUID(each.name) for each in _root().iterdir() if _is_uuid(each.name)]
 
 
-def remove_orphans(workspace_id: uuid.UUID) -> None:
-    """Remove the copies of sources that were deleted from another node."""
+def delete_orphans(workspace_id: uuid.UUID) -> None:
+    """Delete copies of sources that were deleted by another node."""
     try:
-        kept = {each.name for each in (_root() / str(workspace_id)).iterdir() if _is_uuid(each.name)}
+        copies = {each.name for each in (_root() / str(workspace_id)).iterdir() if _is_uuid(each.name)}
     except FileNotFoundError:
         return
-    sources = Source.objects.in_workspace(workspace_id).filter(pk__in=kept)
-    for name in kept - {str(pk) for pk in sources.values_list("pk", flat=True)}:
-        remove_repository(workspace_id, uuid.UUID(name))
+    sources = Source.objects.in_workspace(workspace_id).filter(pk__in=copies)
+    for name in copies - {str(pk) for pk in sources.values_list("pk", flat=True)}:
+        delete_repository(workspace_id, uuid.UUID(name))
 
 
 def _root() -> Path:
     return DataDirectory(settings.KEBAB_DATA_DIR).repositories
 
 
-def _lock(place: Place) -> int | None:
-    """Try to lock the place once. A lock file that was removed with its folder meanwhile is no lock."""
+def _try_lock(paths: CopyPaths) -> int | None:
+    """Try once to lock the copy; None if that fails, or if the lock file was deleted meanwhile."""
     _root().mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.folder.mkdir(parents=True, exist_ok=True)
-    path = place.folder / "lock"
+    paths.folder.mkdir(parents=True, exist_ok=True)
+    path = paths.folder / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What git says, in words for whoever reads a job. Its own words may hold what the other side made up."""
+"""Messages for errors of git. Its own output may contain text made up by the remote host."""
 
 import re
 from collections.abc import Sequence
@@ -52,22 +52,22 @@ _LONGEST = 200
 _USER_IN_ADDRESS = re.compile(r"://[^/@\s]*@")
 
 
-def explain(told: str, status: int, secrets: Sequence[str]) -> str:
-    """Give one sentence for what git wrote to its standard error before it ended with `status`."""
+def explain(stderr: str, status: int, secrets: Sequence[str]) -> str:
+    """Return one sentence for the standard error of a git command that ended with `status`."""
     for pattern, sentence in _KNOWN:
-        if pattern.search(told):
+        if pattern.search(stderr):
             return sentence
-    lines = [line for line in told.splitlines() if line.startswith(("fatal:", "error:"))]
-    shown = _without_secrets(lines[-1], secrets) if lines else ""
-    return f"git ended with status {status}. {shown}".strip()
+    lines = [line for line in stderr.splitlines() if line.startswith(("fatal:", "error:"))]
+    redacted = _redact(lines[-1], secrets) if lines else ""
+    return f"git ended with status {status}. {redacted}".strip()
 
 
-def is_about_the_copy(sentence: str) -> bool:
-    """Return whether what went wrong may be our copy's fault, so that a fresh one is worth a try."""
+def suggests_damaged_copy(sentence: str) -> bool:
+    """Return whether the local copy may be damaged, so that a new one is worth a try."""
     return sentence.startswith("git ended with status")
 
 
-def _without_secrets(line: str, secrets: Sequence[str]) -> str:
+def _redact(line: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         line = line.replace(secret, "***") if secret else line
     line = _USER_IN_ADDRESS.sub("://***@", line)

@@ -1,4 +1,4 @@
-"""Names of branches and tags: which can be one, and what a name stands for in a repository."""
+"""References of repositories: names of branches and tags, and the commits that they point to."""
 
 import hashlib
 import re
@@ -16,17 +16,17 @@ ALL_NAMES: Final = ("refs/tags/*", "refs/heads/*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is to be read of a repository."""
+class RequestedRef:
+    """A tag or branch to read, by name."""
 
-    #: a tag, a branch, or "" for what the repository calls its default
+    #: a tag, a branch, or "" for the repository's default branch
     name: str
-    #: whether a branch goes before a tag of the same name
+    #: whether a branch takes precedence over a tag of the same name
     is_branch_first: bool = False
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Full names that it may stand for, the likeliest first. Raises ListingFailed."""
+        """Return the full names that it may mean, in order of precedence. Raises ListingFailed."""
         if not self.name:
             return ("HEAD",)
         if _NEVER.search(self.name):
@@ -34,8 +34,8 @@ class Wanted:
         tag, branch = f"refs/tags/{self.name}", f"refs/heads/{self.name}"
         return (branch, tag) if self.is_branch_first else (tag, branch)
 
-    def chosen(self, advertised: Mapping[str, str]) -> str:
-        """Return the full name among those that the repository has. Raises ListingFailed."""
+    def choose(self, advertised: Mapping[str, str]) -> str:
+        """Return the first candidate that the repository has. Raises ListingFailed."""
         for candidate in self.candidates:
             if candidate in advertised:
                 return candidate
@@ -46,36 +46,36 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCommits:
-    """The commits that a repository's tags and branches stand for now, by name."""
+    """The commits of a repository's tags and branches, by name."""
 
     tags: Mapping[str, str] = field(default_factory=dict)
     branches: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, advertised: Mapping[str, str]) -> Self:
-        """Return them from object names by full reference; a tag that has a message is peeled."""
-        tags = _below("refs/tags/", advertised)
+    def from_advertised(cls, advertised: Mapping[str, str]) -> Self:
+        """Build it from object names by full reference; annotated tags are peeled."""
+        tags = _strip_prefix("refs/tags/", advertised)
         peeled = {name: tags.get(f"{name}{_PEELED}", found) for name, found in tags.items()}
         return cls(
             tags={name: found for name, found in peeled.items() if not name.endswith(_PEELED)},
-            branches=_below("refs/heads/", advertised),
+            branches=_strip_prefix("refs/heads/", advertised),
         )
 
-    def of_version(self, tag: str) -> str | None:
-        """Return the commit of a version: its tag's, else the branch's of that name; None for neither."""
+    def commit_of_version(self, tag: str) -> str | None:
+        """Return the commit of the tag, else of the branch, with a version's name; None without either."""
         return self.tags.get(tag, self.branches.get(tag))
 
 
-def _below(prefix: str, advertised: Mapping[str, str]) -> dict[str, str]:
+def _strip_prefix(prefix: str, advertised: Mapping[str, str]) -> dict[str, str]:
     return {name.removeprefix(prefix): found for name, found in advertised.items() if name.startswith(prefix)}
 
 
-def kept_reference(tag: str) -> str:
-    """Return the reference under which our copy keeps what a version of the source stands at."""
+def local_reference(tag: str) -> str:
+    """Return the reference in the local copy for the commit of a version of the source."""
     return f"refs/kebab/{hashlib.blake2b(tag.encode(), digest_size=16).hexdigest()}"
 
 
-def read_advertised(output: bytes) -> dict[str, str]:
-    """Return object names by full reference, from the lines of `git ls-remote`."""
+def parse_refs(output: bytes) -> dict[str, str]:
+    """Parse the output of `git ls-remote` into object names by full reference."""
     lines = (line.split("\t", 1) for line in output.decode(errors="surrogateescape").splitlines())
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2}

@@ -1,4 +1,4 @@
-"""A shallow bare copy of a repository: brought to the commit that is to be read, and looked through."""
+"""A shallow bare copy of a repository, which fetches the commits to read."""
 
 import logging
 import shutil
@@ -10,14 +10,14 @@ from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed, RepositoryTooLarge
 from ingest.connectors.git.command import Git
-from ingest.connectors.git.local_copy import Place
-from ingest.connectors.git.messages import is_about_the_copy
-from ingest.connectors.git.references import Wanted, kept_reference, read_advertised
+from ingest.connectors.git.local_copy import CopyPaths
+from ingest.connectors.git.messages import suggests_damaged_copy
+from ingest.connectors.git.references import RequestedRef, local_reference, parse_refs
 
 logger = logging.getLogger(__name__)
 
 _SHA1_DIGITS = 40
-# Each fetch leaves a pack; with many of them looking an object up is slow, and what was dropped stays.
+# Each fetch leaves a pack; many of them make lookups slow and retain unreferenced objects.
 _MOST_PACKS = 20
 _STRICT = "--upload-pack=git-upload-pack --strict"
 _FETCH = (
@@ -34,56 +34,56 @@ _FETCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """The copy of one source's repository, for the worker that holds its lock."""
+    """The local copy of one source's repository, for the worker that holds its lock."""
 
-    place: Place
+    paths: CopyPaths
     url: str
     git: Git
 
     def holds(self, tag: str, commit: str) -> bool:
         """Return whether the copy has this commit for the version `tag`."""
-        return self.place.git_dir.exists() and self._kept(tag, "^{commit}") == commit
+        return self.paths.git_dir.exists() and self._resolve_tag(tag, "^{commit}") == commit
 
-    def advertised(self, *names: str) -> dict[str, str]:
-        """Return what the host says that references stand for now, by full name. Raises ListingFailed."""
+    def list_remote_refs(self, *names: str) -> dict[str, str]:
+        """Return the object names of references on the remote host, by full name. Raises ListingFailed."""
         output = self.git.run(
             "ls-remote",
             "--quiet",
-            *self._other_side,
+            *self._upload_pack_options,
             "--",
             self.url,
             *names,
             limit_s=settings.KEBAB_GIT_LIMIT_S,
         )
-        return read_advertised(output)
+        return parse_refs(output)
 
-    def commit_of(self, tag: str, wanted: Wanted, advertised: Mapping[str, str]) -> str:
-        """Fetch what `wanted` stands for by `advertised`, keep it for the version `tag`, give its commit.
+    def fetch_commit(self, tag: str, requested: RequestedRef, advertised: Mapping[str, str]) -> str:
+        """Fetch the requested reference, at its object in `advertised`, for the version `tag`.
 
-        Raises ListingFailed.
+        Returns the commit. Raises ListingFailed.
         """
-        reference = wanted.chosen(advertised)
-        self._make(advertised[reference])
-        if self._kept(tag) != advertised[reference]:
-            self._fetch_again(reference, tag)
-        return self._peeled(tag)
+        reference = requested.choose(advertised)
+        self._ensure_repository(advertised[reference])
+        if self._resolve_tag(tag) != advertised[reference]:
+            self._fetch_with_retry(reference, tag)
+        return self._peel_tag(tag)
 
-    def same_commit(self, tag: str, commit: str) -> str:
-        """Fetch the commit that a job began with, and give it. Raises ListingFailed when it is gone."""
-        self._make(commit)
-        self._fetch_again(commit, tag)
-        return self._peeled(tag)
+    def refetch_commit(self, tag: str, commit: str) -> str:
+        """Fetch the commit that a job started with, and return it. Raises ListingFailed when it is gone."""
+        self._ensure_repository(commit)
+        self._fetch_with_retry(commit, tag)
+        return self._peel_tag(tag)
 
-    def _make(self, object_name: str) -> None:
-        """Have a bare repository that holds objects with names of this length."""
+    def _ensure_repository(self, object_name: str) -> None:
+        """Create the bare repository if there is none for object names of this length; delete stale locks."""
         kind = "sha1" if len(object_name) == _SHA1_DIGITS else "sha256"
-        if self.place.git_dir.exists() and not self._is_usable(kind):
-            shutil.rmtree(self.place.git_dir)
-        if not self.place.git_dir.exists():
+        if self.paths.git_dir.exists() and not self._is_usable(kind):
+            shutil.rmtree(self.paths.git_dir)
+        if not self.paths.git_dir.exists():
             options = ("--quiet", "--bare", "--template=", "--initial-branch=none", f"--object-format={kind}")
             self.git.run("init", *options)
-        for lock in (*self.place.git_dir.glob("*.lock"), *self.place.git_dir.glob("refs/**/*.lock")):
-            lock.unlink()  # of a git that was killed: nobody else is here
+        for lock in (*self.paths.git_dir.glob("*.lock"), *self.paths.git_dir.glob("refs/**/*.lock")):
+            lock.unlink()  # left by a killed git; nothing else uses this copy
 
     def _is_usable(self, kind: str) -> bool:
         try:
@@ -91,64 +91,64 @@ class Repository:
         except ListingFailed:
             return False
 
-    def _kept(self, tag: str, peel: str = "") -> str:
-        """Return the object that the copy keeps for a version, "" for none."""
+    def _resolve_tag(self, tag: str, peel: str = "") -> str:
+        """Return the object of a version in the local copy, "" for none."""
         try:
-            name = f"{kept_reference(tag)}{peel}"
+            name = f"{local_reference(tag)}{peel}"
             return self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", name).decode().strip()
         except ListingFailed:
             return ""
 
-    def _peeled(self, tag: str) -> str:
-        commit = self._kept(tag, "^{commit}")
+    def _peel_tag(self, tag: str) -> str:
+        commit = self._resolve_tag(tag, "^{commit}")
         if not commit:
             raise ListingFailed("The tag doesn't name a commit.")
         return commit
 
-    def _fetch_again(self, source: str, tag: str) -> None:
-        """Fetch, and once more into a new copy when ours may be damaged."""
+    def _fetch_with_retry(self, source: str, tag: str) -> None:
+        """Fetch; if the local copy may be damaged, fetch once more into a new one."""
         try:
             self._fetch(source, tag)
         except ListingFailed as error:
-            if not is_about_the_copy(str(error)):
+            if not suggests_damaged_copy(str(error)):
                 raise
-            logger.warning("the copy at %s is made anew: %s", self.place.git_dir, error)
+            logger.warning("the copy at %s is made anew: %s", self.paths.git_dir, error)
             kind = self.git.run("rev-parse", "--show-object-format").decode().strip()
-            shutil.rmtree(self.place.git_dir)
-            self._make("0" * (_SHA1_DIGITS if kind == "sha1" else 64))
+            shutil.rmtree(self.paths.git_dir)
+            self._ensure_repository("0" * (_SHA1_DIGITS if kind == "sha1" else 64))
             self._fetch(source, tag)
-        self._tidy()
+        self._collect_garbage()
 
     def _fetch(self, source: str, tag: str) -> None:
         try:
             self.git.run(
                 *_FETCH,
-                *self._other_side,
+                *self._upload_pack_options,
                 "--",
                 self.url,
-                f"+{source}:{kept_reference(tag)}",
+                f"+{source}:{local_reference(tag)}",
                 limit_s=settings.KEBAB_GIT_LIMIT_S,
-                size_bytes=lambda: self.place.size_bytes,
+                size_bytes=lambda: self.paths.size_bytes,
             )
         except RepositoryTooLarge:
-            # What has come is part of it by now; the next sync begins with what it needs alone.
-            shutil.rmtree(self.place.git_dir)
+            # Objects received so far are part of the copy; the next sync must start without them.
+            shutil.rmtree(self.paths.git_dir)
             raise
         except ListingFailed:
-            for begun in (self.place.git_dir / "objects").glob("**/tmp_*"):
-                begun.unlink(missing_ok=True)
+            for temporary in (self.paths.git_dir / "objects").glob("**/tmp_*"):
+                temporary.unlink(missing_ok=True)
             raise
 
     @property
-    def _other_side(self) -> tuple[str, ...]:
-        """Options by which git reads the folder of a file address and no other whose name begins with it."""
+    def _upload_pack_options(self) -> tuple[str, ...]:
+        """Return options that make git read exactly the folder of a file URL, not one with a suffix added."""
         return (_STRICT,) if self.url.startswith("file:") else ()
 
-    def _tidy(self) -> None:
-        packs = list(Path(self.place.git_dir, "objects", "pack").glob("*.pack"))
+    def _collect_garbage(self) -> None:
+        packs = list(Path(self.paths.git_dir, "objects", "pack").glob("*.pack"))
         if len(packs) <= _MOST_PACKS:
             return
         try:
             self.git.run("gc", "--quiet", "--prune=now")
         except ListingFailed as error:
-            logger.warning("the copy at %s can't be tidied: %s", self.place.git_dir, error)
+            logger.warning("the copy at %s can't be tidied: %s", self.paths.git_dir, error)

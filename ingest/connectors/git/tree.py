@@ -1,4 +1,4 @@
-"""The files of a commit as a tree to walk, read from one listing and without a checkout."""
+"""The tree of files of a commit, read from one listing without a checkout."""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from ingest.connectors.walk_rules import SkipReason
 MAX_FILES = 1_000_000
 _LINK = b"120000"
 _SUBMODULE = b"160000"
-# Mode, object name, size and path; each found in its turn, as all of them in pieces would be a copy more.
+# Mode, object name, size and path. Matched one by one: splitting the listing would copy all of it.
 _LINE = re.compile(rb"(\d+) \w+ (\w+) +(\S+)\t([^\0]+)\0")
 
 
 class TreeFile(NamedTuple):
-    """What a commit's tree says of a file; a tuple, as there may be a million."""
+    """A file in a commit's tree; a tuple, since there may be a million."""
 
     mode: bytes
     object_name: str
@@ -26,7 +26,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Return whether it is a file with bytes of its own."""
+        """Return whether it is a regular file, no link or submodule."""
         return self.mode not in (_LINK, _SUBMODULE)
 
 
@@ -37,22 +37,22 @@ class GitTree:
     """A commit's directories and files; symbolic links and submodules are not followed."""
 
     def __init__(self, git: Git, commit: str, blobs: BlobReader) -> None:
-        self._root = _read_tree(git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
+        self._root = _parse_tree(git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
         self._blobs = blobs
-        # By directory: what has names beyond ASCII, by those in NFC.
+        # By directory id: nodes with non-ASCII names, by their names in NFC.
         self._in_nfc: dict[int, dict[str, Node]] = {}
 
     def children(self, directory: Node | None) -> Mapping[str, Node]:
-        """Return what is in a directory, None being the root."""
+        """Return the entries of a directory by name; None is the root."""
         node = self._root if directory is None else directory
         return node if isinstance(node, dict) else {}
 
     def is_directory(self, node: Node) -> bool:
-        """Return whether it is one."""
+        """Return whether the node is a directory."""
         return isinstance(node, dict)
 
     def facts(self, node: Node) -> FileFacts | SkipReason:
-        """Return size and object name of a file, or why it isn't read."""
+        """Return size and object name of a file, or the reason why it is skipped."""
         if not isinstance(node, TreeFile):
             return SkipReason.SPECIAL_FILE
         if node.mode == _LINK:
@@ -62,50 +62,50 @@ class GitTree:
         return FileFacts(size_bytes=node.size_bytes, revision=node.object_name)
 
     def ignore_file(self, node: Node, at_most: int) -> bytes:
-        """Return the beginning of an ignore file. Raises ListingFailed."""
+        """Return up to `at_most` bytes of an ignore file. Raises ListingFailed."""
         if not isinstance(node, TreeFile) or not node.is_regular:
             return b""
         return self._blobs.read(node.object_name, at_most)
 
-    def file_at(self, path: str) -> TreeFile | None:
-        """Return the regular file at a path as documents have it, in NFC; None when there is none."""
+    def find_file(self, path: str) -> TreeFile | None:
+        """Return the regular file at a path in NFC; None when there is none."""
         node: Node | None = self._root
         for name in path.split("/"):
-            node = self._named(node, name) if isinstance(node, dict) else None
+            node = self._find_child(node, name) if isinstance(node, dict) else None
         return node if isinstance(node, TreeFile) and node.is_regular else None
 
-    def _named(self, directory: dict[str, Node], name: str) -> Node | None:
-        """Return what has this name in NFC; of several the one that a walk takes."""
+    def _find_child(self, directory: dict[str, Node], name: str) -> Node | None:
+        """Return the node with this name in NFC; of several the one that a walk yields."""
         if name.isascii() and name in directory:
             return directory[name]
         if id(directory) not in self._in_nfc:
-            self._in_nfc[id(directory)] = _by_nfc(directory)
+            self._in_nfc[id(directory)] = _index_by_nfc(directory)
         return self._in_nfc[id(directory)].get(name)
 
 
-def _by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
-    """Return what has names beyond ASCII by those in NFC, the first of several."""
+def _index_by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
+    """Return the nodes with non-ASCII names by their names in NFC; of equal names the first counts."""
     return {nfc(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()}
 
 
-def _read_tree(listing: bytes) -> dict[str, Node]:
+def _parse_tree(listing: bytes) -> dict[str, Node]:
     root: dict[str, Node] = {}
     directories: dict[str, dict[str, Node]] = {"": root}
     for number, line in enumerate(_LINE.finditer(listing)):
         if number >= MAX_FILES:
             raise ListingFailed(f"The repository has more than {MAX_FILES:,} files.")
         mode, object_name, size, raw_path = line.groups()
-        above, _, name = raw_path.decode("utf-8", errors="surrogateescape").rpartition("/")
+        parent, _, name = raw_path.decode("utf-8", errors="surrogateescape").rpartition("/")
         file = TreeFile(mode, object_name.decode(), int(size) if size.isdigit() else 0)
-        directory = directories.get(above)
+        directory = directories.get(parent)
         if directory is None:
-            directory = directories[above] = _made(root, above)
+            directory = directories[parent] = _ensure_directory(root, parent)
         directory.setdefault(name, file)
     return root
 
 
-def _made(root: dict[str, Node], path: str) -> dict[str, Node]:
-    """Return the directory at a path; what a broken tree has as a file too becomes unreachable."""
+def _ensure_directory(root: dict[str, Node], path: str) -> dict[str, Node]:
+    """Return the directory at a path, created if missing; detached if a broken tree has a file there."""
     node = root
     for name in path.split("/"):
         inner = node.setdefault(name, {})

@@ -1,2 +1,2 @@
-"""A web site as a source: its pages listed by their links or a sitemap, asked for again only when they may
-have changed."""
+"""The connector of web sites: pages found by links or a sitemap, and requested again only if they may have
+changed."""

@@ -1,4 +1,4 @@
-"""What a web source reads, as its configuration says."""
+"""The configuration of a web source."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any, Final, Self
 
 from django.conf import settings
 
-from ingest.connectors.web.addresses import Address, Scope, read_address
+from ingest.connectors.web.addresses import Address, UrlScope, parse_address
 from ingest.errors import AddressNotAllowed
-from kebab.http_client.addresses import names_its_address, permitted_addresses
+from kebab.http_client.addresses import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
 from search.retrieval.query.glob import Glob, compile_glob
 
@@ -25,20 +25,20 @@ class WebConfig:
     home: Address
     start: Address | None
     sitemap: Address | None
-    scope: Scope
+    scope: UrlScope
     include: Sequence[Glob]
     exclude: Sequence[Glob]
     max_pages: int
     max_depth: int
-    #: Names that stay in the query of an address.
+    #: Names of query parameters to keep in addresses.
     parameters: frozenset[str]
 
     @classmethod
-    def read(cls, config: Mapping[str, Any]) -> Self:
-        """Return the configuration of a source. Raises ValueError, InvalidGlob."""
+    def parse(cls, config: Mapping[str, Any]) -> Self:
+        """Parse the configuration of a source. Raises ValueError, InvalidGlob."""
         parameters = frozenset(config.get("query_parameters", ()))
-        start = _address(config, "url", parameters)
-        sitemap = _address(config, "sitemap", parameters, keeps_query=True)
+        start = _parse_config_address(config, "url", parameters)
+        sitemap = _parse_config_address(config, "sitemap", parameters, keeps_query=True)
         home = start or sitemap
         if home is None:
             raise ValueError("Give url, a page whose links are followed, or sitemap, or both.")
@@ -49,7 +49,7 @@ class WebConfig:
             home=home,
             start=start,
             sitemap=sitemap,
-            scope=Scope.whole(home) if is_whole else Scope.below(home),
+            scope=UrlScope.whole_site(home) if is_whole else UrlScope.below(home),
             include=[compile_glob(pattern) for pattern in config.get("include", ())],
             exclude=[compile_glob(pattern) for pattern in config.get("exclude", ())],
             max_pages=config.get("max_pages", DEFAULT_MAX_PAGES),
@@ -58,18 +58,17 @@ class WebConfig:
         )
 
     def is_chosen(self, path: str) -> bool:
-        """Return whether the patterns let a document path in."""
+        """Return whether the patterns include a document path."""
         is_included = not self.include or any(pattern.matches(path) for pattern in self.include)
         return is_included and not any(pattern.matches(path) for pattern in self.exclude)
 
 
 def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration as it is stored: addresses in their one form, nothing that was left out.
+    """Return the configuration to store: addresses in normal form, no empty values.
 
-    Raises AddressNotAllowed for what may not be reached, as far as the name alone tells, ValueError,
-    InvalidGlob.
+    Raises AddressNotAllowed for a host that by its text alone may not be reached, ValueError, InvalidGlob.
     """
-    config = WebConfig.read(given)
+    config = WebConfig.parse(given)
     check_site(config.home)
     addresses = {"url": config.start, "sitemap": config.sitemap}
     written = {name: address.url for name, address in addresses.items() if address is not None}
@@ -77,21 +76,21 @@ def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_site(address: Address) -> None:
-    """Refuse a host that is written as a number and may not be reached. Raises AddressNotAllowed.
+    """Check a host that is given as an IP address. Raises AddressNotAllowed if it may not be reached.
 
-    Where names lead is looked at with every connection.
+    Host names are resolved and checked at every connection.
     """
-    if not names_its_address(address.host):
+    if not is_explicit_address(address.host):
         return
     try:
-        permitted_addresses(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
+        resolve_permitted(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
     except AddressRefused as error:
         raise AddressNotAllowed(f"The site's host {error}.") from error
     except RequestFailed as error:
         raise AddressNotAllowed(f"The site's host {error}; check it.") from error
 
 
-def _address(
+def _parse_config_address(
     config: Mapping[str, Any], name: str, parameters: frozenset[str], *, keeps_query: bool = False
 ) -> Address | None:
     text = config.get(name)
@@ -99,8 +98,8 @@ def _address(
         return None
     query = str(text).partition("#")[0].partition("?")[2]
     named = {part.partition("=")[0] for part in query.split("&")} if keeps_query else parameters
-    address = read_address(str(text), parameters=named)
+    address = parse_address(str(text), parameters=named)
     if address is None:
-        # Not repeated: it may hold a password.
+        # The message does not repeat the address, which may contain a password.
         raise ValueError(f"{name} can't be read; give an http or https address without name and password.")
     return address

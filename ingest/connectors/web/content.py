@@ -1,6 +1,4 @@
-"""What a page is by its address and its Content-Type: whether it is read, under which path, how far, and
-in which charset.
-"""
+"""Content of pages: path, size limit and charset, by address and Content-Type."""
 
 import codecs
 import re
@@ -10,11 +8,13 @@ from ingest.connectors.walk_rules import WalkRules
 from ingest.parsers.file_types import code_language_of, extension_of, type_by_name
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
-#: The links of a longer page would take a worker longer than a second to find.
+#: Finding the links of a longer page would take more than a second.
 MAX_HTML_BYTES: Final = 10 * 1024**2
-#: Said of anything by servers that know nothing of it.
-_UNSAID: Final = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
-# The extension that makes the parsers read what a server calls so, whatever the address ends in.
+#: Media types that servers send for content of unknown type.
+_UNSPECIFIC: Final = frozenset(
+    {"", "application/octet-stream", "binary/octet-stream", "application/x-download"}
+)
+# By media type, the extension by which parsers recognise the content.
 _EXTENSIONS: Final = {
     "text/html": "html",
     "application/xhtml+xml": "html",
@@ -31,13 +31,13 @@ _EXTENSIONS: Final = {
     "text/csv": "csv",
     "text/vtt": "vtt",
 }
-# Of a link that ends like this nobody expects text; such files are large, and not worth a request.
+# Extensions of files without text; they are large, and not worth a request.
 _NEVER_TEXT_NAMES = """
 7z apk avi avif bin bmp bz2 class deb dmg eot exe flac gif gz ico img iso jar jpeg jpg m4a m4v mkv mov mp3 mp4
 mpeg mpg msi ogg otf png rar rpm so svg svgz tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xz zip zst
 """
 _NEVER_TEXT: Final = frozenset(_NEVER_TEXT_NAMES.split())
-# Charsets of the web by Python's name, each with the one that browsers take it for (WHATWG Encoding).
+# Charsets by Python's name, each with the one that browsers use for it (WHATWG Encoding).
 _CHARSETS: Final = {
     **{name: name for name in ("koi8-r", "koi8-u", "cp866", "cp874", "gb18030", "big5hkscs", "euc_jp")},
     **{f"cp{number}": f"cp{number}" for number in range(1250, 1259)},
@@ -52,7 +52,7 @@ _CHARSETS: Final = {
 }
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE | re.ASCII)
 _META = re.compile(rb"<meta\b[^>]{1,200}", re.IGNORECASE)
-# In which the charset must stand by the HTML standard is 1,024; pages take more.
+# The HTML standard requires the charset within 1,024 bytes; some pages exceed that.
 _META_BYTES = 4_096
 _MAX_RECODED_BYTES = 10 * 1024**2
 
@@ -62,50 +62,52 @@ def mime_of(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def is_worth_asking(path: str) -> bool:
-    """Return whether what a document path names may be something that is read."""
+def may_be_readable(path: str) -> bool:
+    """Return whether the document at a path may have a parser, judged by its extension."""
     return extension_of(path) not in _NEVER_TEXT or type_by_name(path) is not None
 
 
 def readable_path(path: str, mime: str) -> str | None:
-    """Return the path under which what a server calls `mime` is read; None when no parser reads it.
+    """Return the document path for content of media type `mime`; None when no parser reads it.
 
-    A page whose address ends otherwise than its content wants gets the extension: `intro` and `intro.php`
-    that are HTML become `intro.html` and `intro.php.html`.
+    The extension of the media type is appended if the path has another one: `intro` and `intro.php` with HTML
+    become `intro.html` and `intro.php.html`.
     """
-    named = type_by_name(path)
+    known_type = type_by_name(path)
     extension = _EXTENSIONS.get(mime)
     if extension is not None:
-        meant = type_by_name(f"page.{extension}")
-        if meant is None:
+        expected = type_by_name(f"page.{extension}")
+        if expected is None:
             return None
-        return path if named is not None and named.mime == meant.mime else f"{path}.{extension}"
+        return path if known_type is not None and known_type.mime == expected.mime else f"{path}.{extension}"
     if mime.startswith("text/"):
         return path
-    is_said_of_it = mime in _UNSAID or mime.startswith("application/") or mime == getattr(named, "mime", None)
-    return path if named is not None and is_said_of_it else None
+    is_plausible = (
+        mime in _UNSPECIFIC or mime.startswith("application/") or mime == getattr(known_type, "mime", None)
+    )
+    return path if known_type is not None and is_plausible else None
 
 
 def limit_bytes(path: str, rules: WalkRules) -> int:
-    """Return how many bytes of a page may be read."""
+    """Return the size limit of a page."""
     if code_language_of(path) is not None:
         return rules.max_code_bytes
-    named = type_by_name(path)
-    is_html = named is not None and named.mime in HTML
+    known_type = type_by_name(path)
+    is_html = known_type is not None and known_type.mime in HTML
     return min(MAX_HTML_BYTES, rules.max_document_bytes) if is_html else rules.max_document_bytes
 
 
-def in_utf8(content: bytes, content_type: str) -> bytes:
-    """Return text in UTF-8 where its server, or else the page, names another charset that it really is in.
+def to_utf8(content: bytes, content_type: str) -> bytes:
+    """Convert text to UTF-8 from the valid charset that its server, or else the page, declares.
 
-    Lines stay what they are. What is UTF-8 already, or in a charset that is not named, is given as it is.
+    Lines are unchanged. Content that is UTF-8 already, or declares no valid charset, is returned as it is.
     """
     is_text = mime_of(content_type).startswith("text/") or mime_of(content_type) in HTML
     if not is_text or len(content) > _MAX_RECODED_BYTES or _is_utf8(content):
         return content
-    for said in (content_type, *_metas(content, content_type)):
+    for declaration in (content_type, *_meta_elements(content, content_type)):
         try:
-            charset = _CHARSETS[codecs.lookup(_named_charset(said)).name]
+            charset = _CHARSETS[codecs.lookup(_find_charset(declaration)).name]
             return content.decode(charset).encode()
         except (LookupError, UnicodeError):
             continue
@@ -120,12 +122,12 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _named_charset(said: str) -> str:
-    found = _CHARSET.search(said)
+def _find_charset(declaration: str) -> str:
+    found = _CHARSET.search(declaration)
     return "" if found is None else found[1]
 
 
-def _metas(content: bytes, content_type: str) -> list[str]:
+def _meta_elements(content: bytes, content_type: str) -> list[str]:
     if mime_of(content_type) not in HTML:
         return []
     return [found.decode("latin-1") for found in _META.findall(content[:_META_BYTES])]

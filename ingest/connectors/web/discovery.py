@@ -1,36 +1,36 @@
-"""What a site says before its pages: robots.txt, and the sitemaps."""
+"""The robots.txt and the sitemaps of a site."""
 
 from collections.abc import Callable, Iterator
 from typing import Self, TypeVar
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.walk_rules import SkipReason
-from ingest.connectors.web.addresses import Address, read_address
+from ingest.connectors.web.addresses import Address, parse_address
 from ingest.connectors.web.pages import REDIRECTS
 from ingest.connectors.web.requests import SiteRequests
 from ingest.connectors.web.robots import MAX_ROBOTS_BYTES, RobotRules
-from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap, SitemapUnreadable, read_sitemap
-from kebab.http_client.download import Answer
-from kebab.http_client.errors import AnswerTooLarge, RequestFailed
+from ingest.connectors.web.sitemap import MAX_SITEMAP_BYTES, Sitemap, SitemapUnreadable, parse_sitemap
+from kebab.http_client.download import StreamedResponse
+from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
-_Read = TypeVar("_Read")
+_Result = TypeVar("_Result")
 
 _MAX_REDIRECTS = 5
 _MAX_SITEMAPS = 500
-# Slower than this no site is read: a job would hold its worker for days.
+# Sites that ask for a longer interval are not read: a job would occupy its worker for days.
 _MAX_INTERVAL_S = 60.0
 
 
 class RobotsFile(RobotRules):
-    """The robots.txt of a site, fetched."""
+    """The rules of a site's robots.txt, fetched."""
 
     @classmethod
     def fetch(cls, requests: SiteRequests, home: Address) -> Self:
-        """Return a site's rules. Raises ListingFailed when there may be rules that can't be had.
+        """Fetch a site's rules. Raises ListingFailed when there may be rules that can't be read.
 
-        RFC 9309, 2.3.1: without a file all is allowed; while it can't be reached nothing is.
+        RFC 9309, 2.3.1: without a file everything is allowed; while it can't be reached nothing is.
         """
-        answer = _get(requests, home.at("/robots.txt"), _robots)
+        answer = _fetch_file(requests, home.with_key("/robots.txt"), _read_robots)
         rules = cls(b"" if answer is None else answer)
         if rules.interval_s > _MAX_INTERVAL_S:
             raise ListingFailed(
@@ -40,58 +40,59 @@ class RobotsFile(RobotRules):
         return rules
 
 
-def sitemap_pages(
-    requests: SiteRequests, sitemap: Address, note: Callable[[str, SkipReason], None]
+def fetch_sitemap_pages(
+    requests: SiteRequests, sitemap: Address, on_skipped: Callable[[str, SkipReason], None]
 ) -> Iterator[str]:
-    """Return the addresses that a sitemap and those that it lists name, as they are written.
+    """Yield the raw addresses in a sitemap and in the sitemaps that it lists.
 
-    `note` is told of sitemaps that are not there, and of the first in each list that is left out: on
-    another host, or one too many, behind which the list is not looked at. Raises ListingFailed when one
-    can't be read.
+    `on_skipped` is called for missing sitemaps, and for the first of each list that is skipped: on another
+    host, or beyond the limit, which ends the list. Raises ListingFailed when one can't be read.
     """
-    waiting, met = [sitemap], {sitemap.key}
+    waiting, seen_keys = [sitemap], {sitemap.key}
     while waiting:
         address = waiting.pop(0)
-        listed = _get(requests, address, _sitemap)
+        listed = _fetch_file(requests, address, _read_sitemap)
         if listed is None:
             if address is sitemap:
                 raise ListingFailed(f"The sitemap {address.url} is not there.")
-            note(address.path, SkipReason.NOT_FOUND)
+            on_skipped(address.path, SkipReason.NOT_FOUND)
             continue
         yield from listed.pages
         left_out = []
         for text in listed.sitemaps:
-            if len(met) >= _MAX_SITEMAPS:
+            if len(seen_keys) >= _MAX_SITEMAPS:
                 left_out.append(text)
                 break
-            other = _sitemap_address(text, address)
+            other = _parse_sitemap_address(text, address)
             if other is None or other.site != sitemap.site:
                 left_out.append(text)
-            elif other.key not in met:
-                met.add(other.key)
+            elif other.key not in seen_keys:
+                seen_keys.add(other.key)
                 waiting.append(other)
         for text in left_out[:1]:
-            note(text[:200], SkipReason.LEADS_ELSEWHERE)
+            on_skipped(text[:200], SkipReason.LEADS_ELSEWHERE)
 
 
-def _sitemap_address(text: str, base: Address) -> Address | None:
+def _parse_sitemap_address(text: str, base: Address) -> Address | None:
     names = {part.partition("=")[0] for part in text.partition("?")[2].split("&")}
-    return read_address(text, base=base, parameters=names)
+    return parse_address(text, base=base, parameters=names)
 
 
-def _robots(answer: Answer) -> bytes:
+def _read_robots(answer: StreamedResponse) -> bytes:
     try:
         return answer.read(MAX_ROBOTS_BYTES)
-    except AnswerTooLarge as error:
+    except ResponseTooLarge as error:
         raise ListingFailed(f"robots.txt {error}, more than are read.") from error
 
 
-def _sitemap(answer: Answer) -> Sitemap:
-    return read_sitemap(answer.read(MAX_SITEMAP_BYTES))
+def _read_sitemap(answer: StreamedResponse) -> Sitemap:
+    return parse_sitemap(answer.read(MAX_SITEMAP_BYTES))
 
 
-def _get(requests: SiteRequests, address: Address, read: Callable[[Answer], _Read]) -> _Read | None:
-    """Return what `read` makes of the answer; None when the site has no such file. Raises ListingFailed."""
+def _fetch_file(
+    requests: SiteRequests, address: Address, read: Callable[[StreamedResponse], _Result]
+) -> _Result | None:
+    """Apply `read` to the response; return None when the site has no such file. Raises ListingFailed."""
     first = address
     for _ in range(_MAX_REDIRECTS + 1):
         try:
@@ -99,8 +100,8 @@ def _get(requests: SiteRequests, address: Address, read: Callable[[Answer], _Rea
                 if answer.status == 200:
                     return read(answer)
                 if answer.status not in REDIRECTS:
-                    return _nothing(answer.status, first)
-                target = _sitemap_address(answer.header("location"), address)
+                    return _check_absence(answer.status, first)
+                target = _parse_sitemap_address(answer.header("location"), address)
         except (RequestFailed, SitemapUnreadable) as error:
             raise ListingFailed(f"{first.url} {error}.") from error
         if (
@@ -113,7 +114,7 @@ def _get(requests: SiteRequests, address: Address, read: Callable[[Answer], _Rea
     raise ListingFailed(f"{first.url} redirects more than {_MAX_REDIRECTS} times.")
 
 
-def _nothing(status: int, address: Address) -> None:
-    """Raises ListingFailed unless the status says that there is no such file."""
+def _check_absence(status: int, address: Address) -> None:
+    """Raise ListingFailed unless the status says that there is no such file."""
     if not 400 <= status < 500 or status == 429:
         raise ListingFailed(f"{address.url} answered {status}, so that nothing of the site may be read now.")

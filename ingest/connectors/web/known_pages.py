@@ -1,43 +1,43 @@
-"""The documents that a site gave before, against what their addresses answer now."""
+"""Comparison of a site's present responses with the documents indexed before."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.web.addresses import Address, read_address
+from ingest.connectors.web.addresses import Address, parse_address
 
-# So few pages may become one: a site of this size is soon read again.
+# So few pages may become equal: a site of this size is soon read again.
 _FEW = 4
 
 
 class KnownPages:
-    """Documents by their addresses, `documents` being (address, content hash) of each.
+    """Indexed documents by address; `documents` gives (address, content hash) of each.
 
-    A site that is being repaired, or wants a login, may answer every address with the same page, or lead
-    all of them to one: then nothing may be replaced or deleted by what it says.
+    A site under maintenance, or that requires a login, may answer every address with the same page, or
+    redirect all to one: its responses must then not replace or delete anything.
     """
 
     def __init__(self, documents: Iterable[tuple[str | None, str]], parameters: Collection[str]) -> None:
         self._hashes: dict[Address, set[str]] = defaultdict(set)
         for url, content_hash in documents:
-            address = read_address(url or "", parameters=parameters)
+            address = parse_address(url or "", parameters=parameters)
             if address is not None:
                 self._hashes[address].add(content_hash)
         self._by_key = {address.key: hashes for address, hashes in self._hashes.items()}
         self._new_answers: Counter[str] = Counter()
 
     def addresses(self) -> list[Address]:
-        """Return the documents' addresses, in order."""
+        """Return the documents' addresses, ordered by key."""
         return sorted(self._hashes, key=lambda address: address.key)
 
-    def note(self, address: Address, answer: str) -> None:
-        """Count what stands for the whole answer of an address: a content's hash, or where it leads."""
+    def record(self, address: Address, answer: str) -> None:
+        """Record the response of an address: the hash of its content, or the target of its redirect."""
         before = self._by_key.get(address.key)
         if answer and before is not None and answer not in before:
             self._new_answers[answer] += 1
 
-    def check(self) -> None:
-        """Raises ListingFailed when more than half of the documents' addresses give one new answer."""
+    def check_answers(self) -> None:
+        """Raise ListingFailed when more than half of the documents' addresses have the same new response."""
         most = max(self._new_answers.values(), default=0)
         if most > max(_FEW, len(self._by_key) / 2):
             raise ListingFailed(

@@ -1,7 +1,7 @@
-"""What a crawler needs of a page: its links, what it says is its own address, and what robots may do.
+"""Scanner of a page's links, canonical address and directives for robots.
 
-A scan of our own, because it runs on the bytes of strangers outside the parsing process: it takes time linear
-in the page, and what it does not understand it leaves out.
+It is not a full HTML parser, because it runs on untrusted bytes outside the sandbox: it takes time linear in
+the page, and ignores markup that it does not understand.
 """
 
 import html
@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 MAX_LINKS: Final = 5_000
-# Links and the like that are looked at; ten megabytes of nothing else would take a quarter of a minute.
+# Most elements scanned; ten megabytes of such elements alone would take a quarter of a minute.
 _MAX_ELEMENTS = 50_000
 _MAX_ATTRIBUTES = 50
 _TOKEN = re.compile(
@@ -28,9 +28,9 @@ _REFRESH = re.compile(r"""[0-9.]*\s*[;,]\s*url\s*=\s*["']?([^"']+)""", re.IGNORE
 
 @dataclass(slots=True, kw_only=True)
 class PageLinks:
-    """What was found, as it is written in the page."""
+    """The links and directives of a page, as raw text."""
 
-    #: In the order of the page, `rel=nofollow` left out.
+    #: In the order of the page, without `rel=nofollow`.
     links: list[str] = field(default_factory=list)
     canonical: str | None = None
     base: str | None = None
@@ -39,16 +39,16 @@ class PageLinks:
 
 
 def scan_links(text: str, robot: str) -> PageLinks:
-    """Return what `text`, a page of HTML, says to a crawler; `robot` is the name it may be spoken to by."""
+    """Scan a page of HTML; `robot` is the crawler's name in meta elements."""
     found = PageLinks()
     for name, attributes in islice(_elements(text), _MAX_ELEMENTS):
-        _note(found, name, attributes, robot)
+        _collect(found, name, attributes, robot)
         if len(found.links) >= MAX_LINKS:
             break
     return found
 
 
-def _note(found: PageLinks, name: str, attributes: Mapping[str, str], robot: str) -> None:
+def _collect(found: PageLinks, name: str, attributes: Mapping[str, str], robot: str) -> None:
     relation = attributes.get("rel", "").lower().split()
     address = attributes.get("href", "").strip()
     if name in ("a", "area") and address and "nofollow" not in relation:
@@ -58,10 +58,10 @@ def _note(found: PageLinks, name: str, attributes: Mapping[str, str], robot: str
     elif name == "link" and address and "canonical" in relation:
         found.canonical = found.canonical or address
     elif name == "meta":
-        _note_meta(found, attributes, robot)
+        _collect_meta(found, attributes, robot)
 
 
-def _note_meta(found: PageLinks, attributes: Mapping[str, str], robot: str) -> None:
+def _collect_meta(found: PageLinks, attributes: Mapping[str, str], robot: str) -> None:
     named = attributes.get("name", "").strip().lower()
     content = attributes.get("content", "")
     if named in ("robots", robot):
@@ -82,14 +82,14 @@ def _elements(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             closing = re.compile(f"</{raw}", re.IGNORECASE).search(text, token.end())
             at = -1 if closing is None else closing.end()
         else:
-            attributes, at = _attributes(text, token.end())
+            attributes, at = _parse_attributes(text, token.end())
             yield name.lower(), attributes
-        if at < 0:  # what is never closed hides the rest of the page from browsers too
+        if at < 0:  # an unclosed element hides the rest of the page in browsers too
             return
 
 
-def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
-    """Attributes of the tag whose name ends at `at`, and where what follows the tag begins."""
+def _parse_attributes(text: str, at: int) -> tuple[dict[str, str], int]:
+    """Return the attributes of the tag whose name ends at `at`, and the position after the tag."""
     found: dict[str, str] = {}
     for _ in range(_MAX_ATTRIBUTES):
         attribute = _ATTRIBUTE.match(text, at)
@@ -100,12 +100,12 @@ def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
         if closes:
             break
         value = next((value for value in values if value is not None), "")
-        found.setdefault(name.lower(), _unescaped(value))
+        found.setdefault(name.lower(), _unescape(value))
     return found, at
 
 
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     try:
         return html.unescape(value)
-    except ValueError:  # a character by a number with more digits than Python reads
+    except ValueError:  # a character reference with more digits than Python converts
         return ""

@@ -1,4 +1,4 @@
-"""What one crawl remembers of pages, and what it finds remembered."""
+"""Storage of pages between crawls: their headers, links and bytes."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from ingest.blob_cleanup import release_blobs
 from ingest.models import WebPage
-from search.corpus.blobs import has_blob, keep_blobs, read_blob, secure_blobs
+from search.corpus.blobs import has_blob, lock_and_store_blobs, read_blob, store_blobs
 from search.corpus.content_ids import content_hash
 from search.models import Document, Source
 
@@ -18,43 +18,43 @@ _MAX_LAST_MODIFIED_CHARS = 100
 
 
 class PageMemory:
-    """The pages of a source, seen by one job: what a worker that died had read need not be read again."""
+    """Stored pages of a source, for one job: a resumed job need not request again what it has read."""
 
     def __init__(self, source: Source, job_id: uuid.UUID) -> None:
         self._source = source
         self._job_id = job_id
 
     def documents(self) -> Iterable[tuple[str, str]]:
-        """Return (address, content hash) of every document of the source, of all its versions."""
+        """Return (address, content hash) of every document in all versions of the source."""
         documents = Document.objects.in_workspace(self._source.workspace_id).filter(source=self._source)
         return documents.order_by("pk").values_list("metadata__url", "content_hash")
 
     def find(self, key: str) -> WebPage | None:
-        """Return what is remembered of a page."""
+        """Return the stored page, None if there is none."""
         return self._pages().filter(key=key).first()
 
     def is_fresh(self, page: WebPage) -> bool:
-        """Return whether this job has asked for the page already, and what came is still there."""
+        """Return whether this job has requested the page already, and its result is still stored."""
         is_none = bool(page.error or page.leads_to or page.skipped)
-        return page.seen_by == self._job_id and (is_none or self._has_its_bytes(page))
+        return page.seen_by == self._job_id and (is_none or self._has_stored_bytes(page))
 
     def validators(self, page: WebPage | None) -> dict[str, str]:
-        """Return the headers that ask whether the page has changed; none where its bytes are gone.
+        """Return the headers of a conditional request; none if the page's bytes are gone.
 
-        What a server has sent in other than ASCII can't be sent back.
+        Non-ASCII values of a server can't be sent back, and are left out.
         """
-        if page is None or not self._has_its_bytes(page):
+        if page is None or not self._has_stored_bytes(page):
             return {}
         headers = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
         return {name: value for name, value in headers.items() if value and value.isascii()}
 
-    def remember(self, key: str, content: bytes | None, *, known: WebPage | None, **read: Any) -> WebPage:
-        """Keep what was read of a page, `known` before; its bytes only when `content` is given."""
-        kept = {} if content is None else {content_hash(content): content}
-        keep_blobs(self._source.workspace_id, kept)
+    def store(self, key: str, content: bytes | None, *, known: WebPage | None, **read: Any) -> WebPage:
+        """Store a page, whose former row is `known`; its bytes only if `content` is given."""
+        blobs = {} if content is None else {content_hash(content): content}
+        store_blobs(self._source.workspace_id, blobs)
         etag, last_modified = read.pop("etag", ""), read.pop("last_modified", "")
         with transaction.atomic():
-            secure_blobs(self._source.workspace_id, kept)
+            lock_and_store_blobs(self._source.workspace_id, blobs)
             page, _ = self._pages().update_or_create(
                 workspace_id=self._source.workspace_id,
                 source=self._source,
@@ -68,39 +68,39 @@ class PageMemory:
                     **read,
                     "etag": etag if len(etag) <= _MAX_ETAG_CHARS else "",
                     "last_modified": last_modified if len(last_modified) <= _MAX_LAST_MODIFIED_CHARS else "",
-                    "content_hash": next(iter(kept), ""),
+                    "content_hash": next(iter(blobs), ""),
                     "size_bytes": 0 if content is None else len(content),
                     "is_listed": False,
                     "error": "",
                     "seen_by": self._job_id,
                 },
             )
-        if known is not None and known.content_hash not in kept:
+        if known is not None and known.content_hash not in blobs:
             release_blobs(self._source.workspace_id, [known.content_hash])
         return page
 
-    def confirm(self, page: WebPage, url: str) -> WebPage:
-        """Note that the page is as it was."""
-        self._change(page, url=url, is_listed=False, error="", seen_by=self._job_id)
+    def confirm_unchanged(self, page: WebPage, url: str) -> WebPage:
+        """Record that the page is unchanged."""
+        self._update_page(page, url=url, is_listed=False, error="", seen_by=self._job_id)
         return page
 
-    def note_failure(self, key: str, known: WebPage | None, *, url: str, path: str, error: str) -> WebPage:
-        """Note why a page could not be read; what is remembered of it stays."""
+    def record_failure(self, key: str, known: WebPage | None, *, url: str, path: str, error: str) -> WebPage:
+        """Record why a page could not be read; its stored content stays."""
         if known is None:
             known = self._pages().create(
                 workspace_id=self._source.workspace_id, source=self._source, key=key, url=url, path=path
             )
-        self._change(known, error=error[:500], leads_to="", skipped="", is_listed=False, seen_by=self._job_id)
+        self._update_page(
+            known, error=error[:500], leads_to="", skipped="", is_listed=False, seen_by=self._job_id
+        )
         return known
 
-    def note_listed(self, page: WebPage) -> None:
-        """Note that the page is the document at its path."""
-        self._change(page, is_listed=True)
+    def mark_listed(self, page: WebPage) -> None:
+        """Record that the page is the document at its path."""
+        self._update_page(page, is_listed=True)
 
     def read(self, path: str) -> tuple[WebPage, bytes]:
-        """Return the page that is the document at `path`, and its bytes. Raises FileNotFoundError,
-        OSError.
-        """
+        """Return the page of the document at `path`, and its bytes. Raises FileNotFoundError, OSError."""
         page = self._pages().filter(path=path, is_listed=True).first()
         if page is None:
             raise FileNotFoundError(path)
@@ -108,8 +108,8 @@ class PageMemory:
             raise OSError(f"The site {page.error}.")
         return page, read_blob(self._source.workspace_id, page.content_hash)
 
-    def forget_the_rest(self) -> None:
-        """Forget what this job has not seen or what is no page, and the bytes of what is no document."""
+    def delete_unseen(self) -> None:
+        """Delete rows not seen by this job or that are no page, and bytes of pages that are no document."""
         is_none = ~Q(leads_to="") | ~Q(skipped="")
         gone = self._pages().filter(~Q(seen_by=self._job_id) | Q(seen_by=None) | is_none)
         unlisted = self._pages().filter(seen_by=self._job_id, is_listed=False).exclude(content_hash="")
@@ -121,12 +121,12 @@ class PageMemory:
     def _pages(self) -> Any:
         return WebPage.objects.in_workspace(self._source.workspace_id).filter(source=self._source)
 
-    def _change(self, page: WebPage, **fields: Any) -> None:
+    def _update_page(self, page: WebPage, **fields: Any) -> None:
         self._pages().filter(pk=page.pk).update(**fields)
         for name, value in fields.items():
             setattr(page, name, value)
 
-    def _has_its_bytes(self, page: WebPage) -> bool:
+    def _has_stored_bytes(self, page: WebPage) -> bool:
         if page.is_noindex:
             return True
         return bool(page.content_hash) and has_blob(self._source.workspace_id, page.content_hash)

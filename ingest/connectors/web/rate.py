@@ -1,7 +1,7 @@
-"""How often a site is asked: by all workers together no oftener than it likes.
+"""Rate limit of requests to a site, shared by all workers.
 
-The turns are kept in Redis under the site's name alone, whoever's source it is: the site is the one that is
-spared. Without Redis each worker keeps its own.
+The state is in Redis under the site's name alone, whichever workspace's source it is: the limit protects the
+site. Without Redis each worker limits its own requests.
 """
 
 import logging
@@ -16,11 +16,11 @@ from kebab.stack.servers.addresses import redis_client_url
 
 logger = logging.getLogger(__name__)
 
-_LOOK_S = 0.25
+_POLL_S = 0.25
 
 
-class Pace:
-    """The turns of one site; `on_wait` is called while one is waited for, and may raise to end the wait."""
+class RateLimiter:
+    """The rate limit of one site; `on_wait` is called during a wait, and may raise to end it."""
 
     def __init__(self, site: str, interval_s: float, on_wait: Callable[[], None]) -> None:
         self.interval_s = interval_s
@@ -29,29 +29,29 @@ class Pace:
         self._next_at = 0.0
 
     def wait_turn(self) -> None:
-        """Wait until the site may be asked once more."""
-        while (wait_s := self._until_turn_s()) > 0:
-            self.pause(min(wait_s, _LOOK_S))
+        """Wait until the next request to the site is allowed."""
+        while (wait_s := self._wait_s()) > 0:
+            self.pause(min(wait_s, _POLL_S))
         self._next_at = time.monotonic() + self.interval_s
 
     def pause(self, seconds: float) -> None:
-        """Wait, looking up now and then."""
+        """Wait for `seconds`, calling `on_wait` repeatedly."""
         ends_at = time.monotonic() + seconds
         while (left_s := ends_at - time.monotonic()) > 0:
             self._on_wait()
-            time.sleep(min(left_s, _LOOK_S))
+            time.sleep(min(left_s, _POLL_S))
 
-    def _until_turn_s(self) -> float:
+    def _wait_s(self) -> float:
         own_s = self._next_at - time.monotonic()
         if own_s > 0:
             return own_s
         try:
-            return self._shared_s()
+            return self._shared_wait_s()
         except redis.RedisError as error:
             logger.warning("the pace of a site is kept by this worker alone: %s", error)
             return 0.0
 
-    def _shared_s(self) -> float:
+    def _shared_wait_s(self) -> float:
         interval_ms = max(1, round(self.interval_s * 1_000))
         if _redis().set(self._name, 1, nx=True, px=interval_ms):
             return 0.0

@@ -1,4 +1,4 @@
-"""A web site as a source."""
+"""The connector of web sites."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,22 +18,26 @@ from search.retrieval.errors import InvalidGlob
 
 @contextmanager
 def open_site(
-    source: Source, job_id: uuid.UUID, *, while_waiting: Callable[[], None], when_at: Callable[[str], None]
+    source: Source,
+    job_id: uuid.UUID,
+    *,
+    while_waiting: Callable[[], None],
+    on_position: Callable[[str], None],
 ) -> Iterator["WebSource"]:
     """Open the site that a source reads for one job. Raises ListingFailed."""
     try:
-        config = WebConfig.read(source.config)
+        config = WebConfig.parse(source.config)
     except (ValueError, InvalidGlob) as error:
         raise ListingFailed(str(error)) from error
     requests = SiteRequests(config.home, while_waiting)
     try:
-        yield WebSource(config, requests, PageMemory(source, job_id), when_at)
+        yield WebSource(config, requests, PageMemory(source, job_id), on_position)
     finally:
         requests.close()
 
 
 class WebSource:
-    """Lists a site by asking for its pages; what it reads then are the bytes that came with the listing."""
+    """A connector that requests a site's pages when it lists them, and reads the stored bytes later."""
 
     revision = ""
 
@@ -42,23 +46,23 @@ class WebSource:
         config: WebConfig,
         requests: SiteRequests,
         memory: PageMemory,
-        when_at: Callable[[str], None],
+        on_position: Callable[[str], None],
     ) -> None:
         self._config = config
         self._requests = requests
         self._memory = memory
-        self._when_at = when_at
+        self._on_position = on_position
 
     def project_file(self) -> ProjectFile | None:
-        """Return nothing: a site says nothing of itself."""
+        """Return None: sites have no project file."""
         return None
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Return the pages of the site. Raises ListingFailed, and what whoever waits raises."""
-        crawl = Crawl(self._config, rules, self._memory, self._requests, self._when_at)
+        """Yield the pages of the site. Raises ListingFailed, and the errors of the callbacks."""
+        crawl = Crawl(self._config, rules, self._memory, self._requests, self._on_position)
         return crawl.entries()
 
     def read(self, path: str) -> ItemContent:
-        """Return a page's bytes and its address. Raises FileNotFoundError, OSError with what kept it back."""
+        """Return a page's bytes and its address. Raises FileNotFoundError, OSError with the site's error."""
         page, content = self._memory.read(path)
         return ItemContent(content=content, revision=page.revision, stated={"metadata": {"url": page.url}})

@@ -1,1 +1,1 @@
-"""A job's items: parse, write, count."""
+"""Items of a job: parse, write, count."""

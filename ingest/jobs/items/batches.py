@@ -1,4 +1,4 @@
-"""Lists out of a stream, bounded in number and bytes, so that a job has no more than that in memory."""
+"""Batches of a stream, bounded in number and bytes: a job has no more than that in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -6,10 +6,10 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-def batched_by_size(
+def batch_by_size(
     stream: Iterable[_T], size_of: Callable[[_T], int], *, most: int, most_bytes: int
 ) -> Iterator[list[_T]]:
-    """Return the stream in lists of up to `most`; one ends with what brings it to `most_bytes`."""
+    """Yield the stream in lists of up to `most`; the element that reaches `most_bytes` ends a list."""
     batch: list[_T] = []
     size_bytes = 0
     for each in stream:

@@ -1,4 +1,4 @@
-"""From a digest to a document's draft: what a person or the source states goes before what was parsed."""
+"""Document drafts from digests: fields stated by a person or the source override parsed ones."""
 
 from datetime import datetime
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from search.models.document import MAX_TITLE_CHARS
 
 
 class Content(Protocol):
-    """An item's bytes and what is stated about them."""
+    """The bytes of an item, and the fields stated about it."""
 
     @property
     def content(self) -> bytes: ...
@@ -25,12 +25,12 @@ class Content(Protocol):
 
 
 def parser_overrides(stated: dict[str, Any]) -> Overrides:
-    """Return what the parser must take as given: title and language change breadcrumbs and chunks."""
+    """Return the stated fields that the parser needs: title and language change breadcrumbs and chunks."""
     return Overrides(title=stated.get("title"), lang=stated.get("lang"))
 
 
 def document_draft(digest: Digest, found: Content, *, content_hash: str, source: Source) -> DocumentDraft:
-    """Return the draft of the document that `digest` was made from."""
+    """Return the draft of the document that `digest` was parsed from."""
     stated = found.stated
     tags = stated.get("tags")
     return DocumentDraft(

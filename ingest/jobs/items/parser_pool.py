@@ -1,4 +1,4 @@
-"""The limited processes of this worker, kept warm between jobs."""
+"""The parser processes of this worker, kept warm between jobs; their resources are limited."""
 
 from functools import cache
 
@@ -9,5 +9,5 @@ from ingest.sandbox.pool import DigesterPool
 
 @cache
 def digester_pool() -> DigesterPool:
-    """Return this process's pool; its parsers start when first needed and end with the process."""
+    """Return the pool of this process; its parsers start when first needed and end with the process."""
     return DigesterPool(settings.KEBAB_PARSERS)

@@ -1,4 +1,4 @@
-"""What another version of a source has parsed already: equal bytes at one path are cut the same way."""
+"""Reuse of digests between versions of a source: equal bytes at one path give equal chunks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,13 @@ from ingest.chunking.types import ChunkDraft, chunker_version
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.parsers.registry import is_current
 from ingest.sandbox.types import Digest
-from search.corpus import Place
+from search.corpus import DocumentLocation
 from search.corpus.content_ids import document_id
 from search.models import Chunk, Document, SourceVersion
 
 
-def find_twins(places: Sequence[Place]) -> Mapping[str, list[Document]]:
-    """Give, by path, the documents that other versions of the places' one source have there."""
+def find_other_versions(places: Sequence[DocumentLocation]) -> Mapping[str, list[Document]]:
+    """Return, by path, the documents of other versions at `places`, which are all of one source."""
     if not places:
         return {}
     first = places[0]
@@ -26,58 +26,61 @@ def find_twins(places: Sequence[Place]) -> Mapping[str, list[Document]]:
     return found
 
 
-def twin_digest(place: Place, content_hash: str, twins: Sequence[Document]) -> Digest | None:
-    """Return what parsing the content at `place` would, read from a document that nobody described otherwise.
+def reusable_digest(
+    place: DocumentLocation, content_hash: str, candidates: Sequence[Document]
+) -> Digest | None:
+    """Return the digest that parsing the content at `place` would give, read from another version's document.
 
-    Tags that its source gave it by default when it was parsed stay with it. None when there is none.
+    Only documents without overrides qualify. The default tags that the source had when the document was
+    parsed are included. None when no document qualifies.
     """
     same = {
         "content_hash": content_hash,
         "chunker_version": chunker_version(chunk_tokens_of(place.workspace)),
         "overrides": {},
     }
-    for twin in twins:
-        is_same = all(getattr(twin, name) == value for name, value in same.items())
-        if is_same and is_current(twin.parser_version, place.path):
-            return _digest(twin)
+    for document in candidates:
+        is_same = all(getattr(document, name) == value for name, value in same.items())
+        if is_same and is_current(document.parser_version, place.path):
+            return _digest_from(document)
     return None
 
 
-def _digest(twin: Document) -> Digest | None:
-    chunks = tuple(_draft(chunk) for chunk in _chunks(twin))
+def _digest_from(document: Document) -> Digest | None:
+    chunks = tuple(_chunk_draft(chunk) for chunk in _document_chunks(document))
     if not chunks:
-        return None  # it is empty, which is as cheap to parse, or was rewritten since we looked
+        return None  # an empty document, which is as cheap to parse, or one rewritten meanwhile
     return Digest(
-        title=twin.title,
-        lang=twin.lang,
-        tags=tuple(twin.tags),
-        mime=twin.mime,
-        media=twin.media,
-        metadata=twin.metadata,
+        title=document.title,
+        lang=document.lang,
+        tags=tuple(document.tags),
+        mime=document.mime,
+        media=document.media,
+        metadata=document.metadata,
         parser="",
-        parser_version=twin.parser_version,
-        chunker_version=twin.chunker_version,
+        parser_version=document.parser_version,
+        chunker_version=document.chunker_version,
         warnings=(),
         chunks=chunks,
     )
 
 
-def _chunks(twin: Document) -> Sequence[Chunk]:
-    """One statement, so that they are all of the same content, and of that which was looked at."""
+def _document_chunks(document: Document) -> Sequence[Chunk]:
+    """Return the chunks; read in one statement, so that all belong to the content that was compared."""
     return (
-        Chunk.objects.in_workspace(twin.workspace_id)
+        Chunk.objects.in_workspace(document.workspace_id)
         .filter(
-            document=twin.pk,
-            document__workspace=twin.workspace_id,
-            document__content_hash=twin.content_hash,
-            document__parser_version=twin.parser_version,
-            document__chunker_version=twin.chunker_version,
+            document=document.pk,
+            document__workspace=document.workspace_id,
+            document__content_hash=document.content_hash,
+            document__parser_version=document.parser_version,
+            document__chunker_version=document.chunker_version,
         )
         .order_by("ordinal")
     )
 
 
-def _draft(chunk: Chunk) -> ChunkDraft:
+def _chunk_draft(chunk: Chunk) -> ChunkDraft:
     return ChunkDraft(
         ordinal=chunk.ordinal,
         kind=chunk.kind,

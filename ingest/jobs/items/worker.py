@@ -1,4 +1,4 @@
-"""Working off a job's items: attempts first, then parse beside write, then one transaction for several."""
+"""The item worker: counts attempts, parses while it writes, and stores several items per transaction."""
 
 import time
 import uuid
@@ -11,15 +11,15 @@ from django.db.models import Case, F, When
 
 from ingest.chunking.types import chunker_version
 from ingest.connectors.types import ItemContent
-from ingest.errors import TurnOver
-from ingest.jobs.items.batches import batched_by_size
+from ingest.errors import JobYielded
+from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.drafts import parser_overrides
 from ingest.jobs.items.parser_pool import digester_pool
 from ingest.jobs.items.quarantine import KILLED, REASON, Quarantine
-from ingest.jobs.items.reuse import find_twins, twin_digest
-from ingest.jobs.items.writer import Begun, Finding, ItemWriter
-from ingest.jobs.queue.context import Ending, Work
+from ingest.jobs.items.reuse import find_other_versions, reusable_digest
+from ingest.jobs.items.writer import ItemResult, ItemWriter, StartedItem
+from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import ItemState, JobItem, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
@@ -27,185 +27,189 @@ from ingest.sandbox.types import Digest, Submission
 from kebab.runtime import failpoints
 from kebab.stack.storage.blob_storage import BlobsUnavailable
 from kebab.stack.supervisor import worker_stop
-from search.corpus import Place
+from search.corpus import DocumentLocation
 from search.corpus.content_ids import content_hash
 from search.models import Document, Source, SourceVersion
 
-#: An item that was begun this often without an end is failed: it takes its worker down.
+#: An item that was started this often without an end has killed its worker each time, and fails.
 MAX_ITEM_ATTEMPTS = 5
-# The fewer are begun at once, the fewer innocents share the blame for a crash.
+# Batch sizes by attempts: the smaller a batch, the fewer innocent items share the blame for a crash.
 _BATCH_BY_ATTEMPTS = (64, 8, 1)
-# Innocents first; then the suspects one after the other, the one that is nearest its end first: many items
-# that each take a worker down don't add up to a job without progress.
+# Innocent items first, then suspects one by one, those with the most attempts first: so several items that
+# each kill a worker don't add up to a job without progress.
 _SUSPICION = Case(When(attempts__gte=2, then=2 + MAX_ITEM_ATTEMPTS - F("attempts")), default=F("attempts"))
-# What needs no parsing waits for company until it is so many, or so much.
-_GATHERED = 64
-_GATHERED_BYTES = 4_000_000
-# A job makes room after this while other jobs wait.
+# Items are grouped up to this number and size, so that those that need no parsing share a transaction.
+_GROUP_ITEMS = 64
+_GROUP_BYTES = 4_000_000
+# A job yields after this time while other jobs wait.
 _TURN_S = 10.0
-# More than are ever begun and not ended.
-_MOST_IN_HAND = 4_096
+# More than are ever started and unfinished at one time.
+_MAX_STARTED = 4_096
 
-#: Gives an item's content. Raises FileNotFoundError, OSError.
+#: Reads an item's content. Raises FileNotFoundError, OSError.
 ReadItem = Callable[[JobItem], ItemContent]
 
 
 class ItemWorker:
-    """Works off the items of one job against one version of its source."""
+    """Worker for the items of one job, against one version of its source."""
 
-    def __init__(self, work: Work, source: Source, version: SourceVersion, read: ReadItem) -> None:
-        self._work = work
+    def __init__(self, context: JobContext, source: Source, version: SourceVersion, read: ReadItem) -> None:
+        self._context = context
         self._source = source
         self._version = version
         self._read_item = read
-        self._chunk_tokens = chunk_tokens_of(work.workspace)
-        self._quarantine = Quarantine(work)
-        self._writer = ItemWriter(work, source, version)
+        self._chunk_tokens = chunk_tokens_of(context.workspace)
+        self._quarantine = Quarantine(context)
+        self._writer = ItemWriter(context, source, version)
         self._turn_ends_at = time.monotonic() + _TURN_S
-        self._begun: deque[int] = deque(maxlen=_MOST_IN_HAND)
+        self._started_ids: deque[int] = deque(maxlen=_MAX_STARTED)
 
     def run(self) -> Ending:
         """Finish items until none is pending, the job is cancelled, others have waited, or the worker stops.
 
-        Raises LeaseLost; TurnOver when the worker can't wait for what it has begun.
+        Raises LeaseLost; JobYielded when the worker can't wait for the items it has started.
         """
         try:
-            return self._run()
-        except TurnOver:
-            self._take_attempts_back()
+            return self._run_until_stopped()
+        except JobYielded:
+            self._revert_attempts()
             raise
 
-    def _run(self) -> Ending:
-        """Do it; deletions come last: a renamed file's new name takes the vectors of its old one over."""
-        for action, finish in (("ingest", self._ingest), ("delete", self._delete)):
-            while (first := self._pending(action).order_by(_SUSPICION, "id").first()) is not None:
+    def _run_until_stopped(self) -> Ending:
+        """Ingest, then delete: so a renamed file's new document takes over the vectors of the old one."""
+        for action, finish in (("ingest", self._ingest_items), ("delete", self._delete_items)):
+            while (first := self._pending_items(action).order_by(_SUSPICION, "id").first()) is not None:
                 if (ending := self._reason_to_stop()) is not None:
                     return ending
                 finish(first.attempts)
         return Ending.DONE
 
     def _reason_to_stop(self) -> Ending | None:
-        if self._work.is_cancelled:
+        if self._context.is_cancelled:
             return Ending.CANCELLED
-        if worker_stop.is_asked():
+        if worker_stop.is_requested():
             return Ending.YIELDED
-        if time.monotonic() > self._turn_ends_at and self._work.others_wait(embedding=False):
+        if time.monotonic() > self._turn_ends_at and self._context.others_wait(embedding=False):
             return Ending.YIELDED
         return None
 
     @transaction.atomic
-    def _take_attempts_back(self) -> None:
-        """Hold it against no item that it was begun and not ended: it took no worker down."""
-        self._work.lease.write(current_path="")
-        items = JobItem.objects.in_workspace(self._work.workspace)
-        begun = items.filter(pk__in=list(self._begun), state=ItemState.PENDING)
-        begun.update(attempts=F("attempts") - 1)
+    def _revert_attempts(self) -> None:
+        """Take back the attempts of started and unfinished items: none of them killed a worker."""
+        self._context.lease.write(current_path="")
+        items = JobItem.objects.in_workspace(self._context.workspace)
+        started = items.filter(pk__in=list(self._started_ids), state=ItemState.PENDING)
+        started.update(attempts=F("attempts") - 1)
 
-    def _pending(self, action: str) -> Any:
-        items = JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
+    def _pending_items(self, action: str) -> Any:
+        items = JobItem.objects.in_workspace(self._context.workspace).filter(job=self._context.job.pk)
         return items.filter(state=ItemState.PENDING, action=action)
 
-    def _batches(self, action: str, attempts: int) -> Iterator[list[JobItem]]:
-        """Pending items that were begun so often, begun once more now; of suspects a single batch."""
+    def _start_batches(self, action: str, attempts: int) -> Iterator[list[JobItem]]:
+        """Yield batches of pending items with so many attempts, counting one more; one batch of suspects."""
         size = _BATCH_BY_ATTEMPTS[min(attempts, len(_BATCH_BY_ATTEMPTS) - 1)]
-        pending = self._pending(action).filter(attempts=attempts).order_by("id")
+        pending = self._pending_items(action).filter(attempts=attempts).order_by("id")
         last = 0
         while batch := list(pending.filter(id__gt=last)[:size]):
-            begun = JobItem.objects.in_workspace(self._work.workspace)
-            begun.filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
-            self._begun.extend(item.pk for item in batch)
+            started = JobItem.objects.in_workspace(self._context.workspace)
+            started.filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
+            self._started_ids.extend(item.pk for item in batch)
             yield batch
             if attempts or self._reason_to_stop() is not None:
                 return
             last = batch[-1].pk
 
-    def _delete(self, attempts: int) -> None:
-        for batch in self._batches("delete", attempts):
-            self._writer.delete([(item, self._place(item.path)) for item in batch])
+    def _delete_items(self, attempts: int) -> None:
+        for batch in self._start_batches("delete", attempts):
+            self._writer.delete([(item, self._place_at(item.path)) for item in batch])
 
-    def _ingest(self, attempts: int) -> None:
+    def _ingest_items(self, attempts: int) -> None:
         if attempts >= MAX_ITEM_ATTEMPTS:
             self._give_up(attempts)
             return
-        for digested in digester_pool().digest_groups(self._submissions(attempts), self._work.go_on):
-            if self._work.is_cancelled:
+        for digested in digester_pool().digest_groups(
+            self._submissions(attempts), self._context.raise_if_stopped
+        ):
+            if self._context.is_cancelled:
                 return
-            failpoints.reached("after_parse")
-            self._writer.write([self._finding(begun, outcome) for begun, outcome in digested])
+            failpoints.reach("after_parse")
+            self._writer.write([self._item_result(started, outcome) for started, outcome in digested])
 
     def _give_up(self, attempts: int) -> None:
-        """Fail an item that takes its worker down, and remember its file; unread where that does so too."""
+        """Fail an item that kills its worker; quarantine its file unless reading alone kills the worker."""
         detail = f"Given up after {MAX_ITEM_ATTEMPTS} attempts."
-        for batch in self._batches("ingest", attempts):
+        for batch in self._start_batches("ingest", attempts):
             if attempts > MAX_ITEM_ATTEMPTS:
                 self._writer.end_without_content(batch[0], "failed", KILLED, detail)
                 continue
-            for begun in self._read(batch):
-                self._quarantine.add(begun.content_hash, begun.place.path, detail)
-                self._writer.set_aside(
-                    Finding(begun=begun, outcome="failed", reason=KILLED, detail=detail, calls=0)
+            for started in self._read_items(batch):
+                self._quarantine.add(started.content_hash, started.place.path, detail)
+                self._writer.end_unreadable(
+                    ItemResult(started=started, outcome="failed", reason=KILLED, detail=detail, calls=0)
                 )
 
     def _submissions(self, attempts: int) -> Iterator[Submission]:
-        """Return what has to be parsed; items that need no parsing are finished on the way."""
-        for batch in self._batches("ingest", attempts):
-            for gathered in batched_by_size(
-                self._read(batch), _size_of, most=_GATHERED, most_bytes=_GATHERED_BYTES
+        """Yield the items that need parsing; finish those that don't."""
+        for batch in self._start_batches("ingest", attempts):
+            for group in batch_by_size(
+                self._read_items(batch), _size_of, most=_GROUP_ITEMS, most_bytes=_GROUP_BYTES
             ):
-                to_parse = self._finish_without_parsing(gathered)
-                gathered.clear()  # contents are let go of one by one
+                to_parse = self._finish_without_parsing(group)
+                group.clear()  # frees each content once it is submitted
                 while to_parse:
-                    yield self._submission(to_parse.pop())
+                    yield self._build_submission(to_parse.pop())
 
-    def _submission(self, begun: Begun) -> Submission:
-        overrides = parser_overrides(begun.found.stated)
+    def _build_submission(self, started: StartedItem) -> Submission:
+        overrides = parser_overrides(started.found.stated)
         return Submission(
-            key=begun,
-            content=begun.found.content,
-            path=begun.place.path,
+            key=started,
+            content=started.found.content,
+            path=started.place.path,
             overrides=overrides,
             chunk_tokens=self._chunk_tokens,
         )
 
-    def _finish_without_parsing(self, gathered: Sequence[Begun]) -> list[Begun]:
-        """Finish what stands, what a twin was parsed for, what is in quarantine; give the rest backwards."""
-        known: list[Begun] = []
-        unknown: list[Begun] = []
-        for begun in gathered:
-            (known if self._is_known(begun) else unknown).append(begun)
-        self._quarantine.look_up(begun.content_hash for begun in unknown)
-        findings, to_parse = [], list(self._writer.end_unchanged(known))
-        for begun in unknown:
-            finding = self._finding_without_parsing(begun)
-            (to_parse if finding is None else findings).append(finding or begun)
-        if findings:
-            self._writer.write(findings)
+    def _finish_without_parsing(self, group: Sequence[StartedItem]) -> list[StartedItem]:
+        """Finish items that are unchanged, reusable or in quarantine; return the others in reverse order."""
+        known: list[StartedItem] = []
+        unknown: list[StartedItem] = []
+        for started in group:
+            (known if self._is_unchanged(started) else unknown).append(started)
+        self._quarantine.look_up(started.content_hash for started in unknown)
+        results, to_parse = [], list(self._writer.end_unchanged(known))
+        for started in unknown:
+            result = self._result_without_parsing(started)
+            (to_parse if result is None else results).append(result or started)
+        if results:
+            self._writer.write(results)
         return to_parse[::-1]
 
-    def _finding_without_parsing(self, begun: Begun) -> Finding | None:
-        if not begun.found.content:
-            return Finding(begun=begun, outcome="skipped", reason="empty", detail="It has 0 bytes.", calls=0)
-        if (digest := self._twin_digest(begun)) is not None:
-            return Finding(begun=begun, digest=digest, calls=0)
-        if (reason := self._quarantine.reason(begun.content_hash, begun.place.path)) is not None:
-            return Finding(begun=begun, outcome="failed", reason=REASON, detail=reason, calls=0)
+    def _result_without_parsing(self, started: StartedItem) -> ItemResult | None:
+        if not started.found.content:
+            return ItemResult(
+                started=started, outcome="skipped", reason="empty", detail="It has 0 bytes.", calls=0
+            )
+        if (digest := self._reusable_digest(started)) is not None:
+            return ItemResult(started=started, digest=digest, calls=0)
+        if (reason := self._quarantine.reason(started.content_hash, started.place.path)) is not None:
+            return ItemResult(started=started, outcome="failed", reason=REASON, detail=reason, calls=0)
         return None
 
-    def _finding(self, begun: Begun, parsed: Digest | IngestParseError) -> Finding:
+    def _item_result(self, started: StartedItem, parsed: Digest | IngestParseError) -> ItemResult:
         if isinstance(parsed, ParseRefused):
-            return Finding(begun=begun, outcome="skipped", reason=parsed.code, detail=parsed.detail)
+            return ItemResult(started=started, outcome="skipped", reason=parsed.code, detail=parsed.detail)
         if isinstance(parsed, Quarantined):
-            self._quarantine.add(begun.content_hash, begun.place.path, parsed.reason)
-            return Finding(begun=begun, outcome="failed", reason=REASON, detail=parsed.reason)
+            self._quarantine.add(started.content_hash, started.place.path, parsed.reason)
+            return ItemResult(started=started, outcome="failed", reason=REASON, detail=parsed.reason)
         if isinstance(parsed, IngestParseError):
             raise parsed
-        return Finding(begun=begun, digest=parsed)
+        return ItemResult(started=started, digest=parsed)
 
-    def _read(self, items: Sequence[JobItem]) -> Iterator[Begun]:
-        places = {item.pk: self._place(item.path) for item in items}
-        known = self._known([place.doc_id for place in places.values()])
-        twins = find_twins(list(places.values()))
-        unreadable = self._set_aside_paths([item.path for item in items])
+    def _read_items(self, items: Sequence[JobItem]) -> Iterator[StartedItem]:
+        places = {item.pk: self._place_at(item.path) for item in items}
+        known = self._indexed_documents([place.doc_id for place in places.values()])
+        other_versions = find_other_versions(list(places.values()))
+        unreadable = self._unreadable_paths([item.path for item in items])
         for item in items:
             try:
                 found = self._read_item(item)
@@ -216,44 +220,50 @@ class ItemWorker:
             except BlobsUnavailable:
                 raise  # the job waits for it
             except OSError as error:
-                told = f"It can't be read: {error.strerror}." if error.strerror else str(error)
-                self._writer.end_without_content(item, "failed", "unreadable", told)
+                detail = f"It can't be read: {error.strerror}." if error.strerror else str(error)
+                self._writer.end_without_content(item, "failed", "unreadable", detail)
                 continue
             place = places[item.pk]
-            yield Begun(
+            yield StartedItem(
                 item=item,
                 place=place,
                 found=found,
                 content_hash=content_hash(found.content),
                 known=known.get(place.doc_id),
-                twins=twins.get(item.path, ()),
+                other_versions=other_versions.get(item.path, ()),
                 was_unreadable=item.path in unreadable,
             )
 
-    def _place(self, path: str) -> Place:
-        return Place(workspace=self._work.workspace, source=self._source, version=self._version, path=path)
-
-    def _known(self, doc_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Document]:
-        documents = Document.objects.in_workspace(self._work.workspace).filter(doc_id__in=doc_ids)
-        return {document.doc_id: document for document in documents}
-
-    def _set_aside_paths(self, paths: Sequence[str]) -> set[str]:
-        rows = Unreadable.objects.in_workspace(self._work.workspace)
-        return set(rows.filter(version=self._version, path__in=paths).values_list("path", flat=True))
-
-    def _is_known(self, begun: Begun) -> bool:
-        known = begun.known
-        return (
-            known is not None
-            and known.content_hash == begun.content_hash
-            and is_current(known.parser_version, begun.place.path)
-            and known.chunker_version == chunker_version(self._chunk_tokens)
-            and known.overrides == begun.found.stated
+    def _place_at(self, path: str) -> DocumentLocation:
+        return DocumentLocation(
+            workspace=self._context.workspace, source=self._source, version=self._version, path=path
         )
 
-    def _twin_digest(self, begun: Begun) -> Digest | None:
-        return None if begun.found.stated else twin_digest(begun.place, begun.content_hash, begun.twins)
+    def _indexed_documents(self, doc_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Document]:
+        documents = Document.objects.in_workspace(self._context.workspace).filter(doc_id__in=doc_ids)
+        return {document.doc_id: document for document in documents}
+
+    def _unreadable_paths(self, paths: Sequence[str]) -> set[str]:
+        rows = Unreadable.objects.in_workspace(self._context.workspace)
+        return set(rows.filter(version=self._version, path__in=paths).values_list("path", flat=True))
+
+    def _is_unchanged(self, started: StartedItem) -> bool:
+        known = started.known
+        return (
+            known is not None
+            and known.content_hash == started.content_hash
+            and is_current(known.parser_version, started.place.path)
+            and known.chunker_version == chunker_version(self._chunk_tokens)
+            and known.overrides == started.found.stated
+        )
+
+    def _reusable_digest(self, started: StartedItem) -> Digest | None:
+        return (
+            None
+            if started.found.stated
+            else reusable_digest(started.place, started.content_hash, started.other_versions)
+        )
 
 
-def _size_of(begun: Begun) -> int:
-    return len(begun.found.content)
+def _size_of(started: StartedItem) -> int:
+    return len(started.found.content)

@@ -1,4 +1,4 @@
-"""What came of a job's items, written several at a time: documents, what can't be read, and their count."""
+"""Writer of item results, several per transaction: documents, unreadable files, counts."""
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
@@ -15,52 +15,52 @@ from ingest.blob_cleanup import release_blobs
 from ingest.connectors.types import ItemContent
 from ingest.errors import LeaseLost
 from ingest.jobs.items.drafts import document_draft
-from ingest.jobs.queue.context import Work
-from ingest.metrics import count_items, count_written, written_together
+from ingest.jobs.queue.context import JobContext
+from ingest.metrics import count_chunks, count_items, time_write
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.sandbox.types import Digest
 from ingest.services.quotas import Addition, refusals
-from kebab.http.api.parsers import without_unstorable
+from kebab.http.api.parsers import strip_unstorable
 from kebab.runtime import failpoints
-from search.corpus import DocumentDraft, Outcome, Place, delete_documents, replace_documents
-from search.corpus.blobs import keep_blobs, secure_blobs
+from search.corpus import DocumentDraft, DocumentLocation, Outcome, delete_documents, replace_documents
+from search.corpus.blobs import lock_and_store_blobs, store_blobs
 from search.models import Document, Source, SourceVersion
 
-# Of all warnings of one document: a broken page may have thousands.
+# Limit for all warnings of one document together: a broken page may have thousands.
 _MAX_WARNING_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """An item under way."""
+class StartedItem:
+    """An item that was read and is not finished."""
 
     item: JobItem
-    place: Place
+    place: DocumentLocation
     found: ItemContent
     content_hash: str
     known: Document | None
-    #: what other versions of the source have at the path
-    twins: Sequence[Document]
+    #: documents that other versions of the source have at the path
+    other_versions: Sequence[Document]
     was_unreadable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What came of a begun item: a digest to store, or why there is none (`skipped`, `failed`)."""
+class ItemResult:
+    """The result of a started item: a digest to store, or why there is none (`skipped`, `failed`)."""
 
-    begun: Begun
+    started: StartedItem
     digest: Digest | None = None
     outcome: str = ""
     reason: str = ""
     detail: str = ""
-    #: how often a parser was called
+    #: number of parser calls
     calls: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """The end of an item."""
+class ItemEnd:
+    """The end of an item: its outcome, with the reason and details."""
 
     item: JobItem
     outcome: str
@@ -68,13 +68,13 @@ class Mark:
     detail: str = ""
 
     @property
-    def said(self) -> tuple[str, str, str]:
-        """Return what is written into the item."""
+    def as_fields(self) -> tuple[str, str, str]:
+        """Return the fields that are written to the item: outcome, reason, detail."""
         return self.outcome, self.reason, self.detail
 
 
-class _Dropped(Exception):
-    """Somebody has deleted the documents of some items meanwhile, which are to make no new ones."""
+class _ItemsDropped(Exception):
+    """The documents of some items were deleted meanwhile; these items must not create them again."""
 
     def __init__(self, items: Collection[int]) -> None:
         super().__init__(f"{len(items)} items have nothing to write any more.")
@@ -82,160 +82,162 @@ class _Dropped(Exception):
 
 
 class ItemWriter:
-    """Ends items of one job. Each call is one transaction, behind the fence of the job's lease.
+    """Writer that ends items of one job. Each call is one transaction, behind the fence of the job's lease.
 
-    It locks documents first, in the order of their ids, then items, then the job. What became an item to
-    delete under its hands is left as that.
+    It locks documents first, in the order of their ids, then items, then the job. An item whose action was
+    changed to `delete` meanwhile keeps that action.
     """
 
-    def __init__(self, work: Work, source: Source, version: SourceVersion) -> None:
-        self._work = work
+    def __init__(self, context: JobContext, source: Source, version: SourceVersion) -> None:
+        self._context = context
         self._source = source
         self._version = version
 
-    def write(self, findings: Sequence[Finding]) -> None:
-        """Store all, or each by itself when one of them is nothing that Postgres takes.
+    def write(self, results: Sequence[ItemResult]) -> None:
+        """Store all results together, or one by one when Postgres refuses the data of one.
 
         Raises LeaseLost, JobCancelled: nothing is written then.
         """
-        findings = self._within_quota(findings)
-        while findings:
+        results = self._refuse_over_quota(results)
+        while results:
             try:
-                self._write(findings)
+                self._store_results(results)
                 return
-            except _Dropped as dropped:
-                findings = [one for one in findings if one.begun.item.pk not in dropped.items]
+            except _ItemsDropped as dropped:
+                results = [one for one in results if one.started.item.pk not in dropped.items]
 
-    def _within_quota(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Return the findings, those for whose documents there is no more room as failures."""
-        reasons = refusals(self._work.workspace, [_addition(finding) for finding in findings])
+    def _refuse_over_quota(self, results: Sequence[ItemResult]) -> list[ItemResult]:
+        """Return the results, with those whose documents exceed the quota turned into failures."""
+        reasons = refusals(self._context.workspace, [_addition(result) for result in results])
         return [
-            replace(finding, digest=None, outcome="failed", reason="over_quota", detail=reason)
+            replace(result, digest=None, outcome="failed", reason="over_quota", detail=reason)
             if reason
-            else finding
-            for finding, reason in zip(findings, reasons, strict=True)
+            else result
+            for result, reason in zip(results, reasons, strict=True)
         ]
 
-    def _write(self, findings: Sequence[Finding]) -> None:
-        keep_blobs(self._work.workspace.pk, _stored_contents(findings))
+    def _store_results(self, results: Sequence[ItemResult]) -> None:
+        store_blobs(self._context.workspace.pk, _stored_contents(results))
         try:
-            self._write_together(findings)
+            self._store_in_transaction(results)
         except DataError as error:
-            self._write_apart(findings, error)
+            self._store_one_by_one(results, error)
             return
-        failpoints.reached("after_commit_before_ack")
-        release_blobs(self._work.workspace.pk, _let_go(findings))
+        failpoints.reach("after_commit_before_ack")
+        release_blobs(self._context.workspace.pk, _replaced_hashes(results))
 
-    def end_unchanged(self, begun: Sequence[Begun]) -> list[Begun]:
-        """End items whose documents say already what they hold; give those that don't stand any more."""
+    def end_unchanged(self, started: Sequence[StartedItem]) -> list[StartedItem]:
+        """End items whose documents are up to date; return those whose documents changed meanwhile."""
         try:
-            return self._end_unchanged(begun)
-        except _Dropped as dropped:
-            return self.end_unchanged([one for one in begun if one.item.pk not in dropped.items])
+            return self._end_unchanged_in_transaction(started)
+        except _ItemsDropped as dropped:
+            return self.end_unchanged([one for one in started if one.item.pk not in dropped.items])
 
-    def _end_unchanged(self, begun: Sequence[Begun]) -> list[Begun]:
+    def _end_unchanged_in_transaction(self, started: Sequence[StartedItem]) -> list[StartedItem]:
         with transaction.atomic():
-            standing = self._lock(begun)
-            ended = [one for one in begun if standing.get(one.place.doc_id) == one.content_hash]
+            current_hashes = self._lock_documents(started)
+            ended = [one for one in started if current_hashes.get(one.place.doc_id) == one.content_hash]
             for one in ended:
-                self._note_times(one)
-            self._drop_unreadable(ended)
-            self._mark([Mark(item=one.item, outcome="unchanged") for one in ended])
-            self._count([one.item for one in ended], size_bytes=sum(len(one.found.content) for one in ended))
-        return [one for one in begun if standing.get(one.place.doc_id) != one.content_hash]
+                self._update_times(one)
+            self._delete_unreadable(ended)
+            self._end_items([ItemEnd(item=one.item, outcome="unchanged") for one in ended])
+            self._count_items(
+                [one.item for one in ended], size_bytes=sum(len(one.found.content) for one in ended)
+            )
+        return [one for one in started if current_hashes.get(one.place.doc_id) != one.content_hash]
 
     def end_without_content(self, item: JobItem, outcome: str, reason: str, detail: str) -> None:
-        """End an item of which nothing was read."""
-        with suppress(_Dropped), transaction.atomic():
-            self._mark([Mark(item=item, outcome=outcome, reason=reason, detail=detail)])
-            self._count([item])
+        """End an item that was not read."""
+        with suppress(_ItemsDropped), transaction.atomic():
+            self._end_items([ItemEnd(item=item, outcome=outcome, reason=reason, detail=detail)])
+            self._count_items([item])
 
-    def set_aside(self, finding: Finding) -> None:
-        """End an item whose file can't be read, and remember that."""
-        with suppress(_Dropped):
-            self._write_together([finding])
+    def end_unreadable(self, result: ItemResult) -> None:
+        """End an item whose file can't be parsed, and store it as unreadable."""
+        with suppress(_ItemsDropped):
+            self._store_in_transaction([result])
 
-    def delete(self, places: Sequence[tuple[JobItem, Place]]) -> None:
-        """Delete what stood at places that are gone from their source.
+    def delete(self, places: Sequence[tuple[JobItem, DocumentLocation]]) -> None:
+        """Delete the documents at places that are gone from their source.
 
-        Of an upload nothing: who deleted its document has done so, and what stands there was uploaded since.
+        For an upload nothing is deleted: its document is gone already, and one there now is a later upload.
         """
-        gone = [] if self._work.job.kind in HEEDS_DELETIONS else [place for _, place in places]
-        documents = Document.objects.in_workspace(self._work.workspace)
+        gone = [] if self._context.job.kind in HEEDS_DELETIONS else [place for _, place in places]
+        documents = Document.objects.in_workspace(self._context.workspace)
         wanted = documents.filter(doc_id__in=[place.doc_id for place in gone]).order_by("doc_id")
         with transaction.atomic():
             hashes = dict(wanted.select_for_update().values_list("doc_id", "content_hash"))
-            self._mark(
+            self._end_items(
                 [
-                    Mark(item=item, outcome="deleted" if place.doc_id in hashes else "")
+                    ItemEnd(item=item, outcome="deleted" if place.doc_id in hashes else "")
                     for item, place in places
                 ]
             )
-            self._count([item for item, _ in places])
-            self._unreadable([place.path for place in gone]).delete()
-            delete_documents(self._work.workspace, list(hashes))
-        release_blobs(self._work.workspace.pk, hashes.values())
+            self._count_items([item for item, _ in places])
+            self._unreadable_rows([place.path for place in gone]).delete()
+            delete_documents(self._context.workspace, list(hashes))
+        release_blobs(self._context.workspace.pk, hashes.values())
 
-    def _write_together(self, findings: Sequence[Finding]) -> None:
-        stored = [finding for finding in findings if finding.digest is not None]
-        set_aside = [finding for finding in findings if finding.digest is None]
+    def _store_in_transaction(self, results: Sequence[ItemResult]) -> None:
+        stored = [result for result in results if result.digest is not None]
+        unreadable = [result for result in results if result.digest is None]
 
         def end(outcomes: Sequence[Outcome]) -> None:
-            failpoints.reached("after_chunks_before_commit")
-            self._drop_unreadable([finding.begun for finding in stored])
-            self._remember_unreadable(set_aside)
-            self._mark(_marks(stored, outcomes, set_aside))
-            self._count_findings(findings)
-            self._delete_skipped(set_aside)
+            failpoints.reach("after_chunks_before_commit")
+            self._delete_unreadable([result.started for result in stored])
+            self._store_unreadable(unreadable)
+            self._end_items(_item_ends(stored, outcomes, unreadable))
+            self._count_results(results)
+            self._delete_skipped(unreadable)
 
-        drafts = [self._draft(finding) for finding in stored]
-        with written_together(len(stored)), transaction.atomic():
-            secure_blobs(self._work.workspace.pk, _stored_contents(findings))
-            if any(_is_replaced_by_nothing(finding) for finding in set_aside):
-                self._lock([finding.begun for finding in findings])
+        drafts = [self._place_and_draft(result) for result in stored]
+        with time_write(len(stored)), transaction.atomic():
+            lock_and_store_blobs(self._context.workspace.pk, _stored_contents(results))
+            if any(_loses_document(result) for result in unreadable):
+                self._lock_documents([result.started for result in results])
             replace_documents(drafts, end)
 
-    def _write_apart(self, findings: Sequence[Finding], error: DataError) -> None:
-        if len(findings) > 1:
-            for finding in findings:
-                self.write([finding])
+    def _store_one_by_one(self, results: Sequence[ItemResult], error: DataError) -> None:
+        if len(results) > 1:
+            for result in results:
+                self.write([result])
             return
-        (finding,) = findings
-        refusal = replace(finding, digest=None, outcome="failed", reason="unstorable", detail=str(error))
-        self._write_together([refusal])
+        (result,) = results
+        refusal = replace(result, digest=None, outcome="failed", reason="unstorable", detail=str(error))
+        self._store_in_transaction([refusal])
 
-    def _draft(self, finding: Finding) -> tuple[Place, DocumentDraft]:
-        begun = finding.begun
+    def _place_and_draft(self, result: ItemResult) -> tuple[DocumentLocation, DocumentDraft]:
+        started = result.started
         draft = document_draft(
-            finding.digest, begun.found, content_hash=begun.content_hash, source=self._source
+            result.digest, started.found, content_hash=started.content_hash, source=self._source
         )
-        return begun.place, draft
+        return started.place, draft
 
-    def _lock(self, begun: Sequence[Begun]) -> dict[uuid.UUID, str]:
-        """Content hashes of the items' documents, which stay as they are until the end of the transaction."""
-        documents = Document.objects.in_workspace(self._work.workspace)
-        wanted = documents.filter(doc_id__in=[one.place.doc_id for one in begun])
+    def _lock_documents(self, started: Sequence[StartedItem]) -> dict[uuid.UUID, str]:
+        """Lock the items' documents until the end of the transaction; return their content hashes by id."""
+        documents = Document.objects.in_workspace(self._context.workspace)
+        wanted = documents.filter(doc_id__in=[one.place.doc_id for one in started])
         locked = wanted.order_by("doc_id").select_for_update(no_key=True)
         return dict(locked.values_list("doc_id", "content_hash"))
 
-    def _not_superseded(self, begun: Begun) -> Any:
-        """Return the item's document, unless it holds what was asked for later."""
-        documents = Document.objects.in_workspace(self._work.workspace).filter(doc_id=begun.place.doc_id)
-        if begun.found.requested_at is None:
+    def _current_document(self, started: StartedItem) -> Any:
+        """Return a queryset of the item's document; empty if its content was requested later."""
+        documents = Document.objects.in_workspace(self._context.workspace).filter(doc_id=started.place.doc_id)
+        if started.found.requested_at is None:
             return documents
-        return documents.filter(Q(requested_at=None) | Q(requested_at__lte=begun.found.requested_at))
+        return documents.filter(Q(requested_at=None) | Q(requested_at__lte=started.found.requested_at))
 
-    def _note_times(self, begun: Begun) -> None:
-        self._not_superseded(begun).update(
-            source_mtime_ns=begun.found.mtime_ns,
-            source_revision=begun.found.revision,
-            requested_at=begun.found.requested_at,
+    def _update_times(self, started: StartedItem) -> None:
+        self._current_document(started).update(
+            source_mtime_ns=started.found.mtime_ns,
+            source_revision=started.found.revision,
+            requested_at=started.found.requested_at,
         )
 
-    def _remember_unreadable(self, findings: Sequence[Finding]) -> None:
-        """Remember files that can't be read, so that they are tried again only when something changes."""
+    def _store_unreadable(self, results: Sequence[ItemResult]) -> None:
+        """Store files that can't be parsed, so that they are retried only when something changes."""
         Unreadable.objects.bulk_create(
-            [self._unreadable_row(finding) for finding in findings],
+            [self._unreadable_row(result) for result in results],
             update_conflicts=True,
             unique_fields=("workspace", "version", "path"),
             update_fields=(
@@ -250,49 +252,51 @@ class ItemWriter:
             ),
         )
 
-    def _unreadable_row(self, finding: Finding) -> Unreadable:
-        begun = finding.begun
+    def _unreadable_row(self, result: ItemResult) -> Unreadable:
+        started = result.started
         return Unreadable(
-            workspace=self._work.workspace,
+            workspace=self._context.workspace,
             version=self._version,
-            path=begun.place.path,
-            size_bytes=len(begun.found.content),
-            source_mtime_ns=begun.found.mtime_ns,
-            source_revision=begun.found.revision,
-            content_hash=begun.content_hash,
-            parser_version=parser_version_for(begun.place.path),
-            is_quarantined=finding.outcome == "failed",
-            reason=finding.reason,
-            detail=finding.detail,
+            path=started.place.path,
+            size_bytes=len(started.found.content),
+            source_mtime_ns=started.found.mtime_ns,
+            source_revision=started.found.revision,
+            content_hash=started.content_hash,
+            parser_version=parser_version_for(started.place.path),
+            is_quarantined=result.outcome == "failed",
+            reason=result.reason,
+            detail=result.detail,
         )
 
-    def _drop_unreadable(self, begun: Sequence[Begun]) -> None:
-        paths = [one.place.path for one in begun if one.was_unreadable]
+    def _delete_unreadable(self, started: Sequence[StartedItem]) -> None:
+        paths = [one.place.path for one in started if one.was_unreadable]
         if paths:
-            self._unreadable(paths).delete()
+            self._unreadable_rows(paths).delete()
 
-    def _unreadable(self, paths: Sequence[str]) -> Any:
-        rows = Unreadable.objects.in_workspace(self._work.workspace)
+    def _unreadable_rows(self, paths: Sequence[str]) -> Any:
+        rows = Unreadable.objects.in_workspace(self._context.workspace)
         return rows.filter(version=self._version, path__in=paths)
 
-    def _delete_skipped(self, findings: Sequence[Finding]) -> None:
+    def _delete_skipped(self, results: Sequence[ItemResult]) -> None:
         doc_ids = [
             doc_id
-            for finding in findings
-            if _is_replaced_by_nothing(finding)
-            for doc_id in self._not_superseded(finding.begun).values_list("doc_id", flat=True)
+            for result in results
+            if _loses_document(result)
+            for doc_id in self._current_document(result.started).values_list("doc_id", flat=True)
         ]
         if doc_ids:
-            delete_documents(self._work.workspace, doc_ids)
-            self._work.count_deleted(len(doc_ids))
+            delete_documents(self._context.workspace, doc_ids)
+            self._context.count_deleted(len(doc_ids))
 
-    def _mark(self, marks: Sequence[Mark]) -> None:
-        for said, alike in groupby(sorted(marks, key=lambda mark: mark.said), key=lambda mark: mark.said):
-            self._mark_alike([mark.item for mark in alike], *said)
+    def _end_items(self, ends: Sequence[ItemEnd]) -> None:
+        for fields, alike in groupby(
+            sorted(ends, key=lambda end: end.as_fields), key=lambda end: end.as_fields
+        ):
+            self._end_alike([end.item for end in alike], *fields)
 
-    def _mark_alike(self, items: Sequence[JobItem], outcome: str, reason: str, detail: str) -> None:
+    def _end_alike(self, items: Sequence[JobItem], outcome: str, reason: str, detail: str) -> None:
         state = ItemState.FAILED if outcome == "failed" else ItemState.DONE
-        rows = JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
+        rows = JobItem.objects.in_workspace(self._context.workspace).filter(job=self._context.job.pk)
         wanted = rows.filter(pk__in=[item.pk for item in items])
         marked = wanted.filter(action=items[0].action)
         if failpoints.is_on("fence"):
@@ -302,75 +306,75 @@ class ItemWriter:
         if marked.update(state=state, outcome=outcome, reason=reason, detail=detail) != len(items):
             dropped = wanted.filter(state=ItemState.PENDING).exclude(action=items[0].action)
             if pks := set(dropped.values_list("pk", flat=True)):
-                raise _Dropped(pks)
+                raise _ItemsDropped(pks)
             raise LeaseLost(f"Items from {items[0].path} on were finished by another worker.")
 
-    def _count_findings(self, findings: Sequence[Finding]) -> None:
-        stored = [finding for finding in findings if finding.digest is not None]
-        self._count(
-            [finding.begun.item for finding in findings],
-            size_bytes=sum(len(finding.begun.found.content) for finding in stored),
-            chunks=sum(len(finding.digest.chunks) for finding in stored),
-            calls=sum(finding.calls for finding in findings),
+    def _count_results(self, results: Sequence[ItemResult]) -> None:
+        stored = [result for result in results if result.digest is not None]
+        self._count_items(
+            [result.started.item for result in results],
+            size_bytes=sum(len(result.started.found.content) for result in stored),
+            chunks=sum(len(result.digest.chunks) for result in stored),
+            calls=sum(result.calls for result in results),
         )
 
-    def _count(self, items: Sequence[JobItem], **counts: int) -> None:
+    def _count_items(self, items: Sequence[JobItem], **counts: int) -> None:
         if items:
-            written = partial(count_written, counts.get("chunks", 0), counts.get("size_bytes", 0))
+            written = partial(count_chunks, counts.get("chunks", 0), counts.get("size_bytes", 0))
             transaction.on_commit(written)
-            self._work.count_items(len(items), path=items[-1].path, **counts)
+            self._context.count_items(len(items), path=items[-1].path, **counts)
 
 
-def _addition(finding: Finding) -> Addition:
-    known, size_bytes = finding.begun.known, len(finding.begun.found.content)
-    if finding.digest is None:
+def _addition(result: ItemResult) -> Addition:
+    known, size_bytes = result.started.known, len(result.started.found.content)
+    if result.digest is None:
         return Addition(is_new=False, size_bytes=0)
     return Addition(is_new=known is None, size_bytes=size_bytes - (known.size_bytes if known else 0))
 
 
-def _stored_contents(findings: Iterable[Finding]) -> dict[str, bytes]:
+def _stored_contents(results: Iterable[ItemResult]) -> dict[str, bytes]:
     """Return the contents that become documents, by their hashes."""
-    stored = (finding.begun for finding in findings if finding.digest is not None)
-    return {begun.content_hash: begun.found.content for begun in stored}
+    stored = (result.started for result in results if result.digest is not None)
+    return {started.content_hash: started.found.content for started in stored}
 
 
-def _marks(
-    stored: Sequence[Finding], outcomes: Sequence[Outcome], set_aside: Iterable[Finding]
-) -> list[Mark]:
+def _item_ends(
+    stored: Sequence[ItemResult], outcomes: Sequence[Outcome], unreadable: Iterable[ItemResult]
+) -> list[ItemEnd]:
     return [
         *(
-            Mark(item=finding.begun.item, outcome=outcome, detail=_warnings(finding))
-            for finding, outcome in zip(stored, outcomes, strict=True)
+            ItemEnd(item=result.started.item, outcome=outcome, detail=_warning_text(result))
+            for result, outcome in zip(stored, outcomes, strict=True)
         ),
         *(
-            Mark(
-                item=finding.begun.item,
-                outcome=finding.outcome,
-                reason=finding.reason,
-                detail=finding.detail,
+            ItemEnd(
+                item=result.started.item,
+                outcome=result.outcome,
+                reason=result.reason,
+                detail=result.detail,
             )
-            for finding in set_aside
+            for result in unreadable
         ),
     ]
 
 
-def _warnings(finding: Finding) -> str:
-    """Return what its parsers had to say of a document, as an item may have it."""
-    said = "; ".join(finding.digest.warnings) if finding.digest is not None else ""
-    return without_unstorable(said)[:_MAX_WARNING_CHARS]
+def _warning_text(result: ItemResult) -> str:
+    """Return the warnings of the document's parsers, shortened to the limit of an item."""
+    warnings = "; ".join(result.digest.warnings) if result.digest is not None else ""
+    return strip_unstorable(warnings)[:_MAX_WARNING_CHARS]
 
 
-def _is_replaced_by_nothing(finding: Finding) -> bool:
-    """Return whether a document stands where nothing can be read any more. A failure leaves it there."""
-    return finding.outcome == "skipped" and finding.begun.known is not None
+def _loses_document(result: ItemResult) -> bool:
+    """Return whether the item's document is deleted: its file is skipped now. A failure leaves it."""
+    return result.outcome == "skipped" and result.started.known is not None
 
 
-def _let_go(findings: Iterable[Finding]) -> set[str]:
-    """Hashes of contents that documents had before these findings were written."""
+def _replaced_hashes(results: Iterable[ItemResult]) -> set[str]:
+    """Return the hashes of contents that documents had before these results were written."""
     return {
-        finding.begun.known.content_hash
-        for finding in findings
-        if finding.begun.known is not None
-        and (finding.digest is not None or _is_replaced_by_nothing(finding))
-        and finding.begun.known.content_hash != (finding.begun.content_hash if finding.digest else "")
+        result.started.known.content_hash
+        for result in results
+        if result.started.known is not None
+        and (result.digest is not None or _loses_document(result))
+        and result.started.known.content_hash != (result.started.content_hash if result.digest else "")
     }

@@ -1,1 +1,1 @@
-"""One module per kind of job."""
+"""Runners of jobs: one module per kind."""

@@ -1,4 +1,4 @@
-"""Ingesting an archive: each member becomes an item with bytes of its own, and then a document."""
+"""Archive jobs: each member becomes an item with a blob of its own, and then a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,45 +11,45 @@ from django.db.models.functions import Now
 
 from ingest.archives.errors import ArchiveRefused, MemberBroken
 from ingest.archives.limits import ArchiveLimits
-from ingest.archives.listing import WantedMember, list_members
+from ingest.archives.listing import SelectedMember, list_members
 from ingest.archives.open_archive import open_archive
 from ingest.archives.types import Archive, Member
 from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
-from ingest.jobs.items.batches import batched_by_size
+from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.kinds.listing import Listing
-from ingest.jobs.kinds.upload import uploaded
-from ingest.jobs.queue.context import Ending, Work
+from ingest.jobs.kinds.upload import read_upload
+from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import JobItem
 from search.corpus import ensure_version
-from search.corpus.blobs import keep_blobs, open_blob, secure_blobs
+from search.corpus.blobs import lock_and_store_blobs, open_blob, store_blobs
 from search.corpus.content_ids import content_hash
 from search.corpus.paths import MAX_PATH_BYTES
 
-# What is in memory at once, beside one member.
+# Bytes in memory at once, next to one member.
 _BATCH_BYTES = 8_000_000
 _BATCH_MEMBERS = 200
 
 
-def run(work: Work) -> Ending:
+def run(context: JobContext) -> Ending:
     """Ingest the job's archive. Raises JobFailed when its source is gone or the archive is refused."""
-    source = work.job.source
+    source = context.job.source
     if source is None:
         raise JobFailed("The source of this archive was deleted before it was ingested.")
-    version = ensure_version(source, work.job.payload.get("version", ""))
-    if work.job.discovered_at is None:
-        _unpack(work)
-    return ItemWorker(work, source, version, partial(_read, work)).run()
+    version = ensure_version(source, context.job.payload.get("version", ""))
+    if context.job.discovered_at is None:
+        _unpack(context)
+    return ItemWorker(context, source, version, partial(_read_member, context)).run()
 
 
-def _read(work: Work, item: JobItem) -> ItemContent:
-    return uploaded(work, item.blob)
+def _read_member(context: JobContext, item: JobItem) -> ItemContent:
+    return read_upload(context, item.blob)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """A member's bytes on their way to a blob."""
+class _MemberContent:
+    """The content of a member that is to be stored as a blob."""
 
     path: str
     content: bytes
@@ -57,15 +57,15 @@ class _Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """An archive that is read as long as somebody wants it."""
+class _CancellableArchive:
+    """An archive whose iteration stops when its job is cancelled, yields or loses its lease."""
 
     archive: Archive
-    work: Work
+    context: JobContext
 
     def members(self) -> Iterator[Member]:
         for member in self.archive.members():
-            self.work.go_on()
+            self.context.raise_if_stopped()
             yield member
 
     def read(self, member: Member) -> bytes:
@@ -73,43 +73,45 @@ class _Wanted:
 
 
 @contextmanager
-def _opened(work: Work, file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
+def _open_cancellable(context: JobContext, file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
     with open_archive(file, limits) as archive:
-        yield _Wanted(archive, work)
+        yield _CancellableArchive(archive, context)
 
 
-def _unpack(work: Work) -> None:
-    """Make the items. Raises JobFailed, JobCancelled, LeaseLost."""
+def _unpack(context: JobContext) -> None:
+    """Create the items from the members. Raises JobFailed, JobCancelled, LeaseLost."""
     limits = ArchiveLimits.from_settings()
     listing = Listing()
     try:
-        with open_blob(work.workspace.pk, work.job.payload["blob"]) as file:
-            with _opened(work, file, limits) as archive:
-                wanted = _wanted(work, archive, limits, listing)
-            with _opened(work, file, limits) as archive:
-                n_kept = _keep_all(work, _contents(archive, wanted, listing))
+        with open_blob(context.workspace.pk, context.job.payload["blob"]) as file:
+            with _open_cancellable(context, file, limits) as archive:
+                wanted = _select_members(context, archive, limits, listing)
+            with _open_cancellable(context, file, limits) as archive:
+                n_stored = _store_members(context, _read_members(archive, wanted, listing))
     except FileNotFoundError as error:
         raise JobFailed("The bytes of the archive are gone; upload it again.") from error
     except ArchiveRefused as error:
         raise JobFailed(f"Nothing of the archive was ingested: {error}") from error
-    _note_listing(work, listing, n_kept)
+    _store_listing(context, listing, n_stored)
 
 
-def _wanted(work: Work, archive: Archive, limits: ArchiveLimits, listing: Listing) -> dict[int, str]:
-    """Return the paths of the documents to be, by the members' places in the archive."""
+def _select_members(
+    context: JobContext, archive: Archive, limits: ArchiveLimits, listing: Listing
+) -> dict[int, str]:
+    """Return the document paths of the members to ingest, by their index in the archive; count the others."""
     wanted = {}
     for entry in list_members(archive, limits):
-        path = work.job.payload["prefix"] + entry.path
-        if not isinstance(entry, WantedMember):
-            listing.set_aside("skipped", entry.reason, path)
+        path = context.job.payload["prefix"] + entry.path
+        if not isinstance(entry, SelectedMember):
+            listing.count_excluded("skipped", entry.reason, path)
         elif len(path.encode()) > MAX_PATH_BYTES:
-            listing.set_aside("skipped", "path_too_long", path)
+            listing.count_excluded("skipped", "path_too_long", path)
         else:
             wanted[entry.index] = path
     return wanted
 
 
-def _contents(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> Iterator[_Kept]:
+def _read_members(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> Iterator[_MemberContent]:
     for member in archive.members():
         path = wanted.get(member.index)
         if path is None:
@@ -117,36 +119,36 @@ def _contents(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> 
         try:
             content = archive.read(member)
         except MemberBroken:
-            listing.set_aside("failed", "broken_member", path)
+            listing.count_excluded("failed", "broken_member", path)
         else:
-            yield _Kept(path=path, content=content, content_hash=content_hash(content))
+            yield _MemberContent(path=path, content=content, content_hash=content_hash(content))
 
 
-def _keep_all(work: Work, contents: Iterator[_Kept]) -> int:
-    """Keep the members and give how many."""
+def _store_members(context: JobContext, contents: Iterator[_MemberContent]) -> int:
+    """Store the members and their items; return their number."""
     with transaction.atomic():
-        work.lease.write(current_path="")
-        # What an attempt before this one had come to; what stands in the way of a member that would bring
-        # a deleted document back stays.
-        _items(work).filter(action="ingest").delete()
-    n_kept = 0
-    for batch in batched_by_size(contents, _size_of, most=_BATCH_MEMBERS, most_bytes=_BATCH_BYTES):
-        _keep(work, batch)
-        n_kept += len(batch)
-    return n_kept
+        context.lease.write(current_path="")
+        # Items of an earlier attempt. Items to delete stay: they keep a member from bringing back a document
+        # that was deleted meanwhile.
+        _job_items(context).filter(action="ingest").delete()
+    n_stored = 0
+    for batch in batch_by_size(contents, _size_of, most=_BATCH_MEMBERS, most_bytes=_BATCH_BYTES):
+        _store_batch(context, batch)
+        n_stored += len(batch)
+    return n_stored
 
 
-def _size_of(kept: _Kept) -> int:
-    return len(kept.content)
+def _size_of(content: _MemberContent) -> int:
+    return len(content.content)
 
 
-def _keep(work: Work, batch: Sequence[_Kept]) -> None:
+def _store_batch(context: JobContext, batch: Sequence[_MemberContent]) -> None:
     contents = {each.content_hash: each.content for each in batch}
-    keep_blobs(work.workspace.pk, contents)
+    store_blobs(context.workspace.pk, contents)
     items = [
         JobItem(
-            workspace=work.workspace,
-            job=work.job,
+            workspace=context.workspace,
+            job=context.job,
             path=each.path,
             action="ingest",
             blob=each.content_hash,
@@ -154,8 +156,8 @@ def _keep(work: Work, batch: Sequence[_Kept]) -> None:
         for each in batch
     ]
     with transaction.atomic():
-        secure_blobs(work.workspace.pk, contents)
-        work.lease.write(current_path=batch[-1].path)
+        lock_and_store_blobs(context.workspace.pk, contents)
+        context.lease.write(current_path=batch[-1].path)
         JobItem.objects.bulk_create(
             items,
             update_conflicts=True,
@@ -165,8 +167,8 @@ def _keep(work: Work, batch: Sequence[_Kept]) -> None:
 
 
 @transaction.atomic
-def _note_listing(work: Work, listing: Listing, n_items: int) -> None:
-    work.lease.write(
+def _store_listing(context: JobContext, listing: Listing, n_items: int) -> None:
+    context.lease.write(
         discovered_at=Now(),
         items_total=n_items,
         counts={
@@ -176,8 +178,8 @@ def _note_listing(work: Work, listing: Listing, n_items: int) -> None:
         },
         stalled_attempts=0,
     )
-    _items(work).filter(blob="").delete()  # stood in the way of a member that the archive doesn't have
+    _job_items(context).filter(blob="").delete()  # items to delete whose path no member has
 
 
-def _items(work: Work) -> Any:
-    return JobItem.objects.in_workspace(work.workspace).filter(job=work.job.pk)
+def _job_items(context: JobContext) -> Any:
+    return JobItem.objects.in_workspace(context.workspace).filter(job=context.job.pk)

@@ -1,4 +1,4 @@
-"""Giving the workspace's chunks their vectors, behind lexical search and never in its way."""
+"""Embedding jobs: vectors for the chunks of a workspace, with lower priority than lexical search."""
 
 import logging
 import time
@@ -13,51 +13,56 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
-from ingest.jobs.kinds.embedding_goals import Goal, embedding_goals, switch_when_complete
-from ingest.jobs.queue.context import Ending, Work
+from ingest.jobs.kinds.embedding_goals import EmbeddingGoal, embedding_goals, switch_when_complete
+from ingest.jobs.queue.context import Ending, JobContext
 from ingest.metrics import EMBEDDED, STAGE_SECONDS
 from kebab.observability import tracing
 from kebab.runtime import failpoints
-from kebab.runtime.context_executor import ContextThreads
+from kebab.runtime.context_executor import ContextExecutor
 from kebab.stack.supervisor import worker_stop
 from search.embedders.base import Embedder
 from search.embedders.configured import embedded_text
 from search.mirror import local_mirrors
 from search.models import Chunk, EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
-from search.vectors.backfill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
-from search.vectors.deletion import delete_ended
+from search.vectors.backfill import (
+    chunks_without_vector,
+    count_without_vector,
+    find_vectors_by_hash,
+    store_vectors,
+)
+from search.vectors.deletion import delete_expired
 from search.vectors.index import ensure_index
-from search.vectors.lifecycle import ended_spaces
+from search.vectors.lifecycle import expired_spaces
 from search.vectors.quantised_index import prepare_codes
-from search.vectors.spaces import note_languages
+from search.vectors.spaces import update_known_share
 
 logger = logging.getLogger(__name__)
 
-# Chunks a transaction: a killed worker repeats at most twice as many.
+# Chunks per transaction: after a killed worker at most twice as many are embedded again.
 _BATCH = 64
-# A workspace makes room after this while others wait for their vectors.
+# A job yields after this time while other workspaces wait for their vectors.
 _TURN_S = 30.0
-# How often work on another space than the live one asks whether that has got new chunks.
+# While a space that is not live is filled, interval of checks for new chunks in the live one.
 _LOOK_S = 5.0
-# How often work that waits for an embedder asks whether it is to end.
+# While the embedder is busy, interval of checks for cancellation.
 _WATCH_S = 0.5
 _BEFORE_ALL = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Chunks without a vector: those whose text has one already, and the texts that are being embedded."""
+class EmbeddingBatch:
+    """A batch of chunks without a vector: known vectors of equal texts, and the texts being embedded."""
 
     chunks: list[Chunk]
     known: dict[uuid.UUID, object]
     hashes: list[uuid.UUID]
     embedded: "Future[np.ndarray]"
-    #: The batch before, which may be embedding texts that this one has too.
-    before: "Batch | None"
+    #: The previous batch, which may be embedding texts that this one has too.
+    before: "EmbeddingBatch | None"
 
     def is_embedded(self, *, within_s: float) -> bool:
-        """Return whether its vectors are there, or there will be none, after so many seconds at most."""
+        """Wait `within_s` seconds at most; return whether embedding has ended, with or without success."""
         return bool(wait([self.embedded], within_s).done)
 
     def own_vectors(self) -> dict[uuid.UUID, np.ndarray]:
@@ -70,62 +75,62 @@ class Batch:
         return {**self.known, **borrowed, **self.own_vectors()}
 
 
-def run(work: Work) -> Ending:
-    """Embed until no chunk lacks a vector and nothing was written meanwhile; switch, delete ended spaces.
+def run(context: JobContext) -> Ending:
+    """Embed until no chunk lacks a vector and none was written meanwhile; switch spaces, delete ended ones.
 
-    Raises JobFailed, EmbedderUnavailable, TurnOver.
+    Raises JobFailed, EmbedderUnavailable, JobYielded.
     """
     turn_ends_at = time.monotonic() + _TURN_S
     while True:
-        work.lease.write(rerun_requested=False)
-        ending = _look(work, turn_ends_at)
+        context.lease.write(rerun_requested=False)
+        ending = _fill_spaces(context, turn_ends_at)
         if ending is not None:
             return ending
-        if not _is_asked_again(work):
+        if not _is_rerun_requested(context):
             return Ending.DONE
 
 
-def _look(work: Work, turn_ends_at: float) -> Ending | None:
-    """Fill every space as far as it goes; None: all was looked at."""
-    goals = embedding_goals(work.workspace)
-    work.lease.write(items_total=F("items_done") + sum(count_without_vector(goal.space) for goal in goals))
+def _fill_spaces(context: JobContext, turn_ends_at: float) -> Ending | None:
+    """Fill every space as far as possible; return None when all were visited."""
+    goals = embedding_goals(context.workspace)
+    context.lease.write(items_total=F("items_done") + sum(count_without_vector(goal.space) for goal in goals))
     unavailable: EmbedderUnavailable | None = None
     for goal in goals:
-        note_languages(goal.space, goal.embedder.space)
+        update_known_share(goal.space, goal.embedder.space)
         try:
-            ending = _fill(work, goal, turn_ends_at)
+            ending = _fill_space(context, goal, turn_ends_at)
         except EmbedderUnavailable as error:
-            # Whose endpoint is dead may have another space built just because of that.
-            logger.warning("space %s of workspace %s: %s", goal.space.pk, work.workspace.pk, error)
+            # Go on: another space may be building just because the endpoint of this one is dead.
+            logger.warning("space %s of workspace %s: %s", goal.space.pk, context.workspace.pk, error)
             unavailable = unavailable or (error if goal.must_be_filled else None)
             continue
         if ending is not None:
             return ending
-    switch_when_complete(work.workspace, advance=work.go_on)
-    ending = _delete_ended(work)
+    switch_when_complete(context.workspace, advance=context.raise_if_stopped)
+    ending = _delete_ended_spaces(context)
     if ending is None and unavailable is not None:
         raise unavailable
     return ending
 
 
-def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
+def _fill_space(context: JobContext, goal: EmbeddingGoal, turn_ends_at: float) -> Ending | None:
     look_again_at = time.monotonic() + _LOOK_S
-    with closing(batches(goal.space, goal.embedder)) as begun:
-        for batch in begun:
+    with closing(embed_batches(goal.space, goal.embedder)) as pending:
+        for batch in pending:
             while not batch.is_embedded(within_s=_WATCH_S):
-                if work.is_cancelled:
+                if context.is_cancelled:
                     return Ending.CANCELLED
-            if work.is_cancelled:
+            if context.is_cancelled:
                 return Ending.CANCELLED
-            _store(work, goal.space, batch)
-            failpoints.reached("after_vectors")
-            # Behind the batch: one that takes longer than a turn would else never be kept by anybody.
-            is_over = time.monotonic() > turn_ends_at and work.others_wait(embedding=True)
-            if is_over or worker_stop.is_asked():
+            _store_batch(context, goal.space, batch)
+            failpoints.reach("after_vectors")
+            # Checked after storing: a batch that takes longer than a turn would never be stored otherwise.
+            is_over = time.monotonic() > turn_ends_at and context.others_wait(embedding=True)
+            if is_over or worker_stop.is_requested():
                 return Ending.YIELDED
             if not goal.is_live and time.monotonic() > look_again_at:
-                # What was written meanwhile is searched in the live space: that goes first.
-                if _is_asked_again(work):
+                # New chunks are searched in the live space, which is filled first.
+                if _is_rerun_requested(context):
                     return None
                 look_again_at = time.monotonic() + _LOOK_S
     ensure_index(goal.space)
@@ -136,62 +141,64 @@ def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
     return None
 
 
-def _delete_ended(work: Work) -> Ending | None:
-    for space in ended_spaces(work.workspace):
-        for _ in delete_ended(space):
-            if work.is_cancelled:
+def _delete_ended_spaces(context: JobContext) -> Ending | None:
+    for space in expired_spaces(context.workspace):
+        for _ in delete_expired(space):
+            if context.is_cancelled:
                 return Ending.CANCELLED
-            if worker_stop.is_asked():
+            if worker_stop.is_requested():
                 return Ending.YIELDED
     return None
 
 
-def _is_asked_again(work: Work) -> bool:
-    return work.lease.held().filter(rerun_requested=True).exists()
+def _is_rerun_requested(context: JobContext) -> bool:
+    return context.lease.fenced_rows().filter(rerun_requested=True).exists()
 
 
-def batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Batch]:
-    """Return batch after batch, the next one already being embedded while one is stored.
+def embed_batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[EmbeddingBatch]:
+    """Yield batches; the next one is already being embedded while the caller stores one.
 
-    Who stops early, closing it, does not wait for what an endpoint still has to answer.
+    Closing the generator early does not wait for the answers of an endpoint.
     """
-    executor = ContextThreads(1, thread_name_prefix="embed")
+    executor = ContextExecutor(1, thread_name_prefix="embed")
     try:
-        begun = _begin(space, embedder, None, executor)
-        while begun is not None:
-            ahead = _begin(space, embedder, begun, executor)
-            yield begun
-            begun = ahead
+        batch = _start_batch(space, embedder, None, executor)
+        while batch is not None:
+            next_batch = _start_batch(space, embedder, batch, executor)
+            yield batch
+            batch = next_batch
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _begin(
-    space: EmbeddingSpace, embedder: Embedder, before: Batch | None, executor: ContextThreads
-) -> Batch | None:
+def _start_batch(
+    space: EmbeddingSpace, embedder: Embedder, before: EmbeddingBatch | None, executor: ContextExecutor
+) -> EmbeddingBatch | None:
     after = _BEFORE_ALL if before is None else before.chunks[-1].chunk_id
     chunks = chunks_without_vector(space, after=after, limit=_BATCH)
     if not chunks:
         return None
-    known = known_vectors(space, [chunk.embed_hash for chunk in chunks])
+    known = find_vectors_by_hash(space, [chunk.embed_hash for chunk in chunks])
     at_hand = {*known, *(before.hashes if before is not None else ())}
     texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}
-    future = executor.submit(_embedded, embedder, list(texts.values()))
-    unchained = None if before is None else replace(before, before=None)  # else all batches would be kept
-    return Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
+    future = executor.submit(_embed_texts, embedder, list(texts.values()))
+    unchained = (
+        None if before is None else replace(before, before=None)
+    )  # else all batches would stay in memory
+    return EmbeddingBatch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
 
 
-def _embedded(embedder: Embedder, texts: list[str]) -> "np.ndarray":
-    with tracing.span("ingest.embed", texts=len(texts)), STAGE_SECONDS.timed("embed"):
+def _embed_texts(embedder: Embedder, texts: list[str]) -> "np.ndarray":
+    with tracing.span("ingest.embed", texts=len(texts)), STAGE_SECONDS.time("embed"):
         return embedder.embed_passages(texts)
 
 
-def _store(work: Work, space: EmbeddingSpace, batch: Batch) -> None:
+def _store_batch(context: JobContext, space: EmbeddingSpace, batch: EmbeddingBatch) -> None:
     vectors = batch.vectors()
     with tracing.span("ingest.store_vectors", chunks=len(batch.chunks)), transaction.atomic():
-        work.lease.write(
+        context.lease.write(
             items_done=F("items_done") + len(batch.chunks),
-            # Chunks that came after they were counted are embedded as well.
+            # Chunks that were written after the count are embedded as well.
             items_total=Greatest("items_total", F("items_done") + len(batch.chunks)),
             chunks_done=F("chunks_done") + len(batch.chunks),
             calls=F("calls") + len(batch.hashes),

@@ -1,4 +1,4 @@
-"""Which spaces of a workspace get vectors, from whom, and when the one that is built goes live."""
+"""Embedding goals of a workspace: its spaces to fill, their embedders, and the switch to a new space."""
 
 import logging
 from dataclasses import dataclass
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from ingest.errors import JobFailed
-from ingest.services.model_change import hold_back
+from ingest.services.model_change import hold_for_gate
 from kebab.people import audit
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
-from search.embedders.configured import maker_of, wanted_embedder
+from search.embedders.configured import find_maker, workspace_embedder
 from search.errors import SpaceConflict
-from search.evaluation.gate import ACTOR, Advance, Verdict
+from search.evaluation.gate import ACTOR, Advance, GateVerdict
 from search.evaluation.guard import space_verdict
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.backfill import count_without_vector
-from search.vectors.lifecycle import filled_spaces, switch, why_held
+from search.vectors.lifecycle import filled_spaces, held_reason, switch
 from search.vectors.spaces import ensure_live_space
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """A space that every chunk is to have a vector in, and what makes its vectors."""
+class EmbeddingGoal:
+    """A space to fill with a vector of every chunk, and its embedder."""
 
     space: EmbeddingSpace
     embedder: Embedder
@@ -36,23 +36,23 @@ class Goal:
 
     @property
     def must_be_filled(self) -> bool:
-        """Return whether somebody waits for it; one that is kept to go back to is filled if it can be."""
+        """Return whether the space is live or building; a retired one is filled if its embedder answers."""
         return self.space.state != SpaceState.RETIRED
 
 
-def embedding_goals(workspace: Workspace) -> list[Goal]:
-    """Return the spaces to fill, the live one first; none when the workspace is to have no vectors.
+def embedding_goals(workspace: Workspace) -> list[EmbeddingGoal]:
+    """Return the spaces to fill, the live one first; none when the workspace has no embedder.
 
-    Raises EmbedderUnavailable, JobFailed when no known embedder makes the vectors of any that is waited for.
+    Raises EmbedderUnavailable; JobFailed when no known embedder fits any space that must be filled.
     """
-    wanted = wanted_embedder(workspace)
+    wanted = workspace_embedder(workspace)
     if wanted is None:
         return []
     if not EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.BUILDING).exists():
         ensure_live_space(workspace, wanted.space)
     spaces = filled_spaces(workspace)
-    makers = [(space, maker_of(space)) for space in spaces]
-    goals = [Goal(space=space, embedder=maker[1]) for space, maker in makers if maker is not None]
+    makers = [(space, find_maker(space)) for space in spaces]
+    goals = [EmbeddingGoal(space=space, embedder=maker[1]) for space, maker in makers if maker is not None]
     if not any(goal.must_be_filled for goal in goals):
         raise JobFailed(
             f"The live space is {spaces[0]}, the configured embedder another. Set KEBAB_EMBEDDER back, or"
@@ -62,27 +62,27 @@ def embedding_goals(workspace: Workspace) -> list[Goal]:
 
 
 def switch_when_complete(workspace: Workspace, *, advance: Advance = lambda: None) -> None:
-    """Let the space that is built go live once no chunk lacks a vector in it, unless it is to wait.
+    """Make the building space live once every chunk has a vector in it, unless it is held.
 
-    Golden queries that get worse in it have it wait. `advance` is called after each; what it raises passes.
+    It is held if the golden queries get worse in it. `advance` is called after each query; its errors pass.
     """
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     building = spaces.filter(state=SpaceState.BUILDING).first()
-    if building is None or count_without_vector(building) or why_held(building) is not None:
+    if building is None or count_without_vector(building) or held_reason(building) is not None:
         return
     verdict = space_verdict(workspace, building, advance=advance)
     if not verdict.passes:
-        _hold(workspace, building, verdict)
+        _hold_space(workspace, building, verdict)
         return
     try:
         switch(workspace)
-    except SpaceConflict as error:  # a chunk came in between; whoever wrote it asks for another look
+    except SpaceConflict as error:  # a chunk was written meanwhile; its writer requests another run
         logger.info("workspace %s: %s", workspace.pk, error)
 
 
-def _hold(workspace: Workspace, building: EmbeddingSpace, verdict: Verdict) -> None:
+def _hold_space(workspace: Workspace, building: EmbeddingSpace, verdict: GateVerdict) -> None:
     logger.warning("workspace %s: %s is held. %s", workspace.pk, building, verdict.sentence)
     with transaction.atomic():
-        hold_back(building, verdict.sentence)
+        hold_for_gate(building, verdict.sentence)
         facts = {"space": building.pk, "quality_gate": verdict.figures}
         audit.record_person(ACTOR, "embedding.held", str(building), workspace=workspace, **facts)

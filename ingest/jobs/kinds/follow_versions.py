@@ -1,4 +1,4 @@
-"""Versions of a repository that follow its tags and branches, by what a sync of the default one was told."""
+"""Versions that follow the tags and branches of a repository, as a sync of its default version finds them."""
 
 import re
 from collections.abc import Collection
@@ -14,30 +14,30 @@ from search.models import Source, SourceVersion
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.glob import compile_glob
 
-# Of a repository with a thousand releases the newest come first, the others with the next syncs.
+# Limit per sync: of a thousand releases the newest come first, the others with the next syncs.
 MOST_NEW_VERSIONS = 20
 
 
-def follow_versions(job: Job, source: Source, named: NamedCommits) -> None:
-    """Ask for a sync of each version whose tag or branch has moved, and make versions of wanted new tags.
+def follow_versions(job: Job, source: Source, named_commits: NamedCommits) -> None:
+    """Request a sync of each version whose tag or branch has moved, and add versions for wanted new tags.
 
-    A version whose tag is gone stays as it is. The requests are those of whoever asked for `job`, and
-    embed or not as it does.
+    A version whose tag is gone stays as it is. The requests have the requester of `job` and its `embed`
+    option.
     """
     embed = job.payload.get("embed", True)
     versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
     commits = dict(versions.exclude(tag="").values_list("tag", "commit"))
     for tag, commit in commits.items():
-        if named.of_version(tag) not in (None, commit) and not _is_asked_for(source, tag):
+        if named_commits.commit_of_version(tag) not in (None, commit) and not _is_requested(source, tag):
             request_sync(source, requested_by=job.requested_by, version=tag, embed=embed)
-    for tag in _new_tags(source, named, commits.keys()):
+    for tag in _new_tags(source, named_commits, commits.keys()):
         try:
             add_version(source, tag=tag, title="", requested_by=job.requested_by, embed=embed)
-        except Conflict:  # somebody was quicker
+        except Conflict:  # added concurrently
             continue
 
 
-def _is_asked_for(source: Source, tag: str) -> bool:
+def _is_requested(source: Source, tag: str) -> bool:
     jobs = Job.objects.in_workspace(source.workspace_id).filter(
         Q(kind=JobKind.SYNC_SOURCE, discovered_at=None) | Q(kind=JobKind.DELETE_VERSION),
         source=source,
@@ -47,16 +47,16 @@ def _is_asked_for(source: Source, tag: str) -> bool:
     return jobs.exists()
 
 
-def _new_tags(source: Source, named: NamedCommits, known: Collection[str]) -> list[str]:
+def _new_tags(source: Source, named_commits: NamedCommits, known: Collection[str]) -> list[str]:
     patterns = [compile_glob(pattern) for pattern in source.config.get("tags", ())]
     wanted = [
         tag
-        for tag in named.tags.keys() - set(known)
+        for tag in named_commits.tags.keys() - set(known)
         if len(tag) <= MAX_TAG_CHARS and any(pattern.matches(tag) for pattern in patterns)
     ]
-    return sorted(wanted, key=_natural, reverse=True)[:MOST_NEW_VERSIONS]
+    return sorted(wanted, key=_natural_key, reverse=True)[:MOST_NEW_VERSIONS]
 
 
-def _natural(tag: str) -> list[tuple[int, str]]:
-    """Return the order in which people count: v9 before v10."""
+def _natural_key(tag: str) -> list[tuple[int, str]]:
+    """Return the key of natural order: v9 before v10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", tag)]

@@ -1,44 +1,46 @@
-"""Having the golden queries judge other settings, and changing to them where that is wanted."""
+"""Gate jobs: the golden queries judge other settings; on request the workspace then changes to them."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ingest.errors import JobFailed
-from ingest.jobs.queue.context import Ending, Work
-from ingest.quality_gate.gate import verdict_of
+from ingest.jobs.queue.context import Ending, JobContext
+from ingest.quality_gate.gate import judge_settings
 from kebab.http.api.errors import Conflict
 from kebab.people.access.caller import Access, access_by_identity
-from kebab.people.models import Scope
+from kebab.people.models import TokenScope
 from kebab.people.workspaces import change_workspace
 from search.errors import GoldenQueriesWorse
-from search.evaluation.guard import refusal
+from search.evaluation.guard import build_refusal
 from search.retrieval.errors import SearchError
 
 
-def run(work: Work) -> Ending:
-    """Judge the settings of the payload; with `switch` have them. Raises JobFailed with why not."""
-    access = _access(work)
-    payload: Mapping[str, Any] = work.job.payload
+def run(context: JobContext) -> Ending:
+    """Judge the settings of the payload; with `switch` apply them. Raises JobFailed with the reason."""
+    access = _requester_access(context)
+    payload: Mapping[str, Any] = context.job.payload
     settings = dict(payload["settings"])
     try:
         if payload["switch"]:
-            change_workspace(access, settings=settings, force=payload["force"], advance=work.go_on)
+            change_workspace(
+                access, settings=settings, force=payload["force"], advance=context.raise_if_stopped
+            )
         else:
-            _judge(access, work, settings)
+            _judge(access, context, settings)
     except (GoldenQueriesWorse, SearchError, Conflict) as error:
         raise JobFailed(str(error)) from error
     return Ending.DONE
 
 
-def _judge(access: Access, work: Work, settings: Mapping[str, Any]) -> None:
-    verdict = verdict_of(work.workspace, settings, advance=work.go_on)
+def _judge(access: Access, context: JobContext, settings: Mapping[str, Any]) -> None:
+    verdict = judge_settings(context.workspace, settings, advance=context.raise_if_stopped)
     if not verdict.passes:
-        raise refusal(access, verdict)
+        raise build_refusal(access, verdict)
 
 
-def _access(work: Work) -> Access:
-    """Return what its requester may do now. Raises JobFailed."""
-    access = access_by_identity(work.workspace, work.job.payload["creator"])
-    if access is None or Scope.MANAGE not in access.scopes:
-        raise JobFailed(f"{work.job.requested_by} may not change settings here any more.")
+def _requester_access(context: JobContext) -> Access:
+    """Return the present rights of the job's requester. Raises JobFailed when settings may not be changed."""
+    access = access_by_identity(context.workspace, context.job.payload["creator"])
+    if access is None or TokenScope.MANAGE not in access.scopes:
+        raise JobFailed(f"{context.job.requested_by} may not change settings here any more.")
     return access

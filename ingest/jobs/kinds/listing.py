@@ -1,4 +1,4 @@
-"""What a source or an archive was found to hold, before any of it is read."""
+"""The listing of a source or an archive, before any content is read."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ingest.jobs.queue.report import EXAMPLES, MAX_EXAMPLE_CHARS
 
 @dataclass(slots=True, kw_only=True)
 class Listing:
-    """What a listing comes to."""
+    """Paths to ingest and to delete, and counts of the others."""
 
     to_ingest: list[str] = field(default_factory=list)
     to_delete: list[str] = field(default_factory=list)
@@ -17,7 +17,7 @@ class Listing:
     failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def set_aside(self, outcome: str, reason: str, path: str) -> None:
+    def count_excluded(self, outcome: str, reason: str, path: str) -> None:
         """Count a path that is not ingested."""
         (self.failed if outcome == "failed" else self.skipped)[reason] += 1
         if len(self.examples[reason]) < EXAMPLES:

@@ -1,4 +1,4 @@
-"""What a project file says of a source, carried over to the source when it is synced."""
+"""Project files of sources: their settings, applied to the source when it is synced."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from search.models import Source, SourceVersion
 
 
 def walk_rules(project: ProjectFile | None) -> WalkRules:
-    """Return what a walk leaves out, the project file's wishes included."""
+    """Return the rules of a walk: the global settings and those of the project file."""
     if project is None:
         return WalkRules.from_settings()
     return WalkRules.from_settings(
@@ -19,54 +19,54 @@ def walk_rules(project: ProjectFile | None) -> WalkRules:
 
 
 def project_report(project: ProjectFile | None) -> dict[str, Any] | None:
-    """Return which project file was read and what is wrong in it, as the job's report has it."""
+    """Return the name and the errors of the project file, for the job's report; None without one."""
     if project is None:
         return None
-    errors = [{"key": wrong.key, "message": wrong.message} for wrong in project.wrong]
+    errors = [{"key": error.key, "message": error.message} for error in project.errors]
     return {"name": project.name, "errors": errors}
 
 
 def describe_source(source: Source, project: ProjectFile | None) -> None:
-    """Let the source and its versions say what their project file says; joins the caller's transaction.
+    """Apply the fields of the project file to the source and its versions, in the caller's transaction.
 
-    What the file no longer says is taken back, unless a person has said something else since. A file with
-    something wrong in it leaves all as it was.
+    Fields that the file no longer states are reset, unless a person has changed them since. A file with
+    errors changes nothing.
     """
-    if project is not None and project.wrong:
+    if project is not None and project.errors:
         return
     sources = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
     locked = sources.select_for_update(no_key=True).first()
     if locked is None:
         return
-    says = _says(project)
-    changes = {**_taken_back(locked, says), **says}
+    stated = _stated_fields(project)
+    changes = {**_reverted_fields(locked, stated), **stated}
     versions = changes.pop("versions", {})
-    sources.update(**changes, project=says)
-    _entitle_versions(source, versions)
+    sources.update(**changes, project=stated)
+    _set_version_titles(source, versions)
 
 
-def _says(project: ProjectFile | None) -> dict[str, Any]:
+def _stated_fields(project: ProjectFile | None) -> dict[str, Any]:
     if project is None:
         return {}
-    said = {
+    fields = {
         "title": project.title,
         "description": project.description,
         "rules": None if project.rules is None else list(project.rules),
         "versions": None if project.previous_versions is None else dict(project.previous_versions),
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
-def _taken_back(source: Source, says: dict[str, Any]) -> dict[str, Any]:
+def _reverted_fields(source: Source, stated: dict[str, Any]) -> dict[str, Any]:
     defaults = {"title": source.key, "description": "", "rules": []}
     return {
         name: default
         for name, default in defaults.items()
-        if name in source.project and name not in says and getattr(source, name) == source.project[name]
+        if name in source.project and name not in stated and getattr(source, name) == source.project[name]
     }
 
 
-def _entitle_versions(source: Source, titles: dict[str, str]) -> None:
+def _set_version_titles(source: Source, titles: dict[str, str]) -> None:
     versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source, tag__in=titles)
     for version in versions.exclude(tag=""):
         if version.title != titles[version.tag]:

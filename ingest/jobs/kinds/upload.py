@@ -1,4 +1,4 @@
-"""Ingesting one uploaded document from its blob."""
+"""Upload jobs: one document is ingested from its blob."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,38 +7,38 @@ from typing import Any
 from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
 from ingest.jobs.items.worker import ItemWorker
-from ingest.jobs.queue.context import Ending, Work
+from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import JobItem
 from search.corpus import ensure_version
 from search.corpus.blobs import read_blob
 
-#: What a person may state about a document, and the payload carries.
+#: Fields that a person may state about a document; the payload carries them.
 STATED = ("title", "lang", "tags", "trust_level", "metadata")
 
 
-def stated_in(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an upload's payload states about its documents."""
+def stated_fields(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that an upload's payload states about its documents."""
     return {name: payload[name] for name in STATED if payload.get(name) is not None}
 
 
-def uploaded(work: Work, blob: str) -> ItemContent:
-    """Return kept bytes with what their upload states. Raises OSError when they are gone."""
+def read_upload(context: JobContext, blob: str) -> ItemContent:
+    """Return the bytes of a blob with the fields their upload states. Raises OSError when they are gone."""
     try:
-        content = read_blob(work.workspace.pk, blob)
-    except FileNotFoundError as error:  # as which it would be skipped: gone from where it was listed
+        content = read_blob(context.workspace.pk, blob)
+    except FileNotFoundError as error:  # a FileNotFoundError would skip the item as vanished
         raise OSError("The bytes of this upload are gone; upload it again.") from error
-    job = work.job
-    return ItemContent(content=content, requested_at=job.created_at, stated=stated_in(job.payload))
+    job = context.job
+    return ItemContent(content=content, requested_at=job.created_at, stated=stated_fields(job.payload))
 
 
-def run(work: Work) -> Ending:
+def run(context: JobContext) -> Ending:
     """Ingest the job's document. Raises JobFailed when its source is gone."""
-    source = work.job.source
+    source = context.job.source
     if source is None:
         raise JobFailed("The source of this document was deleted before it was ingested.")
-    version = ensure_version(source, work.job.payload.get("version", ""))
-    return ItemWorker(work, source, version, partial(_read, work)).run()
+    version = ensure_version(source, context.job.payload.get("version", ""))
+    return ItemWorker(context, source, version, partial(_read_item, context)).run()
 
 
-def _read(work: Work, item: JobItem) -> ItemContent:
-    return uploaded(work, work.job.payload["blob"])
+def _read_item(context: JobContext, item: JobItem) -> ItemContent:
+    return read_upload(context, context.job.payload["blob"])

@@ -1,11 +1,11 @@
-"""What a worker holds while it works on a job, and how the work may end."""
+"""Context of a claimed job, and the outcomes of running it."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 from django.db.models import F
 
-from ingest.errors import JobCancelled, LeaseLost, TurnOver
+from ingest.errors import JobCancelled, JobYielded, LeaseLost
 from ingest.jobs.queue.lease import Lease, LeaseKeeper
 from ingest.models import Job
 from kebab.people.models import Workspace
@@ -14,16 +14,16 @@ from kebab.tenancy.current_workspace import acting_everywhere
 
 
 class Ending(Enum):
-    """How a stretch of work ended."""
+    """The outcome of one attempt to run a job."""
 
     DONE = "done"
     CANCELLED = "cancelled"
-    #: There is more to do; another job's turn first, or another worker goes on.
+    #: There is more to do: other jobs go first, or another worker continues.
     YIELDED = "yielded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class JobContext:
     """A claimed job, its workspace, and the lease that its writes go through."""
 
     job: Job
@@ -33,22 +33,23 @@ class Work:
 
     @property
     def is_cancelled(self) -> bool:
-        """Return whether to stop. Raises LeaseLost: the job is another worker's now; TurnOver: ours can't
-        wait.
+        """Return whether the job was cancelled.
+
+        Raises LeaseLost when another worker has the job, JobYielded when this worker must stop at once.
         """
         if self.keeper.is_lost:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
         if worker_stop.is_urgent():
-            raise TurnOver(f"Job {self.job.pk} is broken off: its worker stops.")
+            raise JobYielded(f"Job {self.job.pk} is broken off: its worker stops.")
         return self.keeper.is_cancelled
 
-    def go_on(self) -> None:
-        """Return while the work is wanted. Raises JobCancelled, LeaseLost, TurnOver."""
+    def raise_if_stopped(self) -> None:
+        """Raise JobCancelled, LeaseLost or JobYielded if the job must not continue; return otherwise."""
         if self.is_cancelled:
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
 
     def others_wait(self, *, embedding: bool) -> bool:
-        """Return whether another job of the same queue is due, in whatever workspace."""
+        """Return whether another job of the same queue is due, in any workspace."""
         due = Job.objects.all().due().embedding(embedding).exclude(pk=self.job.pk)
         with acting_everywhere():
             return due.exists()
@@ -58,10 +59,10 @@ class Work:
     ) -> None:
         """Count finished items, the last at `path`, behind the fence, in the transaction that writes them.
 
-        Raises LeaseLost, or JobCancelled once the job's end was asked for: nothing is committed then.
+        Raises LeaseLost, or JobCancelled once cancellation was requested: nothing is committed then.
         """
-        held = self.lease.held()
-        counted = held.filter(cancel_requested=False).update(
+        fenced_rows = self.lease.fenced_rows()
+        counted = fenced_rows.filter(cancel_requested=False).update(
             items_done=F("items_done") + items,
             bytes_done=F("bytes_done") + size_bytes,
             chunks_done=F("chunks_done") + chunks,
@@ -70,15 +71,15 @@ class Work:
             stalled_attempts=0,
             error="",
         )
-        if not counted and held.exists():
+        if not counted and fenced_rows.exists():
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
         if not counted:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
 
     def count_deleted(self, documents: int) -> None:
-        """Count documents that went with an item whose outcome is not that it was deleted.
+        """Count documents that were deleted with an item whose own outcome is not `deleted`.
 
-        In the transaction that deletes them, behind the fence. Raises LeaseLost.
+        Call it in the transaction that deletes them; it writes behind the fence. Raises LeaseLost.
         """
-        counts = self.lease.held().select_for_update().values_list("counts", flat=True).first() or {}
+        counts = self.lease.fenced_rows().select_for_update().values_list("counts", flat=True).first() or {}
         self.lease.write(counts={**counts, "deleted": counts.get("deleted", 0) + documents})

@@ -1,8 +1,8 @@
-"""Waking workers. A message in Redis is a hint with a job's id: lost, doubled or late, it does no harm.
+"""Hints that wake workers: messages in Redis with a job's id. A lost, doubled or late hint does no harm.
 
-At most twice as many hints as worker slots wait in a queue, chosen round-robin over the workspaces: that is
-the fairness between them. A request takes a place of the first half alone: however fast one workspace asks,
-the others' turn comes. The sweep sends again what got lost.
+At most twice as many hints as worker slots wait in a queue, chosen round-robin over the workspaces, so that
+they share the workers fairly. A request may only fill the first half: however many requests one workspace
+makes, the others get their turn. The sweep sends lost hints again.
 """
 
 import logging
@@ -25,7 +25,7 @@ from kebab.celery import app
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.servers.addresses import redis_client_url
-from kebab.tasks.base import causes
+from kebab.tasks.base import cause_headers
 from kebab.tenancy.current_workspace import acting_everywhere
 
 logger = logging.getLogger(__name__)
@@ -40,17 +40,17 @@ class _Queue:
     is_embedding: bool
 
     def room(self) -> int:
-        """Return how many more hints are of use in it, for this node's slots or for more that are known to
-        live.
+        """Return how many more hints the queue can use: two for each of this node's slots, or for each live
+        slot if those are more.
         """
-        return 2 * max(self._own_slots, self.living_slots()) - self._waiting()
+        return 2 * max(self._own_slots, self.live_slots()) - self._queue_length()
 
-    def has_room_out_of_turn(self) -> bool:
-        """Return whether fewer hints wait in it than this node's slots would take at once."""
-        return self._waiting() < self._own_slots
+    def has_room_for_request(self) -> bool:
+        """Return whether fewer hints wait than this node has slots for."""
+        return self._queue_length() < self._own_slots
 
-    def living_slots(self) -> int:
-        """Return how many jobs of this queue the workers of all nodes do at once."""
+    def live_slots(self) -> int:
+        """Return how many jobs of this queue the live workers of all nodes can run at once."""
         rows = StackProcess.objects.filter(
             role=ProcessRole.WORKER, queues__contains=[self.name], heartbeat_at__gt=Now() - _LIVING
         )
@@ -64,22 +64,22 @@ class _Queue:
     def _own_slots(self) -> int:
         return 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
 
-    def _waiting(self) -> int:
+    def _queue_length(self) -> int:
         return int(_redis().llen(self.name))
 
 
 _EMBED = _Queue(name="embed", task="ingest.run_embedding", is_embedding=True)
 _INGEST = _Queue(name="ingest", task="ingest.run_job", is_embedding=False)
-# A job hinted this recently is left to the worker that the hint will reach.
+# A job hinted this recently gets no second hint: the first will still reach a worker.
 _FRESH = timedelta(seconds=8)
-# A request looks for room before it sends, and waits no longer for Redis: behind a cut line each upload would
-# take three seconds, and one that Postgres leaves alone as well would be refused too late.
+# Timeout for Redis while a request sends a hint. With a longer one each upload would take three seconds when
+# the connection is cut, and one without Postgres as well would be refused too late.
 _LIMIT_S = 0.5
 _LIVING = timedelta(seconds=FRESH_S)
-# More requests for a sync than this in the queue are no use.
+# More waiting requests for a mirror sync than this are of no use.
 _SYNCS_WAITING = 20
-# The first job of each workspace, then the second of each, and so on: in SQL, so that no backlog hides
-# the jobs of others.
+# The first job of each workspace, then the second of each, and so on: computed in SQL, so that the backlog of
+# one workspace does not hide the jobs of others.
 _TURN = Window(RowNumber(), partition_by="workspace_id", order_by=("due_at", "created_at"))
 
 
@@ -89,23 +89,23 @@ def hint_on_commit(job: Job) -> None:
 
 
 def hint_due_jobs() -> int:
-    """Send hints for due jobs up to the queues' room, in turn over the workspaces; give how many.
+    """Send hints for due jobs, round-robin over the workspaces, as the queues have room; return their number.
 
-    Without Redis there are none, and the next sweep tries again.
+    Without Redis none are sent, and the next sweep tries again.
     """
     try:
         with acting_everywhere():
-            return sum(map(_fill, (_INGEST, _EMBED)))
+            return sum(map(_send_due_hints, (_INGEST, _EMBED)))
     except (redis.RedisError, OperationalError, OSError) as error:
         HINTS_LOST.add()
         logger.warning("no hints, the next sweep will send them: %s", error)
         return 0
 
 
-def ask_for_sync(workspace_id: uuid.UUID) -> None:
-    """Have this node's mirror of a workspace built or brought up to date soon; never fails.
+def request_mirror_sync(workspace_id: uuid.UUID) -> None:
+    """Request a sync of this node's mirror of a workspace, which builds it if there is none; never fails.
 
-    A node follows only the workspaces it has a mirror of: without this, the first search would wait for it.
+    A node follows only workspaces that it has a mirror of: without this, the first search would wait for it.
     """
     try:
         if _redis().llen("mirror") < _SYNCS_WAITING:
@@ -118,35 +118,35 @@ def ask_for_sync(workspace_id: uuid.UUID) -> None:
 def _hint_if_room(job: Job) -> None:
     queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
     try:
-        if queue.has_room_out_of_turn():
+        if queue.has_room_for_request():
             queue.send(job.workspace_id, job.pk)
     except (redis.RedisError, OperationalError, OSError) as error:
         HINTS_LOST.add()
         logger.warning("no hint for job %s, the sweep will send one: %s", job.pk, error)
 
 
-def _fill(queue: _Queue) -> int:
+def _send_due_hints(queue: _Queue) -> int:
     room = queue.room()
     if room <= 0:
         return 0
     jobs = Job.objects.all().embedding(queue.is_embedding)
     unheard = jobs.due().exclude(hinted_at__gt=Now() - _FRESH)
-    # Not by age: of two workspaces the one with the longer backlog would always come first.
-    turned = unheard.annotate(turn=_TURN, had_its=_had_its_turn(jobs))
-    in_turn = turned.order_by("turn", "had_its", "workspace_id")
+    # Not ordered by age: of two workspaces the one with the longer backlog would always come first.
+    turned = unheard.annotate(turn=_TURN, had_turn=_has_had_turn(jobs))
+    in_turn = turned.order_by("turn", "had_turn", "workspace_id")
     chosen = list(in_turn.values_list("workspace_id", "pk")[:room])
-    return sum(_hint_unless_hinted(queue, *ids) for ids in chosen)
+    return sum(_hint_once(queue, *ids) for ids in chosen)
 
 
-def _had_its_turn(jobs: QuerySet[Job]) -> ExpressionWrapper:
-    """Return whether a job's workspace stands, by its id, no later than the one that was hinted at last."""
+def _has_had_turn(jobs: QuerySet[Job]) -> ExpressionWrapper:
+    """Return an expression: the job's workspace comes, by id, no later than the one hinted last."""
     hinted = jobs.filter(state__in=OPEN_STATES, hinted_at__isnull=False).order_by("-hinted_at")
     last = hinted.values_list("workspace_id", flat=True).first()
     return ExpressionWrapper(Q(workspace_id__lte=last or uuid.UUID(int=0)), output_field=BooleanField())
 
 
-def _hint_unless_hinted(queue: _Queue, workspace_id: uuid.UUID, job_id: uuid.UUID) -> bool:
-    """Return whether it was ours to hint: of several sweeps one marks the job, and none waits for another."""
+def _hint_once(queue: _Queue, workspace_id: uuid.UUID, job_id: uuid.UUID) -> bool:
+    """Hint a job unless another sweep just did; return whether it was sent. No sweep blocks another."""
     unheard = Job.objects.in_workspace(workspace_id).filter(pk=job_id).exclude(hinted_at__gt=Now() - _FRESH)
     if not unheard.update(hinted_at=Now()):
         return False
@@ -162,16 +162,14 @@ def _send(task: str, queue: str, *ids: uuid.UUID) -> None:
             queue=queue,
             retry=False,
             ignore_result=True,
-            headers=causes(),
+            headers=cause_headers(),
             producer=producer,
         )
 
 
 @cache
 def _producers() -> pools.ProducerPool:
-    """Return connections on which nobody waits long: who has found room may meet a Redis that has
-    just gone.
-    """
+    """Return the connection pool, with short timeouts: Redis may go away after room was found."""
     limits = {"socket_timeout": _LIMIT_S, "socket_connect_timeout": _LIMIT_S}
     once = {"retry_on_timeout": False, "max_retries": 0}
     return pools.producers[app.connection_for_write(transport_options=limits | once)]

@@ -1,6 +1,6 @@
-"""A worker's hold on a job: claimed in one step, renewed by a thread, checked by every write (the fence).
+"""Leases of jobs: claimed in one step, renewed by a thread, checked by every write (the fence).
 
-Postgres' clock decides. A worker that was thought dead finds its fence closed and rolls back.
+Postgres' clock decides. A worker whose lease ran out meanwhile finds its fence closed and rolls back.
 """
 
 import logging
@@ -26,10 +26,10 @@ from kebab.tenancy.current_workspace import acting_in
 
 logger = logging.getLogger(__name__)
 
-#: Claims without a finished item in between, after which a job is given up.
+#: Number of claims without a finished item in between after which a job is given up.
 MAX_STALLED_ATTEMPTS = 8
-# A sync that waits behind another of its source looks again after this.
-_BEHIND = timedelta(seconds=2)
+# A sync that waits behind another of its source is tried again after this.
+_RETRY_BEHIND_SYNC = timedelta(seconds=2)
 _RENEW_S = 10.0
 _WATCH_S = 1.0
 
@@ -46,8 +46,8 @@ class Lease:
     request_id: str = ""
     traceparent: str = ""
 
-    def held(self) -> models.QuerySet[Job]:
-        """Return the job's row while this lease is the one that counts; else no row."""
+    def fenced_rows(self) -> models.QuerySet[Job]:
+        """Return the job's row if this lease is still valid, else no row: the fence of every write."""
         rows = Job.objects.in_workspace(self.workspace_id).filter(pk=self.job_id)
         if not failpoints.is_on("fence"):
             return rows
@@ -55,21 +55,21 @@ class Lease:
 
     def write(self, **fields: Any) -> None:
         """Write to the job behind the fence. Raises LeaseLost; the caller's transaction then rolls back."""
-        if not self.held().update(**fields):
+        if not self.fenced_rows().update(**fields):
             raise LeaseLost(f"Job {self.job_id} is no longer ours (attempt {self.attempt}).")
 
 
 def claim(workspace_id: uuid.UUID, job_id: uuid.UUID) -> Lease | None:
-    """Take a due job; None when it isn't due, another worker has it, or another sync of its source runs."""
+    """Claim a due job; None when it isn't due, another worker has it, or its source is being synced."""
     try:
         lease = _claim(workspace_id, job_id)
     except IntegrityError:  # the constraint that one sync of a source runs at a time
         waiting = Job.objects.in_workspace(workspace_id).filter(pk=job_id, state=JobState.QUEUED)
-        waiting.update(due_at=Now() + _BEHIND)
+        waiting.update(due_at=Now() + _RETRY_BEHIND_SYNC)
         return None
     if lease is not None:
         CLAIMS.add(lease.kind)
-    failpoints.reached("after_claim")
+    failpoints.reach("after_claim")
     return lease
 
 
@@ -101,9 +101,9 @@ def _lease_end() -> models.expressions.CombinedExpression:
 
 
 class LeaseKeeper:
-    """Renews a lease while its worker works, and watches for a request to cancel.
+    """A thread that renews a lease while its worker works, and watches for a request to cancel.
 
-    Use as a context manager; ask `is_lost` and `is_cancelled` between items.
+    Use it as a context manager; check `is_lost` and `is_cancelled` between items.
     """
 
     def __init__(self, lease: Lease) -> None:
@@ -111,7 +111,7 @@ class LeaseKeeper:
         self._stop = threading.Event()
         self._lost = threading.Event()
         self._cancelled = threading.Event()
-        keep = partial(copy_context().run, self._keep)
+        keep = partial(copy_context().run, self._renew)
         self._thread = threading.Thread(target=keep, name=f"lease-{lease.job_id}", daemon=True)
 
     def __enter__(self) -> Self:
@@ -131,33 +131,33 @@ class LeaseKeeper:
 
     @property
     def is_cancelled(self) -> bool:
-        """Return whether someone asked for the job to end."""
+        """Return whether cancellation of the job was requested."""
         return self._cancelled.is_set()
 
-    def _keep(self) -> None:
+    def _renew(self) -> None:
         with acting_in(self._lease.workspace_id):
-            self._keep_until_stopped()
+            self._renew_until_stopped()
 
-    def _keep_until_stopped(self) -> None:
+    def _renew_until_stopped(self) -> None:
         renewed_at = time.monotonic()
         try:
             while not self._stop.wait(_WATCH_S):
-                looked_at = time.monotonic()
-                renew = looked_at - renewed_at >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
+                checked_at = time.monotonic()
+                renew = checked_at - renewed_at >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
                 try:
-                    self._look(renew=renew)
+                    self._check_lease(renew=renew)
                 except Error as error:
                     logger.warning("lease of job %s can't be renewed: %s", self._lease.job_id, error)
-                    connection.close()  # the next look gets a sound one
+                    connection.close()  # the next check opens a new one
                     continue
-                renewed_at = looked_at if renew else renewed_at
+                renewed_at = checked_at if renew else renewed_at
         finally:
             connection.close()
 
-    def _look(self, *, renew: bool) -> None:
-        if renew and not self._lease.held().update(lease_until=_lease_end()):
+    def _check_lease(self, *, renew: bool) -> None:
+        if renew and not self._lease.fenced_rows().update(lease_until=_lease_end()):
             self._lost.set()
-        cancelled = self._lease.held().values_list("cancel_requested", flat=True).first()
+        cancelled = self._lease.fenced_rows().values_list("cancel_requested", flat=True).first()
         if cancelled is None:
             self._lost.set()
         elif cancelled:

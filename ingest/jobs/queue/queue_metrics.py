@@ -1,4 +1,4 @@
-"""What the queue of record holds: open jobs, and those that wait for a worker."""
+"""Gauges of the job queue in Postgres: open jobs, and jobs that wait for a worker."""
 
 from collections.abc import Iterator
 
@@ -7,30 +7,36 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.models import OPEN_STATES, Job, JobKind
-from kebab.observability.metrics.collectors import Question, Sample, gauge, register_question
+from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge, register_collector
 
-#: The queue of a job's kind, as hints have it.
+#: The names of the queues, as hints use them.
 QUEUES = ("ingest", "embed")
 
-OPEN = gauge("kebab_jobs_open", "Jobs that have not ended.", "kind", "state")
-DUE = gauge("kebab_jobs_due", "Jobs in Postgres, the queue of record, that a worker may claim now.", "queue")
-OLDEST = gauge("kebab_jobs_due_oldest_seconds", "For how long the oldest of them has been due.", "queue")
-EXPIRED = gauge("kebab_jobs_lease_expired", "Running jobs whose worker has not been heard of in time.")
-WAITING = gauge("kebab_workspaces_waiting", "Workspaces that have a job that is due.", "queue")
+OPEN = declare_gauge("kebab_jobs_open", "Jobs that have not ended.", "kind", "state")
+DUE = declare_gauge(
+    "kebab_jobs_due", "Jobs in Postgres, the queue of record, that a worker may claim now.", "queue"
+)
+OLDEST = declare_gauge(
+    "kebab_jobs_due_oldest_seconds", "For how long the oldest of them has been due.", "queue"
+)
+EXPIRED = declare_gauge(
+    "kebab_jobs_lease_expired", "Running jobs whose worker has not been heard of in time."
+)
+WAITING = declare_gauge("kebab_workspaces_waiting", "Workspaces that have a job that is due.", "queue")
 
 
 def register() -> None:
-    """Have it told with the metrics."""
-    register_question("jobs", Question(store="postgres", ask=jobs_now))
+    """Register the collector of these gauges."""
+    register_collector("jobs", Collector(store="postgres", collect=queue_samples))
 
 
-def jobs_now() -> Iterator[Sample]:
-    """Return what the tables say now."""
-    yield from _open()
-    yield from _due()
+def queue_samples() -> Iterator[Sample]:
+    """Return the present samples of all gauges."""
+    yield from _open_job_samples()
+    yield from _due_job_samples()
 
 
-def _open() -> Iterator[Sample]:
+def _open_job_samples() -> Iterator[Sample]:
     rows = Job.objects.filter(state__in=OPEN_STATES).order_by().values_list("kind", "state")
     for kind, state, count in rows.annotate(count=Count("pk")):
         yield Sample(family=OPEN, values=(kind, state), amount=count)
@@ -38,7 +44,7 @@ def _open() -> Iterator[Sample]:
     yield Sample(family=EXPIRED, amount=expired)
 
 
-def _due() -> Iterator[Sample]:
+def _due_job_samples() -> Iterator[Sample]:
     queue = Case(When(kind=JobKind.EMBED, then=Value("embed")), default=Value("ingest"))
     due = Job.objects.all().due().order_by().annotate(queue=queue).values("queue")
     rows = due.annotate(

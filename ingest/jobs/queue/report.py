@@ -1,4 +1,4 @@
-"""The report of a job: `seen = new + updated + unchanged + skipped + failed`, by reason; `deleted` apart."""
+"""Reports of jobs: `seen = new + updated + unchanged + skipped + failed`, by reason; `deleted` is apart."""
 
 from collections import Counter
 from typing import Any
@@ -8,15 +8,15 @@ from django.db.models import Count
 from ingest.models import Job, JobItem, JobKind
 from ingest.skip_messages import explanations
 
-# Paths given for each reason that files were skipped or failed.
+# Number of example paths for each reason that files were skipped or failed.
 EXAMPLES = 5
-# Of a path among them: a name in an archive may have 65,535.
+# Longest example path: a name in an archive may have 65,535 characters.
 MAX_EXAMPLE_CHARS = 1_000
 
 
 def final_counts(job: Job) -> dict[str, Any]:
-    """Return the job's counts: what its listing found, and what became of its items."""
-    counts = _from_listing(job)
+    """Return the counts of the job's listing and of the outcomes of its items."""
+    counts = _listing_counts(job)
     outcomes = (
         JobItem.objects.in_workspace(job.workspace_id)
         .filter(job=job)
@@ -28,7 +28,7 @@ def final_counts(job: Job) -> dict[str, Any]:
     for outcome, reason, n in outcomes:
         if outcome in {"skipped", "failed"}:
             counts[outcome][reason] = counts[outcome].get(reason, 0) + n
-            counts["examples"].setdefault(reason, _examples(job, outcome, reason))
+            counts["examples"].setdefault(reason, _example_paths(job, outcome, reason))
         else:
             counts[outcome] += n
     return counts
@@ -66,26 +66,26 @@ def ingest_report(job: Job) -> dict[str, Any]:
 
 
 def refused_item(job: Job) -> JobItem | None:
-    """Return the item of a job of one document that was skipped or failed; others have their report."""
+    """Return the skipped or failed item of a one-document job, else None; other jobs have a report."""
     if job.kind != JobKind.INGEST_DOCUMENT:
         return None
     items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
     return items.filter(outcome__in=("skipped", "failed")).first()
 
 
-def not_ingested(job: Job, reason: str, detail: str) -> str:
-    """Say that the upload of the job was not ingested, and why."""
+def refusal_message(job: Job, reason: str, detail: str) -> str:
+    """Return the message that the upload of the job was not ingested, and why."""
     name = job.payload.get("path", job.payload.get("archive"))
     return f"{name!r} was not ingested ({reason}). {detail}".strip()
 
 
-def _from_listing(job: Job) -> dict[str, Any]:
+def _listing_counts(job: Job) -> dict[str, Any]:
     listed = job.counts or {}
     return {
         "new": 0,
         "updated": 0,
         "unchanged": listed.get("unchanged", 0),
-        # those whose new content is refused: their items are skipped
+        # documents whose new content is refused: their items are skipped
         "deleted": listed.get("deleted", 0),
         "skipped": dict(Counter(listed.get("skipped", {}))),
         "failed": dict(Counter(listed.get("failed", {}))),
@@ -95,6 +95,6 @@ def _from_listing(job: Job) -> dict[str, Any]:
     }
 
 
-def _examples(job: Job, outcome: str, reason: str) -> list[str]:
+def _example_paths(job: Job, outcome: str, reason: str) -> list[str]:
     items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, outcome=outcome, reason=reason)
     return list(items.order_by("id").values_list("path", flat=True)[:EXAMPLES])

@@ -1,6 +1,6 @@
-"""A disk that is full or locked, a bucket that is away, is nobody's fault: knowing and waiting it out.
+"""Outages of storage: a full or locked disk, an unreachable bucket, locked tables. Jobs wait until they end.
 
-Nor are tables that are locked for longer than a statement waits, as while they are cut into parts.
+Tables are locked for longer than a statement waits while they are partitioned, for instance.
 """
 
 import errno
@@ -22,18 +22,18 @@ from kebab.stack.storage.blob_storage import BlobsUnavailable
 
 logger = logging.getLogger(__name__)
 
-#: What a disk, a quota or a limit on the size of files says that has no room left.
+#: Errors of a full disk, an exhausted quota or a limit on the size of files.
 _ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-#: What a disk says that was mounted read-only, or whose permissions were lost.
+#: Errors of a disk that was mounted read-only, or whose permissions were lost.
 _LOCKED_ERRNOS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
-# Soon enough for who has just made room, seldom enough for a disk that stays full.
-_LOOK_AGAIN = timedelta(seconds=15)
+# Short enough for an operator who has just freed space, long enough for a disk that stays full.
+_RETRY_AFTER = timedelta(seconds=15)
 
 
-def full_disk(error: BaseException) -> str | None:
-    """Return in words which disk can't be written when `error` says that, or what it came of; else None.
+def outage_message(error: BaseException) -> str | None:
+    """Return the message for an outage of storage if `error`, or its cause, is one; else None.
 
-    A source's own file that may not be read is no such thing.
+    A file of a source that may not be read is none.
     """
     cause = error if isinstance(error, OSError | psycopg.Error) else error.__cause__
     if isinstance(cause, psycopg.errors.DiskFull):
@@ -45,27 +45,27 @@ def full_disk(error: BaseException) -> str | None:
     if isinstance(cause, BlobsUnavailable):
         return f"Storage away: {cause.strerror}."
     place = f" {cause.filename}" if cause.filename else ""
-    said = f"files of documents can't be written ({cause.strerror}{place})."
+    message = f"files of documents can't be written ({cause.strerror}{place})."
     if cause.errno in _ERRNOS:
-        return f"Disk full: {said}"
+        return f"Disk full: {message}"
     if cause.errno in _LOCKED_ERRNOS and _is_blob(cause.filename):
-        return f"Disk locked: {said}"
+        return f"Disk locked: {message}"
     return None
 
 
 def _is_blob(filename: object) -> bool:
-    """Return whether it is, or would be, among the documents' bytes that are kept."""
+    """Return whether the file is, or would be, in the folder of blobs."""
     try:
-        kept = default_storage.path("")
+        blob_folder = default_storage.path("")
     except NotImplementedError:  # an object store
         return False
-    return isinstance(filename, str | bytes) and Path(os.fsdecode(filename)).is_relative_to(kept)
+    return isinstance(filename, str | bytes) and Path(os.fsdecode(filename)).is_relative_to(blob_folder)
 
 
-def await_room(lease: Lease, reason: str) -> None:
-    """Leave the job until the disk may be written again, however long that takes, and say why it waits.
+def postpone_for_storage(lease: Lease, reason: str) -> None:
+    """Postpone the job until storage can be written again, without a limit, and record why it waits.
 
-    What it had begun is not to blame: neither the job nor its items are given up for it.
+    The outage counts against neither the job nor the items that were started: none is given up for it.
     """
     logger.warning("job %s waits: %s", lease.job_id, reason)
     items = JobItem.objects.in_workspace(lease.workspace_id).filter(job=lease.job_id)
@@ -73,11 +73,11 @@ def await_room(lease: Lease, reason: str) -> None:
         with transaction.atomic():
             lease.write(
                 lease_until=Now(),
-                due_at=Now() + _LOOK_AGAIN,
+                due_at=Now() + _RETRY_AFTER,
                 error=f"{reason} The job goes on by itself as soon as it can.",
                 stalled_attempts=Least(F("stalled_attempts"), 1),
             )
             items.filter(state=ItemState.PENDING, attempts__gt=0).update(attempts=F("attempts") - 1)
     except (Error, LeaseLost) as error:
-        # Where Postgres itself is full the lease runs out by itself, and another worker claims the job.
+        # If Postgres itself is full, the lease runs out and another worker claims the job.
         logger.warning("job %s can't be put off: %s", lease.job_id, error)

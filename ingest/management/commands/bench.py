@@ -1,4 +1,4 @@
-"""`kebab bench`: the speed budgets on this machine, peers side by side, and how cost grows."""
+"""`kebab bench`: the speed budgets on this machine, comparisons with peers, and the growth of costs."""
 
 import signal
 from argparse import ArgumentTypeError
@@ -10,24 +10,24 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from ingest.cli.bench.growth.measure import Growth, grown
-from ingest.cli.bench.growth.tenants import Tenants, many_tenants
+from ingest.cli.bench.growth.measure import Growth, measure_growth
+from ingest.cli.bench.growth.tenants import Tenants, measure_tenants
 from ingest.cli.bench.ingestion import ingest_for_peers
 from ingest.cli.bench.machine import conditions
 from ingest.cli.bench.output import show
-from ingest.cli.bench.peers.compare import compared, judged
-from ingest.cli.bench.plan import PARTS, READING_PARTS, Measuring, Plan, stack_url
+from ingest.cli.bench.peers.compare import compare_peers, measure_quality
+from ingest.cli.bench.plan import PARTS, READING_PARTS, BudgetMeasurement, Plan, stack_url
 from ingest.cli.bench.report.page import write_report
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.scratch import scratch_workspace
 from ingest.cli.targets import existing_path
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
 from kebab.people.models import Workspace
 from kebab.stack.paths import DataDirectory
-from search.evaluation.machine import machine
+from search.evaluation.machine import describe_machine
 from search.models import Chunk, Document
 
 _MOST_QUERIES = 10_000
@@ -63,7 +63,7 @@ def _parts(text: str) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in named)
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Measure the speed budgets on this machine, peers beside Kebab, or how cost grows."
     needs = "workers"
 
@@ -99,11 +99,11 @@ class Command(BaseVerb):
         )
         add("--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too")
 
-    def run_verb(self, **options: Any) -> None:
-        # The scratch workspace is deleted however the measurement ends.
+    def run_command(self, **options: Any) -> None:
+        # The scratch workspace is deleted also when the measurement is interrupted.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         _check(options)
-        document = {"schema_version": "bench.v1", **self._measured(options)}
+        document = {"schema_version": "bench.v1", **self._measure(options)}
         if options["report"] is not None:
             for sentence in write_report(options["report"], document):
                 self.remarks.print(sentence)
@@ -112,61 +112,61 @@ class Command(BaseVerb):
         else:
             show(self.console, document)
 
-    def _measured(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _measure(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["growth"] is not None:
-            return self._grown(options)
+            return self._measure_growth(options)
         if options["workspaces"] is not None:
-            return self._with_tenants(options)
+            return self._measure_tenants(options)
         if options["peers"]:
-            return self._compared(options)
-        with self._filled_later(options) as (workspace, folder):
+            return self._compare(options)
+        with self._target_workspace(options) as (workspace, folder):
             parts = options["parts"] or (PARTS if folder else READING_PARTS)
             plan = Plan(parts=parts, queries=options["queries"])
-            figures, found = Measuring(
+            figures, found = BudgetMeasurement(
                 workspace=workspace, folder=folder, plan=plan, remarks=self.remarks
             ).run()
         return {"conditions": found, "figures": [figure.as_json() for figure in figures]}
 
     @contextmanager
-    def _filled_later(self, options: dict[str, Any]) -> Iterator[tuple[Workspace, Path | None]]:
-        """Return the workspace that is searched, and the folder to ingest first; None: it is full."""
+    def _target_workspace(self, options: dict[str, Any]) -> Iterator[tuple[Workspace, Path | None]]:
+        """Yield the workspace to search, and the folder to ingest first, None for a filled workspace."""
         if options["workspace"] is not None:
-            yield the_workspace(options["workspace"]), None
+            yield find_workspace(options["workspace"]), None
             return
         with scratch_workspace("bench") as workspace:
             yield workspace, options["path"] or _demo_folder()
 
-    def _compared(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {"speed": [], "http": [], "skipped": {}}
         facts = conditions(chunks=0, documents=0, queries=0)
         if not options["beir"] or options["path"] or options["workspace"]:
-            with self._filled_later(options) as (workspace, folder):
+            with self._target_workspace(options) as (workspace, folder):
                 if folder is not None:
                     ingest_for_peers(workspace, folder, self.remarks)
-                found = compared(workspace, options["queries"], stack_url(), self._say)
+                found = compare_peers(workspace, options["queries"], stack_url(), self._say)
                 facts = _facts(workspace, options["queries"])
         return {
             "conditions": facts,
             "figures": [],
-            "peers": {**found, "quality": judged(options["beir"], self._say)},
+            "peers": {**found, "quality": measure_quality(options["beir"], self._say)},
         }
 
-    def _grown(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _measure_growth(self, options: dict[str, Any]) -> dict[str, Any]:
         growth = Growth(
             folder=options["path"] or _demo_folder(),
             sizes=options["growth"],
             embed_at_most=options["embed_at_most"],
             queries=options["queries"],
         )
-        found = grown(growth, stack_url(), self._say)
+        found = measure_growth(growth, stack_url(), self._say)
         last = found["rows"][-1]
         facts = conditions(chunks=last["chunks"], documents=last["documents"], queries=found["queries"])
         return {"conditions": facts, "figures": [], "growth": found}
 
-    def _with_tenants(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _measure_tenants(self, options: dict[str, Any]) -> dict[str, Any]:
         tenants = Tenants(folder=options["path"] or _demo_folder(), number=options["workspaces"])
-        found = many_tenants(tenants, stack_url(), self._say)
-        facts = {**machine(), "chunks": found["chunks"], "queries": found["asked"]}
+        found = measure_tenants(tenants, stack_url(), self._say)
+        facts = {**describe_machine(), "chunks": found["chunks"], "queries": found["asked"]}
         return {"conditions": facts, "figures": [], "tenants": found}
 
     def _say(self, sentence: str) -> None:
@@ -174,7 +174,7 @@ class Command(BaseVerb):
 
 
 def _check(options: dict[str, Any]) -> None:
-    """Raise CliError for options that don't go together."""
+    """Raise CliError for incompatible options."""
     wrong = {
         "--path and --workspace": options["path"] and options["workspace"],
         "--beir without --peers": options["beir"] and not options["peers"],

@@ -10,10 +10,10 @@ from django.core.management.base import CommandParser
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import Administrator, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack, serving_stack
-from ingest.cli.job_progress import follow, open_job
+from ingest.cli.job_progress import find_open_job, follow
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import JobState
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
@@ -24,30 +24,30 @@ from search.cli.hits import print_result, summary
 from search.cli.progress_bars import bar
 from search.engine.search import search
 from search.models import Chunk, Document, Trust
-from search.retrieval.degradation import shortcomings
+from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import SearchQuery
 
 _QUESTION = "how do I show a progress bar in the terminal"
 _SHOWN_HITS = 5
-# Hybrid search works with the first vectors; the rest follow while people look around.
+# Hybrid search works with the first vectors; the rest follow in the background.
 _VECTORS_LIMIT_S = 8.0
 _POLL_S = 0.2
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Start the stack with a workspace of real text, search it once, and serve until Ctrl-C."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--once", action="store_true", help="stop after the first search")
 
-    def run_verb(self, *, once: bool, **_: Any) -> int:
-        # A service manager's stop is as clean as Ctrl-C.
+    def run_command(self, *, once: bool, **_: Any) -> int:
+        # SIGTERM from a service manager stops it as cleanly as Ctrl-C.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with serving_stack(StackConfiguration.from_settings(), self.remarks) as stack:
             administrator = ensure_administrator()
-            # Before anything else can end it: nobody is told the password again.
-            self._say_where_to_sign_in(stack, administrator)
+            # First, before anything else can fail: the password is not shown again.
+            self._print_sign_in(stack, administrator)
             workspace = ensure_workspace(administrator.user)
             self._ingest(workspace)
             self._await_vectors(workspace)
@@ -56,7 +56,7 @@ class Command(BaseVerb):
                 self._serve(stack)
         return Exit.DONE
 
-    def _say_where_to_sign_in(self, stack: DemoStack, administrator: Administrator) -> None:
+    def _print_sign_in(self, stack: DemoStack, administrator: Administrator) -> None:
         email = administrator.user.email
         self.console.print(f"Kebab: {stack.url}")
         if administrator.password is None:
@@ -69,8 +69,8 @@ class Command(BaseVerb):
         started = time.monotonic()
         folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
         write_corpus(folder, settings.BASE_DIR)
-        asked = IngestRequest(path=folder, source="demo", trust=Trust.PRIMARY)
-        job = follow(request_ingest(workspace, asked), self.remarks, "Ingesting")
+        request = IngestRequest(path=folder, source="demo", trust=Trust.PRIMARY)
+        job = follow(request_ingest(workspace, request), self.remarks, "Ingesting")
         if job.state != JobState.SUCCEEDED:
             raise CliError(f"The ingestion ended as {job.state}. {job.error}", code="job_failed")
         documents = Document.objects.in_workspace(workspace).count()
@@ -81,13 +81,13 @@ class Command(BaseVerb):
     def _await_vectors(self, workspace: Workspace) -> None:
         deadline = time.monotonic() + _VECTORS_LIMIT_S
         done = total = 0
-        with bar(self.remarks, "Embedding") as shown:
-            while (job := open_job(workspace)) is not None and time.monotonic() < deadline:
+        with bar(self.remarks, "Embedding") as progress:
+            while (job := find_open_job(workspace)) is not None and time.monotonic() < deadline:
                 done, total = job.items_done, job.items_total
-                shown.show(done, total)
+                progress.show(done, total)
                 time.sleep(_POLL_S)
             if job is None:
-                shown.finish()
+                progress.finish()
         if job is not None:
             self.remarks.print(
                 f"{total - done:,} chunks wait for their vectors; they follow as long as a stack runs."
@@ -101,7 +101,7 @@ class Command(BaseVerb):
         self.console.print(f"\nSearching for: {_QUESTION}\n")
         print_result(self.console, result)
         self.remarks.print(summary(result))
-        for sentence in shortcomings(result):
+        for sentence in degradation_messages(result):
             self.remarks.print(sentence)
         if not result.hits:
             raise CliError("The first search found nothing; kebab doctor may say why.", code="nothing_found")

@@ -7,28 +7,28 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.job_progress import EmbeddingWatch, follow, fresh
+from ingest.cli.job_progress import EmbeddingWatch, follow, reload_job
 from ingest.cli.job_report import print_report
 from ingest.cli.sites import SiteTarget
 from ingest.cli.source_readers import group_names
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, target
 from ingest.connectors.git.address import GitAddress
-from ingest.jobs.queue.report import ingest_report, not_ingested, refused_item
+from ingest.jobs.queue.report import ingest_report, refusal_message, refused_item
 from ingest.models import Job, JobState
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
 from kebab.cli.parser import add_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import operating_caller
+from kebab.people.operator import command_line_caller
 from kebab.people.workspaces import create_workspace
 from search.models import Trust
 
 _MAX_CREDENTIALS_BYTES = 50_000
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = (
         "Ingest a folder, a git repository or a web site, as a source that the same command syncs again,"
         " or upload a file or an archive."
@@ -84,7 +84,7 @@ class Command(BaseVerb):
         )
         parser.add_argument("--no-embed", action="store_true", help="lexical search only, for now")
 
-    def run_verb(
+    def run_command(
         self,
         *,
         path: Path | GitAddress | SiteTarget,
@@ -92,7 +92,7 @@ class Command(BaseVerb):
         create: bool,
         **options: Any,
     ) -> int:
-        asked = IngestRequest(
+        request = IngestRequest(
             path=path,
             source=options["source"],
             tags=tuple(options["tag"]),
@@ -104,35 +104,35 @@ class Command(BaseVerb):
             credentials=_credentials(options["credentials"]),
             readers=options["readers"],
         )
-        return self._ingest(self.act_in(_workspace(workspace, create=create)), asked)
+        return self._ingest(self.act_in(_workspace(workspace, create=create)), request)
 
-    def _ingest(self, workspace: Workspace, asked: IngestRequest) -> int:
-        job = request_ingest(workspace, asked)
-        watch = EmbeddingWatch.begun_with(job, workspace)
+    def _ingest(self, workspace: Workspace, request: IngestRequest) -> int:
+        job = request_ingest(workspace, request)
+        watch = EmbeddingWatch.start(job, workspace)
         try:
-            job = follow(job, self.remarks, f"Ingesting {plain(asked.path.name)}")
-            if asked.embed and job.state == JobState.SUCCEEDED:
+            job = follow(job, self.remarks, f"Ingesting {plain(request.path.name)}")
+            if request.embed and job.state == JobState.SUCCEEDED:
                 watch.follow(self.remarks)
         except KeyboardInterrupt:
-            job = fresh(job)
-            self._say_what_stays(job)
+            job = reload_job(job)
+            self._print_interruption(job)
             self._report(job, watch)
             raise
         self._report(job, watch)
-        return self._outcome_of(job)
+        return self._exit_code(job)
 
-    def _outcome_of(self, job: Job) -> int:
+    def _exit_code(self, job: Job) -> int:
         if job.state == JobState.FAILED:
             raise CliError(f"The job failed: {job.error}", code="job_failed")
         if job.state == JobState.CANCELLED:
             raise CliError("The job was cancelled.", code="job_cancelled", exit_code=Exit.NOTHING)
         refused = refused_item(job)
         if refused is not None:
-            told = not_ingested(job, refused.reason, refused.detail)
-            raise CliError(told, code="not_ingested", exit_code=Exit.NOTHING)
+            message = refusal_message(job, refused.reason, refused.detail)
+            raise CliError(message, code="not_ingested", exit_code=Exit.NOTHING)
         return Exit.DONE
 
-    def _say_what_stays(self, job: Job) -> None:
+    def _print_interruption(self, job: Job) -> None:
         if job.state == JobState.SUCCEEDED:
             self.remarks.print("All is indexed; embedding goes on whenever a stack runs.")
         else:
@@ -170,6 +170,6 @@ def _credentials(file: Path | None) -> dict[str, Any] | None:
 
 
 def _workspace(named: str | None, *, create: bool) -> Workspace:
-    if not create or named is None or Workspace.objects.named(named).exists():
-        return the_workspace(named)
-    return create_workspace(operating_caller(), named)
+    if not create or named is None or Workspace.objects.by_slug_or_id(named).exists():
+        return find_workspace(named)
+    return create_workspace(command_line_caller(), named)

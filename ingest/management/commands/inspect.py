@@ -1,4 +1,4 @@
-"""`kebab inspect doc | chunk | job`. It is here because it shows jobs too, of which search knows nothing."""
+"""`kebab inspect doc | chunk | job`, in this app because it shows jobs too, which search does not know."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,33 +8,33 @@ from rich.console import Console
 from rich.table import Table
 
 from ingest.cli.inspect import find_job, job_facts
-from kebab.cli.command import BaseVerb
-from kebab.cli.lookup import the_workspace
+from kebab.cli.command import KebabCommand
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain, table
-from kebab.cli.parser import add_workspace, subverb
+from kebab.cli.parser import add_subcommand, add_workspace
 from search.cli.inspect import chunk_facts, document_facts, find_chunk, find_document
 
 _CHUNK_COLUMNS = ("id", "citation", "kind", "tokens", "embedded", "mirrored", "breadcrumb")
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Show what the index holds of a document, a chunk or a job."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", required=True, metavar="doc|chunk|job")
+        commands = parser.add_subparsers(dest="what", required=True, metavar="doc|chunk|job")
         for what, name, meaning in (
             ("doc", "ID|PATH", "a document with its chunks"),
             ("chunk", "ID", "a chunk with its text"),
             ("job", "ID", "a job with its report and what failed in it"),
         ):
-            verb = subverb(verbs, what, meaning)
-            verb.add_argument("named", metavar=name)
-            add_workspace(verb)
+            command = add_subcommand(commands, what, meaning)
+            command.add_argument("named", metavar=name)
+            add_workspace(command)
 
-    def run_verb(self, *, what: str, named: str, workspace: str | None, **_: Any) -> None:
-        scope = self.act_in(the_workspace(workspace))
+    def run_command(self, *, what: str, named: str, workspace: str | None, **_: Any) -> None:
+        scope = self.act_in(find_workspace(workspace))
         if what == "doc":
             facts = document_facts(scope, find_document(scope, named))
         elif what == "chunk":

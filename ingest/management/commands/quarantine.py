@@ -1,45 +1,47 @@
-"""`kebab quarantine`: the files that every parser died of, trying them again, and forgetting them."""
+"""`kebab quarantine`: list, retry and delete the files on which every parser died."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.jobs.items.quarantine import quarantined
+from ingest.jobs.items.quarantine import quarantined_files
 from ingest.models import Unreadable
-from ingest.services.quarantine import forget_quarantined, retry_quarantined
-from kebab.cli.command import BaseVerb
+from ingest.services.quarantine import delete_quarantined, retry_quarantined
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
-from kebab.cli.parser import add_workspace, subverb
+from kebab.cli.parser import add_subcommand, add_workspace
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 
 _COLUMNS = ("id", "source", "version", "path", "size_bytes", "at", "reason")
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "List the files that every parser died of; `retry ID` reads one again, `delete ID` forgets one."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         add_workspace(parser)
-        verbs = parser.add_subparsers(dest="what", metavar="retry | delete")
+        commands = parser.add_subparsers(dest="what", metavar="retry | delete")
         for act, meaning in (
             ("retry", "ask for a job that reads a file again"),
             ("delete", "forget an upload with its bytes"),
         ):
-            subverb(verbs, act, meaning).add_argument("entry_id", metavar="ID", type=int, help="as listed")
+            add_subcommand(commands, act, meaning).add_argument(
+                "entry_id", metavar="ID", type=int, help="as listed"
+            )
 
-    def run_verb(self, *, what: str | None, workspace: str | None, **options: Any) -> None:
-        scope = self.act_in(the_workspace(workspace))
+    def run_command(self, *, what: str | None, workspace: str | None, **options: Any) -> None:
+        scope = self.act_in(find_workspace(workspace))
         if what is not None:
-            entry = _one(scope, options["entry_id"])
-            {"retry": self._retry, "delete": self._delete}[what](the_operator(scope), entry)
+            entry = _find_entry(scope, options["entry_id"])
+            {"retry": self._retry, "delete": self._delete}[what](command_line_access(scope), entry)
             return
-        rows = [_row(entry) for entry in quarantined(scope).order_by("-at", "id")]
+        rows = [_row(entry) for entry in quarantined_files(scope).order_by("-at", "id")]
         if self.as_json:
             self.print_json({"schema_version": "quarantine.v1", "files": rows})
         else:
@@ -47,17 +49,17 @@ class Command(BaseVerb):
 
     def _retry(self, access: Access, entry: Unreadable) -> None:
         job = retry_quarantined(access, entry)
-        told = f"Job {job.pk} reads {entry.path} again; see: kebab inspect job {job.pk}"
-        self.answer({"schema_version": "quarantine_retry.v1", "job": str(job.pk)}, told)
+        message = f"Job {job.pk} reads {entry.path} again; see: kebab inspect job {job.pk}"
+        self.answer({"schema_version": "quarantine_retry.v1", "job": str(job.pk)}, message)
 
     def _delete(self, access: Access, entry: Unreadable) -> None:
-        forget_quarantined(access, entry)
+        delete_quarantined(access, entry)
         facts = {"schema_version": "quarantine_delete.v1", "id": entry.pk, "path": entry.path}
         self.answer(facts, f"{entry.path} of {entry.version.source.key} is forgotten.")
 
 
-def _one(workspace: Workspace, entry_id: int) -> Unreadable:
-    entry = quarantined(workspace).filter(pk=entry_id).first()
+def _find_entry(workspace: Workspace, entry_id: int) -> Unreadable:
+    entry = quarantined_files(workspace).filter(pk=entry_id).first()
     if entry is None:
         raise CliError(
             f"There is no quarantined file {entry_id} in {workspace.slug}; see: kebab quarantine",

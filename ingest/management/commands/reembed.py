@@ -1,4 +1,4 @@
-"""`kebab reembed`: changing a workspace's model while searches go on."""
+"""`kebab reembed`: change a workspace's embedding model while searches continue."""
 
 import argparse
 from collections.abc import Mapping
@@ -6,24 +6,24 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.job_progress import EmbeddingWatch, open_job
-from ingest.services.embedding import build_space, retire_space, return_to_former, switch_to_built
+from ingest.cli.job_progress import EmbeddingWatch, find_open_job
+from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.model_change import embedding_status
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
-from kebab.cli.parser import add_workspace, subverb
+from kebab.cli.parser import add_subcommand, add_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR
-from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.supervisor.plan import Roles
 
 _COLUMNS = ("id", "state", "embedder", "model", "revision", "dim", "vectors", "coverage", "eta", "kept_until")
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Build vectors of another model beside the live ones and switch once they are complete."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,25 +32,25 @@ class Command(BaseVerb):
         parser.add_argument("--embedder", metavar="E", help="one that the settings allow (the workspace's)")
         parser.add_argument("--hold", action="store_true", help="wait, complete, for: kebab reembed switch")
         parser.add_argument("--no-wait", action="store_true", help="leave it to the workers of the stack")
-        verbs = parser.add_subparsers(dest="what", metavar="status|switch|rollback|retire")
+        commands = parser.add_subparsers(dest="what", metavar="status|switch|rollback|retire")
         for name, meaning in {
             "status": "say which spaces there are, how full they are and when they will be",
             "switch": "let the built space go live now",
             "rollback": "make the space that was live before the live one again",
         }.items():
-            each = subverb(verbs, name, meaning)
+            each = add_subcommand(commands, name, meaning)
             add_workspace(each, default=argparse.SUPPRESS)
             if name == "switch":
                 each.add_argument("--force", action="store_true", help="even if golden queries get worse")
-        ending = subverb(verbs, "retire", "delete a space that is not live, with its vectors")
-        add_workspace(ending, default=argparse.SUPPRESS)
-        ending.add_argument("space", type=int, help="its id, which `kebab reembed status` shows")
+        retire = add_subcommand(commands, "retire", "delete a space that is not live, with its vectors")
+        add_workspace(retire, default=argparse.SUPPRESS)
+        retire.add_argument("space", type=int, help="its id, which `kebab reembed status` shows")
 
-    def run_verb(self, *, what: str | None, **options: Any) -> int:
+    def run_command(self, *, what: str | None, **options: Any) -> int:
         builds = what is None and not options["no_wait"]
         roles = Roles.WORKERS if builds else Roles.SERVERS
-        with borrowed_stack(roles, announce=self.remarks.print):
-            workspace = self.act_in(the_workspace(options["workspace"]))
+        with borrow_stack(roles, announce=self.remarks.print):
+            workspace = self.act_in(find_workspace(options["workspace"]))
             if what is None:
                 return self._build(workspace, options)
             if what != "status":
@@ -58,10 +58,10 @@ class Command(BaseVerb):
             return self._show(workspace)
 
     def _build(self, workspace: Workspace, options: Mapping[str, Any]) -> int:
-        build_space(the_operator(workspace), embedder=options["embedder"], hold=options["hold"])
-        job = open_job(workspace)
+        build_space(command_line_access(workspace), embedder=options["embedder"], hold=options["hold"])
+        job = find_open_job(workspace)
         if not options["no_wait"] and job is not None:
-            watch = EmbeddingWatch.begun_with(job, workspace)
+            watch = EmbeddingWatch.start(job, workspace)
             watch.follow(self.remarks)
             if watch.error is not None:
                 raise CliError(
@@ -76,7 +76,7 @@ class Command(BaseVerb):
             self.print_json(status)
             return Exit.DONE
         spaces = [each for each in (status["live"], status["building"], *status["retired"]) if each]
-        self.console.print(table(_COLUMNS, map(_readable, spaces)))
+        self.console.print(table(_COLUMNS, map(_format_row, spaces)))
         self.remarks.print(
             f"{workspace.slug} has {status['chunks']} chunks; its embedder: {status['embedder']}."
         )
@@ -88,16 +88,16 @@ class Command(BaseVerb):
 
 
 def _act(workspace: Workspace, what: str, options: Mapping[str, Any]) -> None:
-    access = the_operator(workspace)
+    access = command_line_access(workspace)
     if what == "retire":
         retire_space(access, options["space"])
     elif what == "switch":
-        switch_to_built(access, force=options["force"], advance=lambda: None)
+        switch_space(access, force=options["force"], advance=lambda: None)
     else:
-        return_to_former(access)
+        roll_back_space(access)
 
 
-def _readable(space: Mapping[str, Any]) -> dict[str, Any]:
+def _format_row(space: Mapping[str, Any]) -> dict[str, Any]:
     eta_s = space["eta_s"]
     return {
         **space,

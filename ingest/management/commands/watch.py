@@ -5,20 +5,20 @@ import threading
 from typing import Any
 
 from ingest.watch.watcher import FolderWatcher
-from kebab.cli.command import BaseVerb
-from kebab.observability.metrics.store import begin
+from kebab.cli.command import KebabCommand
+from kebab.observability.metrics.store import begin_process
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Ask for syncs of watched folders when something in them changes, until SIGTERM."
     awaits_migrations = "always"
 
-    def run_verb(self, **options: Any) -> None:
+    def run_command(self, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
-        begin("watch")
+        begin_process("watch")
         with Heartbeat(ProcessRole.WATCH):
             FolderWatcher(stop).run()

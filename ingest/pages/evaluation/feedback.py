@@ -1,22 +1,22 @@
-"""The page on which what people say of hits becomes judgements."""
+"""The page on which feedback on hits becomes judgements."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from kebab.http.api.errors import NotFound
-from kebab.pages.page import ActingPage
+from kebab.pages.page import ActionPage
 from kebab.people.models import Workspace
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
-from search.evaluation.feedback import FEEDBACK_SET, pending_feedback, topics_from_feedback
-from search.evaluation.topic_sets import Kept
+from search.evaluation.feedback import FEEDBACK_SET, pending_feedback, store_topics_from_feedback
+from search.evaluation.topic_sets import TopicChanges
 
 _SHOWN = 100
 
 
-class FeedbackPage(ActingPage):
-    """What was said of hits and isn't judged so yet; one click makes judgements of it."""
+class FeedbackPage(ActionPage):
+    """Feedback on hits that isn't judged yet; one click turns it into judgements."""
 
     need = EVALUATE
     tab = "evaluation"
@@ -33,17 +33,19 @@ class FeedbackPage(ActingPage):
         return self.render(request, "ingest/feedback.html", **context)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Judge as most said: the query that is named, or all. Raises NotFound for no key of a query."""
-        named = request.POST.get("query", "")
-        key = as_uuid(named)
-        if named and key is None:
+        """Store the majority's feedback as judgements, for the given query or all. Raises NotFound for an
+        invalid key.
+        """
+        query_key = request.POST.get("query", "")
+        key = parse_uuid(query_key)
+        if query_key and key is None:
             raise NotFound
-        messages.success(request, _told(topics_from_feedback(self.access, of_query=key)))
+        messages.success(request, _result_message(store_topics_from_feedback(self.access, of_query=key)))
         return redirect("evaluation-feedback", workspace.slug)
 
 
-def _told(kept: Kept) -> str:
-    judged = kept.added + kept.changed
+def _result_message(changes: TopicChanges) -> str:
+    judged = changes.added + changes.changed
     if not judged:
         return "There was nothing new to judge."
     return f"{judged} {'query is' if judged == 1 else 'queries are'} judged in the set “{FEEDBACK_SET}”."

@@ -1,4 +1,4 @@
-"""The forms of the evaluation pages: what is typed, and the topic or the settings that it becomes."""
+"""Forms of the evaluation pages, and the topics and run settings built from them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from django import forms
 
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.settings import RunSettings
-from search.evaluation.topic_sets import SetSummary, id_of_query
+from search.evaluation.topic_sets import SetSummary, query_topic_id
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import GOLDEN, MAX_RUN_NAME_CHARS, MAX_SET_CHARS
 from search.retrieval.types import Mode
@@ -22,7 +22,7 @@ _MODES = (
 
 
 class TopicForm(forms.Form):
-    """A golden query with what answers it."""
+    """A golden query with the places that answer it."""
 
     text = forms.CharField(label="Query", max_length=_MAX_QUERY_CHARS)
     places = forms.CharField(
@@ -42,7 +42,7 @@ class TopicForm(forms.Form):
     )
 
     def clean_places(self) -> Sequence[str]:
-        """Return the places, each once."""
+        """Return the places without duplicates."""
         lines = [line.strip() for line in self.cleaned_data["places"].splitlines()]
         places = list(dict.fromkeys(line for line in lines if line))
         if len(places) > _MOST_PLACES:
@@ -50,18 +50,18 @@ class TopicForm(forms.Form):
         return places
 
     def clean(self) -> dict[str, Any]:
-        """Return the fields, of which one says what is right. Raises ValidationError."""
+        """Validate that there are places, or that the query is unanswerable. Raises ValidationError."""
         given = self.cleaned_data
         if "places" in given and not given["places"] and not given.get("is_unanswerable"):
             self.add_error("places", "Say which document answers it, or that nothing does.")
         return given
 
-    def topic(self) -> JudgedTopic:
-        """Return the topic; the same query again is the same topic. Raises InvalidJudgedSet."""
+    def build_topic(self) -> JudgedTopic:
+        """Build the topic; equal queries give the same topic id. Raises InvalidJudgedSet."""
         given = self.cleaned_data
         cut = [place.partition("#") for place in given["places"]]
         return JudgedTopic(
-            topic_id=id_of_query(given["text"]),
+            topic_id=query_topic_id(given["text"]),
             text=given["text"],
             qrels=tuple(Qrel(path=path, fragment=fragment) for path, _, fragment in cut),
             is_unanswerable=given["is_unanswerable"],
@@ -69,7 +69,7 @@ class TopicForm(forms.Form):
 
 
 class RunForm(forms.Form):
-    """A run that is to be started."""
+    """A new evaluation run."""
 
     topic_set = forms.ChoiceField(label="Set")
     mode = forms.ChoiceField(label="Search by", choices=_MODES)
@@ -86,6 +86,6 @@ class RunForm(forms.Form):
             (each.topic_set, f"{each.topic_set} ({each.topics})") for each in sets
         ]
 
-    def settings(self) -> RunSettings:
-        """Return what the run sets. Raises InvalidRunSetting."""
+    def build_settings(self) -> RunSettings:
+        """Build the run's settings. Raises InvalidRunSetting."""
         return RunSettings.of({"mode": self.cleaned_data["mode"]})

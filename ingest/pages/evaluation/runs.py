@@ -1,4 +1,4 @@
-"""The pages of a run: what it measured, query by query, and beside another run."""
+"""Pages of a run: its measures, its queries, and the comparison with another run."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -10,68 +10,72 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.services.evaluation import ask_for_repetition, remove_run
+from ingest.services.evaluation import cancel_and_delete_run, request_repetition
 from kebab.http.api.errors import NotFound
-from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
 from kebab.people.models import Workspace
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.comparison import DRAW, MeasureComparison
 from search.evaluation.metrics import DEFAULT_MEASURES, LOWER_IS_BETTER
-from search.evaluation.runs import compare_runs, run_of, topic_texts, visible_runs
+from search.evaluation.runs import compare_runs, get_run, topic_texts, visible_runs
 from search.models import Run, RunState, RunTopic
 
 _COLUMNS: Final = 3
 _BASELINES: Final = 50
-#: Queries in the plot and in the lists of a comparison: those that differ most.
+#: The most queries in the plot, and in each list of a comparison: those that differ most.
 _MOST_COMPARED: Final = 60
-_MOST_NAMED: Final = 10
+_MOST_LISTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """A run compared with another one, by one measure."""
+class RunComparison:
+    """The comparison of a run with a baseline by one measure."""
 
     baseline: Run
     measure: str
     found: MeasureComparison
     plot: Plot | None
-    #: The queries that lose and win most, with the difference; of some measures less is more.
+    #: The queries with the largest losses and wins, and the differences; for some measures lower is better.
     losses: Sequence[tuple[str, str]]
     wins: Sequence[tuple[str, str]]
-    #: Every measure that both have.
+    #: Every measure that both runs have.
     measures: Sequence[tuple[str, MeasureComparison]]
-    #: Queries that only one has, or that were asked or judged otherwise.
+    #: Number of queries that only one run has, or that differ in text, filters or judgements.
     left_out: int
 
     @property
     def is_chance(self) -> bool:
-        """Return whether chance makes such a difference more often than once in twenty."""
+        """Return whether the difference is not significant: p > 0.05."""
         return self.found.p_value > 0.05
 
 
 class RunPage(WorkspacePage):
-    """A run's figures, its queries, and the comparison with the run that the address names."""
+    """A run's figures, its queries, and the comparison with the run in `baseline`."""
 
     need = EVALUATE
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Return the page, or to its script how far the run is. Raises NotFound, InvalidComparison."""
-        run = run_of(self.access, run_id)
+        """Return the page, or the run's progress for htmx. Raises NotFound, InvalidComparison."""
+        run = get_run(self.access, run_id)
         topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
-        standing = {
+        progress = {
             "run": run,
             "asked": topics.filter(ranking__isnull=False).count(),
             "topics": topics.count(),
         }
         if request.htmx:  # type: ignore[attr-defined]
-            return self.render(request, "ingest/run_standing.html", **standing)
-        return self.render(request, "ingest/run.html", **standing, **self._shown(request, run, topics))
+            return self.render(request, "ingest/run_standing.html", **progress)
+        return self.render(
+            request, "ingest/run.html", **progress, **self._build_context(request, run, topics)
+        )
 
-    def _shown(self, request: HttpRequest, run: Run, topics: "QuerySet[RunTopic]") -> Mapping[str, Any]:
+    def _build_context(
+        self, request: HttpRequest, run: Run, topics: "QuerySet[RunTopic]"
+    ) -> Mapping[str, Any]:
         listed = list_page(self, request, topics, ordering=("ordinal",))
         columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
         return {
@@ -80,43 +84,43 @@ class RunPage(WorkspacePage):
             "list": listed,
             "rows": [_row(each, columns) for each in listed.rows],
             "baselines": self._baselines(run),
-            "beside": self._beside(request, run),
+            "beside": self._compare_with_baseline(request, run),
         }
 
     def _baselines(self, run: Run) -> Sequence[Run]:
         runs = visible_runs(self.access).filter(topic_set=run.topic_set, state=RunState.SUCCEEDED)
         return list(runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES])
 
-    def _beside(self, request: HttpRequest, run: Run) -> Beside | None:
-        named = request.GET.get("baseline")
-        if not named:
+    def _compare_with_baseline(self, request: HttpRequest, run: Run) -> RunComparison | None:
+        baseline_key = request.GET.get("baseline")
+        if not baseline_key:
             return None
-        baseline_id = as_uuid(named)
+        baseline_id = parse_uuid(baseline_key)
         if baseline_id is None:
             raise NotFound
-        return _compared(run, run_of(self.access, baseline_id), request.GET.get("measure", ""))
+        return _compare(run, get_run(self.access, baseline_id), request.GET.get("measure", ""))
 
 
-class RepeatRunAct(Act):
-    """Asks the same again."""
+class RepeatRunAct(PostAction):
+    """Repetition of a run."""
 
     need = EVALUATE
 
     def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Start a run of the same queries, judgements and settings. Raises NotFound."""
-        again = ask_for_repetition(self.access, run_of(self.access, run_id))
+        """Start a run with the same queries, judgements and settings. Raises NotFound."""
+        new_run = request_repetition(self.access, get_run(self.access, run_id))
         messages.success(request, "The run was started again; the one before stays.")
-        return redirect("evaluation-run", workspace.slug, again.pk)
+        return redirect("evaluation-run", workspace.slug, new_run.pk)
 
 
-class DeleteRunAct(Act):
-    """Deletes a run."""
+class DeleteRunAct(PostAction):
+    """Deletion of a run."""
 
     need = EVALUATE
 
     def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Delete the run with what came of it; one that hasn't ended is cancelled. Raises NotFound."""
-        remove_run(self.access, run_of(self.access, run_id))
+        """Delete the run with its results; cancel it if it hasn't finished. Raises NotFound."""
+        cancel_and_delete_run(self.access, get_run(self.access, run_id))
         messages.success(request, "The run was deleted.")
         return redirect("evaluation", workspace.slug)
 
@@ -140,24 +144,24 @@ def _value(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _compared(run: Run, baseline: Run, measure: str) -> Beside:
+def _compare(run: Run, baseline: Run, measure: str) -> RunComparison:
     comparison = compare_runs(baseline, run)
-    chosen = _chosen(list(comparison.measures), measure)
-    found = comparison.measures[chosen]
-    changes = _changes(found, topic_texts(run), lower_is_better=chosen in LOWER_IS_BETTER)
-    return Beside(
+    measure_name = _choose_measure(list(comparison.measures), measure)
+    found = comparison.measures[measure_name]
+    changes = _changes(found, topic_texts(run), lower_is_better=measure_name in LOWER_IS_BETTER)
+    return RunComparison(
         baseline=baseline,
-        measure=chosen,
+        measure=measure_name,
         found=found,
-        plot=_plot(chosen, changes) if changes else None,
-        losses=_named([each for each in changes if each.gain < 0]),
-        wins=_named([each for each in reversed(changes) if each.gain > 0]),
+        plot=_plot(measure_name, changes) if changes else None,
+        losses=_format_changes([each for each in changes if each.gain < 0]),
+        wins=_format_changes([each for each in reversed(changes) if each.gain > 0]),
         measures=list(comparison.measures.items()),
         left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
     )
 
 
-def _chosen(names: Sequence[str], measure: str) -> str:
+def _choose_measure(names: Sequence[str], measure: str) -> str:
     if measure in names:
         return measure
     return next((name for name in DEFAULT_MEASURES if name in names), names[0])
@@ -165,7 +169,7 @@ def _chosen(names: Sequence[str], measure: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """How far a query's value went up, and how much better it became."""
+    """The change of a query's value: the signed difference, and the gain, which is positive if better."""
 
     text: str
     difference: float
@@ -175,7 +179,7 @@ class _Change:
 def _changes(
     found: MeasureComparison, texts: Mapping[str, str], *, lower_is_better: bool
 ) -> Sequence[_Change]:
-    """Return the queries that differ, the largest loss first."""
+    """Return the queries whose value differs, the largest loss first."""
     sign = -1 if lower_is_better else 1
     changes = [
         _Change(text=texts[topic], difference=difference, gain=sign * difference)
@@ -185,23 +189,23 @@ def _changes(
     return sorted(changes, key=lambda each: each.gain)
 
 
-def _named(changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
-    return [(each.text, f"{each.difference:+.3f}") for each in changes[:_MOST_NAMED]]
+def _format_changes(changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
+    return [(each.text, f"{each.difference:+.3f}") for each in changes[:_MOST_LISTED]]
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{value:+.3g}" if value else "0"
 
 
 def _plot(measure: str, changes: Sequence[_Change]) -> Plot:
-    """Return the gains, the largest loss first; of too many those that differ least are left out."""
+    """Return the plot of gains, the largest loss first; above the limit the smallest changes are omitted."""
     most = sorted(changes, key=lambda each: -abs(each.gain))[:_MOST_COMPARED]
     falls = measure in LOWER_IS_BETTER
     axes = Axes(
         name=f"{measure}, query by query{': how far it fell' if falls else ''}",
         series=("fall" if falls else "difference",),
         across="Query",
-        written=_signed,
+        format_value=_format_signed,
     )
     shown = sorted(most, key=lambda each: each.gain)
     return signed_bar_plot(

@@ -1,4 +1,4 @@
-"""The addresses of the evaluation pages."""
+"""URLs of the evaluation pages."""
 
 from django.urls import path
 

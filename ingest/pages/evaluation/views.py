@@ -1,4 +1,4 @@
-"""The pages of golden queries: a workspace's topics and its runs, adding the one and starting the other."""
+"""Pages of golden queries: a workspace's topics and runs, and the forms that create them."""
 
 import uuid
 from collections.abc import Mapping
@@ -10,40 +10,40 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from ingest.pages.evaluation.forms import RunForm, TopicForm
-from ingest.services.evaluation import ask_for_run
+from ingest.services.evaluation import request_run
 from kebab.http.api.problems import problem_of
-from kebab.pages.page import Act, ActingPage, WorkspacePage, told
+from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.runs import visible_runs
 from search.evaluation.topic_sets import (
     delete_topic,
-    keep_topics,
-    missing_places,
-    sets_of,
-    topic_of,
+    get_topic,
+    list_sets,
+    missing_paths,
+    store_topics,
     visible_topics,
     with_judgements,
 )
 from search.models import Run, TopicOrigin
 from search.models.evaluation import GOLDEN
 from search.retrieval.errors import SearchError
-from search.retrieval.text.cleaning import storable
+from search.retrieval.text.cleaning import strip_unstorable
 
 _RUNS_SHOWN = 20
 
 
 class EvaluationPage(WorkspacePage):
-    """The topics of a set with what answers them, and the latest runs."""
+    """The topics of a set with their judgements, and the latest runs."""
 
     need = EVALUATE
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the page."""
-        sets = sets_of(self.access)
-        chosen = storable(request.GET.get("set", "")) or (sets[0].topic_set if sets else GOLDEN)
+        sets = list_sets(self.access)
+        chosen = strip_unstorable(request.GET.get("set", "")) or (sets[0].topic_set if sets else GOLDEN)
         topics = visible_topics(self.access, chosen)
         listed = list_page(self, request, topics, ordering=("topic_set", "topic_id"))
         judged = with_judgements(self.access, listed.rows)
@@ -57,83 +57,87 @@ class EvaluationPage(WorkspacePage):
         return self.render(request, "ingest/evaluation.html", **context)
 
 
-class NewTopicPage(ActingPage):
-    """Adding a golden query."""
+class NewTopicPage(ActionPage):
+    """The form that adds a golden query."""
 
     need = EVALUATE
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the form; `q` of the address is the query."""
-        return self._form(request, TopicForm(initial={"text": request.GET.get("q", "")[:2_000]}))
+        """Return the form; the parameter `q` prefills the query."""
+        return self._render_form(request, TopicForm(initial={"text": request.GET.get("q", "")[:2_000]}))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Keep the topic; one that asks the same is replaced."""
+        """Store the topic; a topic with the same query is replaced."""
         form = TopicForm(request.POST)
         if not form.is_valid():
-            return self._form(request, form, status=400)
+            return self._render_form(request, form, status=400)
         try:
-            return self._kept(request, workspace, form)
+            return self._store_topic(request, workspace, form)
         except SearchError as error:
-            return self._refused(request, form, error)
+            return self._render_error(request, form, error)
 
-    def _kept(self, request: HttpRequest, workspace: Workspace, form: TopicForm) -> HttpResponse:
-        name, topic = form.cleaned_data["topic_set"], form.topic()
-        missing = missing_places(self.access, topic)
+    def _store_topic(self, request: HttpRequest, workspace: Workspace, form: TopicForm) -> HttpResponse:
+        name, topic = form.cleaned_data["topic_set"], form.build_topic()
+        missing = missing_paths(self.access, topic)
         if missing:
             form.add_error("places", f"There is no document {missing[0]}; give a path as its hits do.")
-            return self._form(request, form, status=422)
-        kept = keep_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
+            return self._render_form(request, form, status=422)
+        changes = store_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
         messages.success(
-            request, "The query was added." if kept.added else "The query was there: it is kept anew."
+            request, "The query was added." if changes.added else "The query was there: it is kept anew."
         )
         return redirect(_address(workspace, name))
 
-    def _refused(self, request: HttpRequest, form: TopicForm, error: SearchError) -> HttpResponse:
+    def _render_error(self, request: HttpRequest, form: TopicForm, error: SearchError) -> HttpResponse:
         problem = problem_of(error)
         form.add_error(None, str(error))
-        return told(self._form(request, form), problem) if problem else self._form(request, form, status=400)
+        return (
+            apply_problem(self._render_form(request, form), problem)
+            if problem
+            else self._render_form(request, form, status=400)
+        )
 
-    def _form(self, request: HttpRequest, form: TopicForm, *, status: int = 200) -> HttpResponse:
+    def _render_form(self, request: HttpRequest, form: TopicForm, *, status: int = 200) -> HttpResponse:
         response = self.render(request, "ingest/new_topic.html", form=form)
         response.status_code = status
         return response
 
 
-class DeleteTopicAct(Act):
-    """Deletes a golden query."""
+class DeleteTopicAct(PostAction):
+    """Deletion of a golden query."""
 
     need = EVALUATE
 
     def act(self, request: HttpRequest, workspace: Workspace, topic_id: uuid.UUID) -> HttpResponse:
-        """Delete the topic; runs that have asked it keep it. Raises NotFound."""
-        name = topic_of(self.access, topic_id).topic_set
+        """Delete the topic; runs that used it keep their copy. Raises NotFound."""
+        name = get_topic(self.access, topic_id).topic_set
         delete_topic(self.access, topic_id)
         messages.success(request, "The query was deleted. Runs that asked it keep what came of it.")
         return redirect(_address(workspace, name))
 
 
-class NewRunPage(ActingPage):
-    """Starting a run."""
+class NewRunPage(ActionPage):
+    """The form that starts a run."""
 
     need = EVALUATE
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the form; `set` of the address is chosen."""
-        form = RunForm(sets=sets_of(self.access), initial={"topic_set": request.GET.get("set", GOLDEN)})
+        """Return the form; the parameter `set` preselects the set."""
+        form = RunForm(sets=list_sets(self.access), initial={"topic_set": request.GET.get("set", GOLDEN)})
         return self.render(request, "ingest/new_run.html", form=form)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Ask for the run, which a job carries out. Raises Unprocessable for a set that is empty by now."""
-        form = RunForm(request.POST, sets=sets_of(self.access))
+        """Request the run, which a job executes. Raises Unprocessable if the set has become empty."""
+        form = RunForm(request.POST, sets=list_sets(self.access))
         if not form.is_valid():
             response = self.render(request, "ingest/new_run.html", form=form)
             response.status_code = 400
             return response
         given = form.cleaned_data
-        run = ask_for_run(
-            self.access, topic_set=given["topic_set"], settings=form.settings(), name=given["name"]
+        run = request_run(
+            self.access, topic_set=given["topic_set"], settings=form.build_settings(), name=given["name"]
         )
         messages.success(request, "The run was started.")
         return redirect("evaluation-run", workspace.slug, run.pk)

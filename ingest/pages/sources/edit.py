@@ -1,4 +1,4 @@
-"""The pages on which a source is added, and what is said of one is changed."""
+"""Pages that add and edit sources."""
 
 import uuid
 from collections.abc import Collection
@@ -8,51 +8,49 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.api.querysets import one_source
+from ingest.api.querysets import get_source
 from ingest.api.sources.serializers import NewSource, SourceChange
-from ingest.pages.rights import CHANGE, may
-from ingest.pages.sources.forms import NEW, DescriptionForm, NewSourceForm, SourceForm
-from ingest.services.sources import make_source, restate_source, sync_source
+from ingest.pages.rights import CHANGE, is_allowed
+from ingest.pages.sources.forms import NEW_SOURCE_FORMS, DescriptionForm, NewSourceForm, SourceForm
+from ingest.services.sources import add_source, sync_source, update_source
 from kebab.http.api.errors import NotFound, Problem
 from kebab.http.api.permissions import ADMINS
-from kebab.http.api.serializers import validated
-from kebab.pages.page import ActingPage, told
+from kebab.http.api.serializers import validate_fields
+from kebab.pages.page import ActionPage, apply_problem
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.models import Group, Workspace
 from search.access.restrictions import readers_of
 from search.models import Source
 
 
-class _FormPage(ActingPage):
-    """A page with one form, which is shown again with what was wrong."""
+class _FormPage(ActionPage):
+    """A page with one form, which is shown again with the errors."""
 
     need = CHANGE
     tab = "sources"
-    #: The form that was sent; None while none was.
-    sent: DescriptionForm | None = None
+    #: The posted form; None before one is posted.
+    posted_form: DescriptionForm | None = None
 
-    def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
         """Return the page around the form."""
         raise NotImplementedError
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the form as it was sent, with what was wrong beside it."""
-        if self.sent is None:
-            return super().refusal(request, problem)
-        self.sent.tell(problem)
-        return told(self.form_page(request, self.sent), problem)
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Return the posted form with the problem shown at its fields."""
+        if self.posted_form is None:
+            return super().render_problem(request, problem)
+        self.posted_form.add_problem(problem)
+        return apply_problem(self.render_form(request, self.posted_form), problem)
 
-    def wrong(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Return the form with what its own fields say."""
-        response = self.form_page(request, form)
+    def render_invalid(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+        """Return the form with the errors of its fields, status 400."""
+        response = self.render_form(request, form)
         response.status_code = 400
         return response
 
-    def groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
-        """Return the groups that may be chosen of, those that are `chosen` too; None for who may
-        not choose.
-        """
-        if not may(self.access, ADMINS):
+    def selectable_groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
+        """Return the groups to choose from, including those `chosen`; None if the visitor may not choose."""
+        if not is_allowed(self.access, ADMINS):
             return None
         groups = Group.objects.filter(workspace=self.access.workspace).order_by("name")
         shown = list(groups[:_SHOWN_GROUPS])
@@ -60,72 +58,72 @@ class _FormPage(ActingPage):
 
 
 class NewSourcePage(_FormPage):
-    """Adding a source."""
+    """The page that adds a source."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the kinds there are, or the form of one. Raises NotFound for a kind that there isn't."""
+        """Return the choice of kinds, or the form of one. Raises NotFound for an unknown kind."""
         if "kind" not in request.GET:
             return self.render(request, "ingest/new_source.html")
-        return self.form_page(request, self._form(request)(groups=self.groups()))
+        return self.render_form(request, self._form(request)(groups=self.selectable_groups()))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Make the source and read it. Raises what `make_source` raises, and ValidationError."""
-        form = self._form(request)(request.POST, groups=self.groups())
+        """Create the source and sync it. Raises what `add_source` raises, and ValidationError."""
+        form = self._form(request)(request.POST, groups=self.selectable_groups())
         if not form.is_valid():
-            return self.wrong(request, form)
-        self.sent = form
-        source = make_source(self.access, validated(NewSource, form.body()))
+            return self.render_invalid(request, form)
+        self.posted_form = form
+        source = add_source(self.access, validate_fields(NewSource, form.body()))
         job = sync_source(self.access, source)
         messages.success(request, f"{source.title} is added, and being read for the first time.")
         return redirect("job", workspace.slug, job.pk)
 
-    def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
         """Return the page around the form."""
         return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"])
 
     def _form(self, request: HttpRequest) -> type[NewSourceForm]:
-        form = NEW.get(request.GET.get("kind", ""))
+        form = NEW_SOURCE_FORMS.get(request.GET.get("kind", ""))
         if form is None:
             raise NotFound
         return form
 
 
 class EditSourcePage(_FormPage):
-    """Saying something else of a source."""
+    """The page that edits a source."""
 
-    #: The source that is changed.
+    #: The source that is edited.
     source: Source
 
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Return the form with what is said now. Raises NotFound."""
-        self.source = one_source(self.access, source_id)
-        return self.form_page(request, self._form())
+        """Return the form with the present values. Raises NotFound."""
+        self.source = get_source(self.access, source_id)
+        return self.render_form(request, self._form())
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Change it. Raises NotFound, what `restate_source` raises, and ValidationError."""
-        self.source = one_source(self.access, source_id)
+        """Update the source. Raises NotFound, what `update_source` raises, and ValidationError."""
+        self.source = get_source(self.access, source_id)
         form = self._form(request.POST)
         if not form.is_valid():
-            return self.wrong(request, form)
-        self.sent = form
-        restate_source(self.access, self.source, validated(SourceChange, form.body()))
+            return self.render_invalid(request, form)
+        self.posted_form = form
+        update_source(self.access, self.source, validate_fields(SourceChange, form.body()))
         messages.success(request, "Saved.")
         return redirect("source", workspace.slug, source_id)
 
-    def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
         """Return the page around the form."""
         return self.render(request, "ingest/edit_source.html", form=form, source=self.source)
 
-    def _form(self, sent: Any = None) -> SourceForm:
-        groups = self.groups(readers_of(self.source) or ())
-        return SourceForm(sent, source=self.source, groups=groups, initial=_said(self.source))
+    def _form(self, data: Any = None) -> SourceForm:
+        groups = self.selectable_groups(readers_of(self.source) or ())
+        return SourceForm(data, source=self.source, groups=groups, initial=_initial_values(self.source))
 
 
-# As many as a source may name, and as many again.
+# Twice as many as a source may have.
 _SHOWN_GROUPS = 2 * MAX_GROUPS
 
 
-def _said(source: Source) -> dict[str, Any]:
+def _initial_values(source: Source) -> dict[str, Any]:
     readers = readers_of(source)
     return {
         "title": source.title or source.key,

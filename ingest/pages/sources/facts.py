@@ -1,4 +1,4 @@
-"""What the pages say of sources beside their own rows."""
+"""Related data of sources for their pages: readers, versions, jobs and document counts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +13,21 @@ from kebab.people.models import Group
 from search.access.restrictions import readers_of
 from search.models import Document, Source, SourceVersion
 
-#: Rows of what a source's page shows a part of.
+#: Rows shown on a source's page.
 LAST_JOBS = 5
 SHOWN_VERSIONS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What a source's page shows of it."""
+    """Related data of one source."""
 
-    #: The names of the groups that it is restricted to, as far as the visitor may know them; None: it isn't.
+    #: Names of the groups that it is restricted to, of those that the visitor may see; None if unrestricted.
     readers: list[str] | None
-    #: By tag, the default one first, SHOWN_VERSIONS at most.
+    #: By tag, the default version first, SHOWN_VERSIONS at most.
     versions: list[SourceVersion]
     has_more_versions: bool
-    #: The newest first.
+    #: Newest first.
     jobs: list[Job]
 
 
@@ -38,8 +38,8 @@ def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
     return sources.annotate(document_count=Coalesce(Subquery(count), 0))
 
 
-def facts_of(access: Access, source: Any) -> SourceFacts:
-    """Return what the page shows of `source`, one of `readable_sources`."""
+def source_facts(access: Access, source: Any) -> SourceFacts:
+    """Return the related data of `source`, which is one of `readable_sources`."""
     versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
     shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
     jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")

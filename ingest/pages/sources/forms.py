@@ -1,6 +1,6 @@
-"""What people fill in to add a source or to say something else of it, and the body that the API takes for it.
+"""Forms that add and edit sources, and the API request bodies built from them.
 
-The forms give shape alone: what may be is decided where the API's bodies are checked.
+The forms only check the shape of values; the serializers of the API validate the bodies.
 """
 
 import csv
@@ -18,11 +18,11 @@ from search.models import Source, SourceKind, Trust
 from search.models.source import MAX_TITLE_CHARS
 
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
-# After what a kind has of its own, and before who reads it.
-_SAID = ("description", "tags", "trust", "schedule", "watch")
+# Fields of all kinds, shown after the kind's own fields and before the readers.
+_COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
 _CREDENTIALS = ("username", "token")
 _NO_SCHEDULE = "Only when somebody asks"
-# The API's names of fields, and of errors that name none, to those of the forms.
+# API field names, and codes of errors without a field, by the form fields that show them.
 _FIELDS: Mapping[str, str] = {
     "name": "title",
     "default_tags": "tags",
@@ -40,16 +40,16 @@ _FIELDS: Mapping[str, str] = {
 
 
 class ListField(forms.Field):
-    """A list whose entries stand between commas; in quotes an entry may have commas itself."""
+    """A comma-separated list; a quoted entry may contain commas."""
 
     widget = forms.TextInput
 
     def prepare_value(self, value: Any) -> str:
-        """Return the text for a list; text as it is."""
-        return value if isinstance(value, str) else ", ".join(map(_quoted, value or ()))
+        """Return a list as text, and text unchanged."""
+        return value if isinstance(value, str) else ", ".join(map(_quote, value or ()))
 
     def to_python(self, value: str | None) -> list[str]:
-        """Return the list, without empty entries. Raises ValidationError."""
+        """Parse the list, without empty entries. Raises ValidationError."""
         line = (value or "").replace("\n", " ").replace("\r", " ")
         try:
             entries = next(csv.reader([line], skipinitialspace=True), [])
@@ -59,17 +59,17 @@ class ListField(forms.Field):
 
 
 class LinesField(forms.CharField):
-    """Text of several lines, each ended as it is stored, not as browsers send it."""
+    """Multi-line text; line ends are converted from browsers' CRLF to LF."""
 
     widget = forms.Textarea(attrs={"rows": 3})
 
     def to_python(self, value: Any) -> str:
-        """Return the text."""
+        """Return the text with LF line ends."""
         return super().to_python(value).replace("\r\n", "\n")
 
 
 class DescriptionForm(forms.Form):
-    """What is said of any source."""
+    """The fields that sources of all kinds have."""
 
     title = forms.CharField(max_length=MAX_TITLE_CHARS, label="Title")
     description = LinesField(
@@ -92,15 +92,15 @@ class DescriptionForm(forms.Form):
     )
 
     def __init__(self, *args: Any, groups: Iterable[Group] | None, **options: Any) -> None:
-        """`groups` are those that readers are chosen of; None: the visitor may not choose any."""
+        """Create the form; `groups` are the choices of readers, None if the visitor may not choose any."""
         super().__init__(*args, **options)
         if groups is None:
             del self.fields["is_restricted"], self.fields["readers"]
         else:
             self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]
 
-    def said(self) -> dict[str, Any]:
-        """Return the fields of the API's body."""
+    def common_fields(self) -> dict[str, Any]:
+        """Return the fields of the API's body that all kinds have."""
         clean = self.cleaned_data
         body = {
             "description": clean["description"],
@@ -111,15 +111,15 @@ class DescriptionForm(forms.Form):
             body["readers"] = clean["readers"] if clean["is_restricted"] else None
         return body
 
-    def tell(self, problem: Problem) -> None:
-        """Show why it can't be done beside the fields that have to do with it, or above them all."""
-        named = [(_field(error.field), error.message) for error in problem.errors]
-        for name, message in named or [(_FIELDS.get(problem.code, ""), problem.detail)]:
+    def add_problem(self, problem: Problem) -> None:
+        """Show the problem at the fields that it is about, or above all fields."""
+        field_errors = [(_field(error.field), error.message) for error in problem.errors]
+        for name, message in field_errors or [(_FIELDS.get(problem.code, ""), problem.detail)]:
             self.add_error(name if name in self.fields else None, message)
 
 
 class SyncedForm(DescriptionForm):
-    """Of a source that is read again: when."""
+    """The fields of a source that is synced: its schedule."""
 
     schedule = forms.TypedChoiceField(
         required=False,
@@ -132,23 +132,21 @@ class SyncedForm(DescriptionForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        stated = self.initial.get("schedule")
-        intervals = sorted({*_INTERVALS, *([stated] if stated else [])})
-        named = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
-        self.fields["schedule"].choices = [("", _NO_SCHEDULE), *named]  # type: ignore[attr-defined]
+        current = self.initial.get("schedule")
+        intervals = sorted({*_INTERVALS, *([current] if current else [])})
+        choices = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
+        self.fields["schedule"].choices = [("", _NO_SCHEDULE), *choices]  # type: ignore[attr-defined]
 
-    def said(self) -> dict[str, Any]:
-        """Return the fields of the API's body. A schedule that stays isn't stated: that would end
-        its pause.
-        """
-        body = super().said()
+    def common_fields(self) -> dict[str, Any]:
+        """Return the fields of the API's body. An unchanged schedule is omitted: setting it ends a pause."""
+        body = super().common_fields()
         if "schedule" in self.changed_data:
             body["sync_every_minutes"] = self.cleaned_data["schedule"]
         return body
 
 
 class NewSourceForm(SyncedForm):
-    """A source to be."""
+    """The form of a new source."""
 
     kind: ClassVar[SourceKind]
     key = forms.CharField(
@@ -158,15 +156,20 @@ class NewSourceForm(SyncedForm):
     )
 
     def body(self) -> dict[str, Any]:
-        """Return the API's body that makes it."""
+        """Return the API's body that creates the source."""
         clean = self.cleaned_data
-        body = {"kind": self.kind.value, "name": clean["title"], "config": self.config(), **self.said()}
+        body = {
+            "kind": self.kind.value,
+            "name": clean["title"],
+            "config": self.config(),
+            **self.common_fields(),
+        }
         if body.get("readers", ()) is None:
             del body["readers"]
         return {**body, **({"key": clean["key"]} if clean["key"] else {})}
 
     def config(self) -> dict[str, Any]:
-        """Return what it reads."""
+        """Return the source's configuration."""
         raise NotImplementedError
 
 
@@ -176,7 +179,7 @@ class NewFolderForm(NewSourceForm):
     kind = SourceKind.FOLDER
     path = forms.CharField(label="Folder", max_length=4_000, strip=False)
     watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
-    field_order = ("path", "title", "key", *_SAID)
+    field_order = ("path", "title", "key", *_COMMON_FIELDS)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -185,16 +188,16 @@ class NewFolderForm(NewSourceForm):
         self.fields["path"].help_text = f"On the server, below {roots}." if roots else none
 
     def config(self) -> dict[str, Any]:
-        """Return what it reads."""
+        """Return the source's configuration."""
         return {"path": self.cleaned_data["path"]}
 
-    def said(self) -> dict[str, Any]:
-        """Return the fields of the API's body."""
-        return {**super().said(), "watch": self.cleaned_data["watch"]}
+    def common_fields(self) -> dict[str, Any]:
+        """Return the fields of the API's body, with `watch`."""
+        return {**super().common_fields(), "watch": self.cleaned_data["watch"]}
 
 
 class CredentialsForm(forms.Form):
-    """What a repository is read with, which is never shown."""
+    """The credentials of a repository, which are never shown."""
 
     username = forms.CharField(required=False, help_text="For a private repository, if its host wants one.")
     token = forms.CharField(
@@ -205,7 +208,7 @@ class CredentialsForm(forms.Form):
     )
 
     def credentials(self) -> dict[str, str]:
-        """Return what was filled in of them."""
+        """Return the credentials that were filled in."""
         return {name: self.cleaned_data[name] for name in _CREDENTIALS if self.cleaned_data[name]}
 
 
@@ -220,10 +223,10 @@ class NewGitForm(CredentialsForm, NewSourceForm):
         label="Tags that are versions",
         help_text="Patterns between commas, such as v*: a tag that matches becomes a version.",
     )
-    field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_SAID)
+    field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_COMMON_FIELDS)
 
     def config(self) -> dict[str, Any]:
-        """Return what it reads."""
+        """Return the source's configuration."""
         clean = self.cleaned_data
         given = {"branch": clean["branch"], "tags": clean["version_tags"]}
         config = {"url": clean["url"], **{name: value for name, value in given.items() if value}}
@@ -245,66 +248,69 @@ class NewSiteForm(NewSourceForm):
         required=False, label="Not these pages", help_text="Patterns of paths between commas."
     )
     max_pages = forms.IntegerField(required=False, min_value=1, label="At most so many pages")
-    field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_SAID)
+    field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_COMMON_FIELDS)
 
     def config(self) -> dict[str, Any]:
-        """Return what it reads."""
+        """Return the source's configuration."""
         clean = self.cleaned_data
         given = {name: clean[name] for name in ("include", "exclude", "max_pages")}
         return {"url": clean["url"], **{name: value for name, value in given.items() if value}}
 
 
 class SourceForm(CredentialsForm, SyncedForm):
-    """What may be changed of a source; fields that its kind doesn't have are left out."""
+    """The editable fields of a source; fields that its kind doesn't have are removed."""
 
     watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
     is_forgetting = forms.BooleanField(required=False, label="Forget the access token that is stored")
-    field_order = ("title", *_SAID, *_CREDENTIALS, "is_forgetting")
+    field_order = ("title", *_COMMON_FIELDS, *_CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
         super().__init__(*args, **options)
-        for name in _lacking(source):
+        for name in _inapplicable_fields(source):
             del self.fields[name]
         if "is_forgetting" in self.fields:
             self.fields["token"].help_text = "One is stored. Left empty, it stays; it is never shown."
 
     def body(self) -> dict[str, Any]:
-        """Return the API's body that changes it, with what was changed in the form and nothing else."""
+        """Return the API's body that updates the source, with only the changed fields."""
         clean, changed = self.cleaned_data, {*self.changed_data}
         if "is_restricted" in changed:
             changed.add("readers")
-        said = {"title": clean["title"], "watch": clean.get("watch"), **self.said()}
-        body = {name: value for name, value in said.items() if _FIELDS.get(name, name) in changed}
-        return {**body, **({"credentials": self.credentials() or None} if changed & _STATING else {})}
+        values = {"title": clean["title"], "watch": clean.get("watch"), **self.common_fields()}
+        body = {name: value for name, value in values.items() if _FIELDS.get(name, name) in changed}
+        return {
+            **body,
+            **({"credentials": self.credentials() or None} if changed & _CREDENTIAL_INPUTS else {}),
+        }
 
 
-# What is filled in or ticked where other credentials are stated.
-_STATING = frozenset({*_CREDENTIALS, "is_forgetting"})
+# Inputs that change the credentials when filled in or ticked.
+_CREDENTIAL_INPUTS = frozenset({*_CREDENTIALS, "is_forgetting"})
 
 
-def _lacking(source: Source) -> set[str]:
+def _inapplicable_fields(source: Source) -> set[str]:
     """Return the fields that a source of this kind, or without credentials, doesn't have."""
-    lacking = set() if source.kind == SourceKind.FOLDER else {"watch"}
+    inapplicable = set() if source.kind == SourceKind.FOLDER else {"watch"}
     if source.kind == SourceKind.UPLOAD:
-        lacking.add("schedule")
+        inapplicable.add("schedule")
     if source.kind != SourceKind.GIT:
-        return lacking | _STATING
-    return lacking if source.sealed_credentials else lacking | {"is_forgetting"}
+        return inapplicable | _CREDENTIAL_INPUTS
+    return inapplicable if source.sealed_credentials else inapplicable | {"is_forgetting"}
 
 
-#: By kind, in the order in which they are offered.
-NEW: Mapping[str, type[NewSourceForm]] = {
+#: The form of each kind, in the order in which the page offers them.
+NEW_SOURCE_FORMS: Mapping[str, type[NewSourceForm]] = {
     form.kind.value: form for form in (NewFolderForm, NewGitForm, NewSiteForm)
 }
 
 
-def _quoted(entry: str) -> str:
+def _quote(entry: str) -> str:
     is_plain = "," not in entry and not entry.startswith('"')
     return entry if is_plain else '"' + entry.replace('"', '""') + '"'
 
 
 def _field(name: str) -> str:
-    """Return the form's name of one of the API's, such as `config.include[0]`."""
+    """Return the form's field for an API field such as `config.include[0]`."""
     whole = name.partition("[")[0]
     if whole.startswith("config.credentials."):
         whole = "config.credentials"

@@ -1,13 +1,13 @@
-"""Jupyter notebooks: cells as they read, each line with the line of the JSON file where it stands.
+"""Jupyter notebooks as the lines of their cells, each with its line in the JSON file.
 
-nbformat reads notebooks too, but says nothing of lines; the tests compare with it.
+nbformat reads notebooks too, but does not report lines; the tests compare with it.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.parsers.block_tiling import moved
+from ingest.parsers.block_tiling import shift_block
 from ingest.parsers.data.placed_json import PlacedText, load_placed
 from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
@@ -16,11 +16,11 @@ from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 MAX_OUTPUT_LINES = 30
 OUTPUT_LINE_CHARS = 500
-#: lines of the file between two cells over which no chunk reaches: pictures and tables in HTML lie there,
-#: and a citation over them would show little else
+#: lines of the file between two cells that no chunk crosses: they are pictures and tables in HTML, and a
+#: citation over them would show little else
 MAX_GAP_LINES = 40
 LANGUAGE_CHARS = 40
-#: cell magics that say that the cell is in another language
+#: cell magics that set the language of the cell
 MAGIC_LANGUAGES = {
     "%%bash": "bash",
     "%%sh": "bash",
@@ -37,21 +37,21 @@ MAGIC_LANGUAGES = {
     "%%writefile": None,
 }
 
-#: text of one line, and the line of the file where it stands
+#: text of one line, and its line in the file
 PlacedLine = tuple[str, int]
 
 
 def parse_notebook(content: bytes, file: FileType) -> Outline:
-    """Markdown cells as Markdown, code cells as code in the kernel's language, with the text they printed.
+    """Return Markdown cells as Markdown, code cells as code in the kernel's language with their output.
 
-    Of outputs the plain text is kept, MAX_OUTPUT_LINES lines each; images and HTML are left out. Reads
-    format 4, and 3 with its worksheets.
+    Outputs are the plain text, MAX_OUTPUT_LINES lines each; images and HTML are left out. Notebook formats
+    are 4, and 3 with its worksheets.
 
     Raises:
         ValueError: it is not JSON, or has no cells.
     """
     notebook = load_placed("\n".join(split_lines(decode(content))))
-    reader = _Reader(language=_kernel_language(notebook))
+    reader = _NotebookReader(language=_kernel_language(notebook))
     for cell in _cells(notebook):
         reader.read(cell)
     stated = reader.front_matter
@@ -109,8 +109,8 @@ def _placed_lines(source: Any) -> list[PlacedLine]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader:
-    """Collects the lines and blocks of cell after cell."""
+class _NotebookReader:
+    """Reader that collects the lines and blocks of the cells."""
 
     language: str | None
     lines: list[str] = field(default_factory=list)
@@ -164,8 +164,8 @@ class _Reader:
     def _add_block(self, source: Sequence[PlacedLine], kind: Any, language: str | None) -> None:
         filled = [index for index, (line, _) in enumerate(source) if line.strip()]
         if filled:
-            kept = source[filled[0] : filled[-1] + 1]
-            self._add(kept, [Block(kind=kind, span=LineSpan(1, len(kept)), language=language)])
+            trimmed = source[filled[0] : filled[-1] + 1]
+            self._add(trimmed, [Block(kind=kind, span=LineSpan(1, len(trimmed)), language=language)])
 
     def _add(self, source: Sequence[PlacedLine], blocks: Sequence[Block]) -> None:
         if not source or not blocks:
@@ -176,13 +176,13 @@ class _Reader:
         above = len(self.lines)
         if self.origins and source[0][1] - self.origins[-1].end > MAX_GAP_LINES:
             self.walls.append(above + 1)
-        self.blocks.extend(moved(block, above) for block in blocks)
+        self.blocks.extend(shift_block(block, above) for block in blocks)
         self.lines.extend(line for line, _ in source)
         self.origins.extend(LineSpan(number, number) for _, number in source)
 
 
 def _output_lines(output: dict[str, Any]) -> Iterator[PlacedLine]:
-    """Return the first lines of what a cell printed or gave, without what stands for a picture."""
+    """Yield the first lines of a cell's printed output or result, without placeholders of pictures."""
     if output.get("name", output.get("stream")) == "stderr":
         return
     bundle = output.get("data")

@@ -1,4 +1,4 @@
-"""Data files as their own lines, with breaks where records and keys begin."""
+"""Data files and logs as their own lines, with breaks where records and keys begin."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,17 +8,17 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
-#: characters of one line of data from which on its chunks could be cited only as "line 1"
+#: characters of one line of data; chunks of a longer line could be cited only as "line 1"
 MAX_LINE_CHARS = 1_000_000
-#: a run of lines this long fits in a chunk, or nearly; breaks inside it would cut for nothing
+#: a run of lines this long fits in a chunk, or nearly; breaks inside it would be useless
 UNIT_CHARS = 600
-#: levels of indentation that are looked at
+#: levels of indentation that are searched for breaks
 MAX_DEPTH = 12
 CLOSING = re.compile(r"\s*[\]})]+[,;]?\s*$")
 COMMENT = re.compile(r"\s*(?:#|//)")
 #: formats in which a line in brackets begins a section
 WITH_SECTIONS = frozenset({"toml", "ini"})
-#: a date, a time or a level in front of a line of a log, or a host, user and date as web servers write
+#: a date, a time or a level at the start of a line of a log, or host, user and date as web servers write
 LOG_RECORD = re.compile(
     r"\W{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d|\d\d:\d\d:\d\d|\d{1,2}[-/.]\w{2,3}[-/.]\d{2,4}"
     r"|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d|(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b"
@@ -45,9 +45,7 @@ def parse_structured(content: bytes, file: FileType) -> Outline:
 
 
 def parse_log(content: bytes, file: FileType) -> Outline:
-    """Return a log as one block, to be cut where its records begin, so that a stack trace stays with its
-    message.
-    """
+    """Return a log as one block, to be cut between records, so that a stack trace stays with its message."""
     lines = split_lines(decode(content))
     if not any(line.strip() for line in lines):
         return Outline(lines=lines, blocks=())
@@ -64,7 +62,7 @@ def _block(lines: Sequence[str], span: LineSpan, file: FileType) -> Block:
 
 
 def _breaks(lines: Sequence[str], span: LineSpan, *, has_sections: bool) -> Iterator[int]:
-    """Numbers of the lines at which records begin, and in long records those inside them; unordered."""
+    """Yield the numbers of the lines at which records, and parts of long records, begin; unordered."""
     waiting = [(span.start, span.end, MAX_DEPTH)]
     while waiting:
         start, end, levels = waiting.pop()
@@ -88,7 +86,7 @@ def _is_short(lines: Sequence[str], start: int, end: int) -> bool:
 
 
 def _record_starts(lines: Sequence[str], first: int, last: int, *, has_sections: bool) -> list[int]:
-    """Return the lines with the least indentation; a comment begins what comes below it."""
+    """Return the lines with the least indentation; a comment belongs to the record below it."""
     indents = {
         number: len(line) - len(line.lstrip())
         for number in range(first, last + 1)
@@ -103,7 +101,7 @@ def _record_starts(lines: Sequence[str], first: int, last: int, *, has_sections:
 
 
 def _with_comments(lines: Sequence[str], first: int, last: int) -> list[int]:
-    """For each line from `first` to `last` the first of the comment lines right above it, else itself."""
+    """Return, for each line from `first` to `last`, the first comment line right above it, else itself."""
     begins: list[int] = []
     comment = 0
     for number in range(first, last + 1):

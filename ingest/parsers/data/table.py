@@ -1,4 +1,4 @@
-"""CSV and TSV: the header as a heading over its rows, records kept whole."""
+"""CSV and TSV: the header as a heading above the rows, records undivided."""
 
 import csv
 from collections import Counter
@@ -12,7 +12,7 @@ from ingest.parsers.types import Block, FileType, LineSpan, Outline
 DELIMITERS = ",\t;|"
 SAMPLE_RECORDS = 60
 SAMPLE_LINE_CHARS = 4_000
-#: share of the sample's records that have as many cells as most have
+#: share of the sample's records that must have the commonest number of cells
 REGULAR_SHARE = 0.8
 MIN_COLUMNS = 2
 #: characters of a column's name; longer cells are values
@@ -25,9 +25,8 @@ Record = Sequence[str]
 def parse_table(content: bytes, file: FileType) -> Outline:
     """Return the rows of a CSV or TSV file as one table, its header as the heading above them.
 
-    A chunk's breadcrumb so names the columns, however many rows lie between. Without a header the rows
-    stand alone. Lines are the file's own; a record that goes over several is cut only when it fits in no
-    chunk.
+    A chunk's breadcrumb thus names the columns, however far below the header it is. Without a header there
+    is no heading. Lines are the file's own; a record of several lines is cut only when it fits in no chunk.
     """
     lines = split_lines(decode(content))
     first = _first_row(lines)
@@ -48,7 +47,7 @@ def parse_table(content: bytes, file: FileType) -> Outline:
 
 
 def _first_row(lines: Sequence[str]) -> int | None:
-    """Number of the first line that is neither blank nor a comment."""
+    """Return the number of the first line that is neither blank nor a comment."""
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.startswith(COMMENT):
             return number
@@ -56,8 +55,9 @@ def _first_row(lines: Sequence[str]) -> int | None:
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
-    """Return the delimiter by which most records have equally many cells, the more the better; None without
-    one.
+    """Return the delimiter with the most regular number of cells per record, None without one.
+
+    Ties go to the one with more cells.
     """
     found = [(*_regularity(lines, delimiter), delimiter) for delimiter in DELIMITERS]
     regular = [one for one in found if one[0] >= REGULAR_SHARE and one[1] >= MIN_COLUMNS]
@@ -65,7 +65,7 @@ def _delimiter(lines: Sequence[str]) -> str | None:
 
 
 def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
-    """Share of the records that have the commonest number of cells, and that number."""
+    """Return the share of the records that have the commonest number of cells, and that number."""
     widths = Counter(len(record) for record in _sample(lines, delimiter))
     if not widths:
         return 0.0, 0
@@ -82,7 +82,7 @@ def _sample(lines: Sequence[str], delimiter: str) -> list[Record]:
 
 
 def _record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int]:
-    """Numbers of the lines at which records begin; all lines where quotes do not balance."""
+    """Return the numbers of the lines at which records begin; all lines where quotes do not balance."""
     reader = csv.reader((f"{line}\n" for line in lines[first - 1 :]), delimiter=delimiter)
     starts = [first]
     try:
@@ -93,8 +93,9 @@ def _record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int
 
 
 def _header(lines: Sequence[str], delimiter: str) -> Record | None:
-    """Return the first record, if it names columns: short names, each once, no number, none a value further
-    down.
+    """Return the first record if it names columns, else None.
+
+    Column names are short, unique, no numbers, and no values of their column further down.
     """
     first, *rows = _sample(lines, delimiter)
     names = [name.strip() for name in first]

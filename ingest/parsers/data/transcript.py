@@ -1,4 +1,4 @@
-"""Subtitles and transcripts: a line for each cue, with its time in the recording."""
+"""Subtitles and transcripts, one line per cue with its time in the recording."""
 
 import re
 from collections.abc import Sequence
@@ -10,22 +10,22 @@ from search.documents.subtitles import Cue, read_cues
 
 #: silence that ends a paragraph
 PAUSE_MS = 2_000
-#: silence after which something else begins: no chunk reaches over it
+#: silence after which another subject begins; no chunk crosses it
 LONG_PAUSE_MS = 15_000
 SENTENCE_END = re.compile(r"[.!?…。！？][\"'»”’)\]]*$")
 NAMED_LINES = 5
 
 
 def parse_transcript(content: bytes, file: FileType) -> Outline:
-    """Cues as lines, one paragraph for what one speaker says without a pause.
+    """Return the cues as lines, one paragraph per speaker and run without a pause.
 
     Raises:
-        NoCues: its times are missing or broken, so that it is to be read as text.
+        NoCues: the times are missing or broken; the file is to be parsed as text.
     """
     transcript = read_cues(split_lines(decode(content)))
     script = _Script()
     for cue in transcript.cues:
-        script.take(cue)
+        script.add(cue)
     script.end_paragraph()
     return Outline(
         lines=script.lines,
@@ -42,13 +42,13 @@ def _warnings(broken_lines: Sequence[int]) -> tuple[str, ...]:
         return ()
     named = ", ".join(str(line) for line in broken_lines[:NAMED_LINES])
     more = f" and {len(broken_lines) - NAMED_LINES} more" if len(broken_lines) > NAMED_LINES else ""
-    told = f"the times in line {named}{more} could not be read; these cues are cited between their neighbours"
-    return (told,)
+    text = f"the times in line {named}{more} could not be read; these cues are cited between their neighbours"
+    return (text,)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Script:
-    """The lines so far, and the paragraph that is being filled."""
+    """The lines so far, and the open paragraph."""
 
     lines: list[str] = field(default_factory=list)
     origins: list[TimeSpan] = field(default_factory=list)
@@ -59,7 +59,7 @@ class _Script:
     breaks: list[int] = field(default_factory=list)
     previous: Cue | None = None
 
-    def take(self, cue: Cue) -> None:
+    def add(self, cue: Cue) -> None:
         begins = self._begins_paragraph(cue)
         if begins:
             self.end_paragraph()
@@ -72,7 +72,7 @@ class _Script:
         self.previous = cue
 
     def end_paragraph(self) -> None:
-        """Ends the open paragraph, if there is one; a blank line follows it."""
+        """End the open paragraph, if there is one, with a blank line."""
         if not self.lines or len(self.lines) < self.start:
             return
         span = LineSpan(self.start, len(self.lines))

@@ -1,4 +1,4 @@
-"""Pictures: the text that OCR finds in them, line by line, with the region of each."""
+"""Text that OCR finds in pictures, line by line, with the region of each line."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
-#: decoded to RGB, as many pixels take 150 MB
+#: this many pixels take 150 MB when decoded to RGB
 MAX_PIXELS = 50_000_000
-#: space, in heights of a line, after which text belongs to something else, so that regions stay small
+#: gap, in line heights, above which text gets a chunk of its own, so that regions stay small
 OTHER_PLACE_GAP = 3.0
 
 
 def parse_image(content: bytes, file: FileType) -> Outline:
-    """Return the lines of text in a picture, the first of several frames; regions in pixels as it is shown.
+    """Return the lines of text in a picture, of the first frame only; regions are in pixels as displayed.
 
     Raises:
         ParseRefused: OCR is not installed (`no_ocr`), the picture is damaged (`damaged`), has too many
@@ -35,7 +35,7 @@ def parse_image(content: bytes, file: FileType) -> Outline:
     """
     if not is_ocr_installed():
         raise ParseRefused("no_ocr", f"text in pictures is not read here; {INSTALL}")
-    picture, told = _opened(content)
+    picture, notes = _open_picture(content)
     found = recognise(picture)
     if not found:
         raise ParseRefused("no_text", "no text was recognised in the picture")
@@ -50,24 +50,24 @@ def parse_image(content: bytes, file: FileType) -> Outline:
         origins=layout.origins,
         walls=tuple(layout.walls),
         metadata={"width": picture.width, "height": picture.height},
-        warnings=told,
+        warnings=notes,
     )
 
 
-def _opened(content: bytes) -> tuple["Image", tuple[str, ...]]:
-    """Return the picture in RGB, turned as its camera says, and what is to be said about it."""
+def _open_picture(content: bytes) -> tuple["Image", tuple[str, ...]]:
+    """Return the picture in RGB, rotated by its EXIF orientation, and the warnings about it."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # MAX_PIXELS is lower
             picture = Image.open(BytesIO(content), formats=FORMATS)
         if picture.width * picture.height > MAX_PIXELS:
             raise _too_large(f"{picture.width} by {picture.height} pixels")
         frames = getattr(picture, "n_frames", 1)
         turned = ImageOps.exif_transpose(picture)
-        told = (f"the first of its {frames} pictures was read",) if frames > 1 else ()
-        return _on_white(turned), told
+        notes = (f"the first of its {frames} pictures was read",) if frames > 1 else ()
+        return _flatten_on_white(turned), notes
     except Image.DecompressionBombError:
         raise _too_large("far too many pixels") from None
     except UnidentifiedImageError:
@@ -82,7 +82,7 @@ def _too_large(size: str) -> ParseRefused:
     )
 
 
-def _on_white(picture: "Image") -> "Image":
+def _flatten_on_white(picture: "Image") -> "Image":
     from PIL import Image
 
     if not picture.has_transparency_data:
@@ -95,7 +95,7 @@ def _on_white(picture: "Image") -> "Image":
 
 @dataclass(slots=True, kw_only=True)
 class _Layout:
-    """The paragraphs so far, as an outline has them."""
+    """The lines, blocks, regions and walls of the paragraphs added so far."""
 
     lines: list[str] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
@@ -103,7 +103,7 @@ class _Layout:
     walls: list[int] = field(default_factory=list)
 
     def add(self, paragraph: list[PictureLine], *, is_apart: bool) -> None:
-        """Adds a paragraph and a blank line; one that stands apart shares no chunk with those before."""
+        """Add a paragraph and a blank line; one that is apart shares no chunk with those before."""
         start = len(self.lines) + 1
         if is_apart:
             self.walls.append(start)

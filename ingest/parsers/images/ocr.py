@@ -1,4 +1,4 @@
-"""Text in pictures, by rapidocr where it is installed; its wheel brings its models, none is downloaded."""
+"""OCR by rapidocr where it is installed; its wheel contains the models, none is downloaded."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 INSTALL = "install OCR to read them: pip install --no-deps -r deploy/requirements-ocr.txt"
-#: a wider picture is made smaller; a higher one is read in bands, since lines of text lie across
+#: a wider picture is scaled down; a taller one is read in horizontal bands, as lines of text are horizontal
 MAX_WIDTH = 4_000
-#: the longer side at which lines are looked for, and the pixels: a million take 320 MB of memory
-LOOKED_AT_SIDE, LOOKED_AT_PIXELS = 1_280, 700_000
-#: pixels that bands share, so that a line of up to half of them is whole in one
+#: longer side and pixels of the picture in which lines are detected; a million pixels take 320 MB of memory
+DETECTION_SIDE, DETECTION_PIXELS = 1_280, 700_000
+#: pixels by which bands overlap, so that a line of up to half that height is complete in one band
 BAND_OVERLAP = 128
-#: space between two lines, in heights of one, that begins a paragraph
+#: gap between two lines, in line heights, that begins a paragraph
 PARAGRAPH_GAP = 0.8
-#: files in the wheel; naming them keeps rapidocr from looking for others on the network
+#: files in the wheel; named explicitly, because rapidocr looks for others on the network
 MODELS = {
     "Det": "PP-OCRv6_det_small.onnx",
     "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
@@ -44,7 +44,7 @@ class PictureLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Band:
-    """A part of a picture's height, and the part of it whose lines are its own."""
+    """A horizontal band of a picture, and the part of it whose lines belong to this band."""
 
     start: int
     end: int
@@ -53,12 +53,12 @@ class _Band:
 
 
 def is_ocr_installed() -> bool:
-    """Return whether text in pictures can be read."""
+    """Return whether OCR is installed."""
     return find_spec("rapidocr") is not None
 
 
 def recognise(picture: "Image") -> list[PictureLine]:
-    """Return the lines of text in an RGB picture, from the top down, in one row from the left."""
+    """Return the lines of text in an RGB picture, from top to bottom, within a row from left to right."""
     scale = min(1.0, MAX_WIDTH / picture.width)
     if scale < 1.0:
         picture = picture.resize((MAX_WIDTH, max(1, round(picture.height * scale))))
@@ -70,9 +70,9 @@ def recognise(picture: "Image") -> list[PictureLine]:
 
 
 def _bands(width: int, height: int) -> list[_Band]:
-    """Return the height in bands of about the same size."""
-    looked_at = min(width, LOOKED_AT_SIDE)
-    longest = min(LOOKED_AT_SIDE, LOOKED_AT_PIXELS // looked_at) * width // looked_at
+    """Return bands of about equal height that cover the picture."""
+    detection_width = min(width, DETECTION_SIDE)
+    longest = min(DETECTION_SIDE, DETECTION_PIXELS // detection_width) * width // detection_width
     overlap = BAND_OVERLAP if height > longest else 0
     count = max(1, -(-(height - overlap) // (longest - overlap)))
     starts = [round(number * (height - overlap) / count) for number in range(count)]
@@ -92,7 +92,7 @@ def _lines_of(picture: "Image", band: _Band, scale: float) -> Iterator[PictureLi
     import numpy as np
 
     part = np.asarray(picture.crop((0, band.start, picture.width, band.end)))
-    found = _read(np.ascontiguousarray(part[:, :, ::-1]))  # it takes blue, green, red
+    found = _run_ocr(np.ascontiguousarray(part[:, :, ::-1]))  # rapidocr expects BGR
     if found.txts is None or found.boxes is None:
         return
     for text, corners in zip(found.txts, found.boxes, strict=True):
@@ -109,7 +109,7 @@ def _lines_of(picture: "Image", band: _Band, scale: float) -> Iterator[PictureLi
             )
 
 
-def _read(pixels: Any) -> Any:
+def _run_ocr(pixels: Any) -> Any:
     from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError
 
     try:
@@ -122,7 +122,7 @@ def _read(pixels: Any) -> Any:
 
 @cache
 def _engine() -> Any:
-    """Return the models, loaded once in a process: that takes longer than reading a small picture."""
+    """Return the OCR engine, loaded once per process: loading takes longer than reading a small picture."""
     import cv2
     import rapidocr
     from rapidocr import RapidOCR
@@ -134,17 +134,18 @@ def _engine() -> Any:
         "Global.log_level": "error",
         "Global.max_side_len": MAX_WIDTH,
         "Det.limit_type": "max",
-        "Det.limit_side_len": LOOKED_AT_SIDE,
+        "Det.limit_side_len": DETECTION_SIDE,
         "Rec.rec_batch_num": 1,  # six long lines together took 700 MB and no less time
     }
-    # a worker runs as many processes as it may use cores
+    # one thread each: a worker runs one process per core
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
     return RapidOCR(params={**models, **others, **threads})
 
 
 def gaps(lines: Sequence[PictureLine]) -> list[float]:
-    """Return the space above each line but the first, in heights of the smaller line; infinite in another
-    column.
+    """Return the gap above each line but the first, in heights of the smaller line.
+
+    A line in another column has an infinite gap.
     """
     return [_gap(before, line) for before, line in pairwise(lines)]
 
@@ -156,6 +157,6 @@ def _gap(before: PictureLine, line: PictureLine) -> float:
 
 
 def paragraph_starts(lines: Sequence[PictureLine]) -> list[int]:
-    """Indexes of the lines that stand apart from the one before."""
+    """Return the indexes of the lines that begin a paragraph."""
     apart = [index for index, gap in enumerate(gaps(lines), start=1) if gap > PARAGRAPH_GAP]
     return [0, *apart] if lines else []

@@ -1,4 +1,4 @@
-"""SVG drawings: the words in them."""
+"""Text of SVG drawings."""
 
 import re
 from html.parser import HTMLParser
@@ -8,24 +8,24 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.markup.html_reader import without_line_references
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
-#: elements whose text a person sees or hears read out; the last two stand in a `foreignObject`
+#: elements whose text a person sees or hears read out; the last two occur in a `foreignObject`
 WORDS = frozenset({"text", "title", "desc", "p", "div"})
-#: an entity made of entities, which grows with each step; drawing programs declare only plain ones
+#: an entity made of entities, which expands exponentially; drawing programs declare only plain ones
 NESTED_ENTITY = re.compile(rb"<!ENTITY\s+(?:%\s+)?\S{1,200}\s+(?:\"[^\"&]*&[^#\"]|'[^'&]*&[^#'])")
 SKIPPED = frozenset({"style", "script", "metadata", "defs"})
 
 
 def parse_svg(content: bytes, file: FileType) -> Outline:
-    """Title, description and labels of a drawing, one line each.
+    """Return title, description and labels of a drawing, one line each.
 
-    An HTML parser reads it: it knows neither entities of the file's own nor anything outside it.
+    An HTML parser reads it, which expands no entities declared in the file and loads nothing from outside.
 
     Raises:
-        ParseRefused: the drawing holds no words (`no_text`), or declares a bomb (`xml_entities`).
+        ParseRefused: the drawing holds no words (`no_text`), or declares an entity bomb (`xml_entities`).
     """
     if NESTED_ENTITY.search(content):
         raise ParseRefused("xml_entities", "the drawing declares entities made of entities, as bombs do")
-    reader = _Words()
+    reader = _WordReader()
     reader.feed(without_line_references("\n".join(split_lines(decode(content)))))
     reader.close()
     reader.end_line()
@@ -35,8 +35,8 @@ def parse_svg(content: bytes, file: FileType) -> Outline:
     return Outline(lines=reader.lines, blocks=(block,), origins=reader.origins, title=reader.title)
 
 
-class _Words(HTMLParser):
-    """Collects the words while the parser walks the drawing."""
+class _WordReader(HTMLParser):
+    """Parser that collects the words of a drawing."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -60,7 +60,7 @@ class _Words(HTMLParser):
             self._text += " "
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Nothing: `<text/>` holds no words."""
+        """Ignore the element: `<text/>` holds no words."""
 
     def handle_endtag(self, tag: str) -> None:
         if tag in SKIPPED:
@@ -77,7 +77,7 @@ class _Words(HTMLParser):
         self._read_from += [start, start + data.strip().count("\n")]
 
     def end_line(self) -> None:
-        """Return what was read since the last line becomes one."""
+        """Add the text read since the last line as a line."""
         text, read_from = " ".join(self._text.split()), self._read_from
         self._text, self._read_from = "", []
         if not text:

@@ -1,7 +1,7 @@
-"""The parts of a mail, each with the lines of the file that it stands on.
+"""The parts of a mail, each with its lines in the file.
 
-The standard library reads headers and says what a part is, but not where it stands; so the file is cut
-into parts here (RFC 2046, section 5.1).
+The standard library reads headers and types of parts, but does not report their lines; so the file is
+split into parts here (RFC 2046, section 5.1).
 """
 
 import re
@@ -27,31 +27,31 @@ class MailPart:
     """A mail or one part of it; line numbers are 1-based."""
 
     headers: Message
-    #: lines of each header by its name in lower case, the first where it is repeated
+    #: lines of each header by its name in lower case, of the first where it is repeated
     header_spans: dict[str, LineSpan]
     #: first line of the headers
     start: int
-    #: lines of the body: from `body_start` up to, not including, `body_end`
+    #: lines of the body: from `body_start` up to and excluding `body_end`
     body_start: int
     body_end: int
     depth: int = 0
 
     @property
     def content_type(self) -> str:
-        """Type and subtype, lower case; `text/plain` where none is stated."""
+        """Return type and subtype, lower case; `text/plain` where none is stated."""
         return self.headers.get_content_type()
 
     @property
     def file_name(self) -> str | None:
-        """Return the name that the part has as a file, or None."""
+        """Return the part's file name, or None."""
         try:
-            return _decoded(self.headers.get_filename() or "") or None
+            return _decode_value(self.headers.get_filename() or "") or None
         except (LookupError, UnicodeError, ValueError):
             return None
 
     def header(self, name: str) -> str:
-        """Return a header decoded, on one line; empty when it isn't there."""
-        return _decoded(str(self.headers.get(name, "")))
+        """Return a header decoded, on one line; empty when it is missing."""
+        return _decode_value(str(self.headers.get(name, "")))
 
 
 def mail_lines(content: bytes) -> list[bytes]:
@@ -61,7 +61,7 @@ def mail_lines(content: bytes) -> list[bytes]:
 
 
 def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> MailPart:
-    """Return the part on lines `start` up to, not including, `end`: its headers and where its body stands."""
+    """Return the part on lines `start` up to and excluding `end`: its headers and the lines of its body."""
     spans: dict[str, LineSpan] = {}
     number, name = start, ""
     limit = min(end, start + MAX_HEADER_LINES)
@@ -77,19 +77,19 @@ def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> M
             break
         number += 1
     text = decode(b"\n".join(lines[start - 1 : number - 1]))
-    is_parted = number < end and not lines[number - 1].strip()
+    has_separator = number < end and not lines[number - 1].strip()
     return MailPart(
         headers=HeaderParser().parsestr(text),
         header_spans=spans,
         start=start,
-        body_start=number + is_parted,
+        body_start=number + has_separator,
         body_end=end,
         depth=depth,
     )
 
 
 def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
-    """Return the parts of a multipart body, or the mail that a part carries; none beyond MAX_DEPTH."""
+    """Yield the parts of a multipart body, or the mail that a part contains; none beyond MAX_DEPTH."""
     if part.depth >= MAX_DEPTH:
         return
     if part.content_type == "message/rfc822":
@@ -113,7 +113,7 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
         yield read_part(lines, start, part.body_end, part.depth + 1)
 
 
-def _decoded(value: str) -> str:
+def _decode_value(value: str) -> str:
     value = value[:MAX_HEADER_CHARS]
     try:
         text = str(make_header(decode_header(value)))

@@ -1,4 +1,4 @@
-"""A mail as the text that its file is, without what is encoded in it: for mails that can't be taken apart."""
+"""Source text of a mail without its encoded content, for mails that can't be split into parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,20 +16,18 @@ BOUNDARY: Final = "--"
 
 
 def parse_mail_source(content: bytes, file: FileType) -> Outline:
-    """Return the lines of the file, headers and all; lines in base64 are in no block, so they are not
-    indexed.
-    """
+    """Return the lines of the file with its headers; base64 lines are in no block, so they aren't indexed."""
     lines = split_lines(decode(content))
     blocks = [
         Block(kind="paragraph", span=span)
-        for start, end in _legible(lines)
+        for start, end in _readable_runs(lines)
         for span in paragraphs(lines, start, end)
     ]
     return Outline(lines=lines, blocks=blocks)
 
 
-def _legible(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Runs of lines that are not encoded: numbers of the first and the last, from 1."""
+def _readable_runs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the runs of lines that are not encoded: numbers of the first and the last, from 1."""
     start, is_announced, is_encoded = 0, False, False
     for number, line in enumerate(lines, start=1):
         if line.startswith(BOUNDARY):

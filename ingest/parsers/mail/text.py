@@ -1,4 +1,4 @@
-"""The text of a mail's part as lines, each with the lines of the file that it was written on."""
+"""The text of a mail's part as lines, each with its lines in the file."""
 
 import binascii
 import codecs
@@ -10,7 +10,7 @@ from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
 from ingest.parsers.mail.parts import MailPart
 from ingest.parsers.types import LineSpan
 
-#: beginnings of the charsets that mail is written in; other codecs are no charsets, or are slow ones
+#: prefixes of the charsets that mail is written in; other codecs are no charsets, or slow ones
 CHARSETS: Final = ("utf", "iso", "cp", "koi8", "gb", "big5", "euc", "shift_jis", "mac", "tis", "hz")
 BASE64_GROUP: Final = 4
 
@@ -18,44 +18,46 @@ PlacedLine = tuple[str, LineSpan]
 
 
 def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
-    """Lines of text with their places in the file.
+    """Return the lines of text with their places in the file.
 
-    Plain and quoted-printable text is placed to the line, base64 to the lines that encode it.
+    Plain and quoted-printable text has exact lines, base64 the lines that encode it.
     """
     transfer = str(part.headers.get("content-transfer-encoding", "")).strip().lower()
-    unpack = {"quoted-printable": _quoted_printable, "base64": _base64}.get(transfer, _plain)
+    unpack = {"quoted-printable": _decode_quoted_printable, "base64": _decode_base64}.get(
+        transfer, _decode_plain
+    )
     pieces = list(unpack(lines[part.body_start - 1 : part.body_end - 1]))
-    text = _text_of(_charset(part))(b"".join(pieces))  # as a whole: the likeliest charset is guessed once
+    text = _decoder(_charset(part))(b"".join(pieces))  # as a whole, so that the charset is guessed once
     if text.count("\n") == sum(piece.count(b"\n") for piece in pieces):
-        return _placed(text, pieces, part.body_start)
-    # in UTF-16, HZ or EBCDIC a line end need not be one byte, nor this byte a line end
+        return _place_lines(text, pieces, part.body_start)
+    # in UTF-16, HZ or EBCDIC a line end may have other bytes, and this byte another meaning
     whole = LineSpan(part.body_start, max(part.body_start, part.body_end - 1))
     return [(line, whole) for line in split_lines(text)]
 
 
-def _plain(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _decode_plain(lines: Sequence[bytes]) -> Iterator[bytes]:
     return (line + b"\n" for line in lines)
 
 
-def _quoted_printable(lines: Sequence[bytes]) -> Iterator[bytes]:
+def _decode_quoted_printable(lines: Sequence[bytes]) -> Iterator[bytes]:
     return (binascii.a2b_qp(line.rstrip() + b"\n") for line in lines)
 
 
-def _base64(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Return what each line decodes to, groups that reach over a line end with the later line.
+def _decode_base64(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the decoded bytes of each line; a group that crosses a line end counts as the later line's.
 
-    Padding that is missing at the end is added.
+    Missing padding at the end is added.
     """
-    left = b""
+    rest = b""
     last = max((number for number, line in enumerate(lines) if line.strip()), default=None)
     for number, line in enumerate(lines):
-        left += b"".join(line.split()) + (b"==" if number == last else b"")
-        size = len(left) - len(left) % BASE64_GROUP
+        rest += b"".join(line.split()) + (b"==" if number == last else b"")
+        size = len(rest) - len(rest) % BASE64_GROUP
         try:
-            yield binascii.a2b_base64(left[:size])
+            yield binascii.a2b_base64(rest[:size])
         except binascii.Error:
             yield b""
-        left = left[size:]
+        rest = rest[size:]
 
 
 def _charset(part: MailPart) -> str | None:
@@ -67,16 +69,17 @@ def _charset(part: MailPart) -> str | None:
     return name if name.startswith(CHARSETS) else None
 
 
-def _text_of(charset: str | None) -> Callable[[bytes], str]:
-    """Decodes by the charset; without one, or for ASCII that is none, by the likeliest."""
+def _decoder(charset: str | None) -> Callable[[bytes], str]:
+    """Return a decoder of the charset; without one, that of the likeliest charset."""
     if charset is None:
         return decode
     return lambda content: UNSAFE.sub(REPLACEMENT, content.decode(charset, errors="replace"))
 
 
-def _placed(text: str, pieces: Sequence[bytes], first_line: int) -> list[PlacedLine]:
-    """Return the lines of `text`; a piece holds what one line of the file decodes to, a line end is
-    one byte.
+def _place_lines(text: str, pieces: Sequence[bytes], first_line: int) -> list[PlacedLine]:
+    """Return the lines of `text` with their places; a piece is one decoded line of the file.
+
+    A line end is one byte.
     """
     content = b"".join(pieces)
     starts: list[int] = []

@@ -1,4 +1,4 @@
-"""The YAML (`---`) or TOML (`+++`) header of a Markdown file, read with hard limits."""
+"""The YAML (`---`) or TOML (`+++`) header of a Markdown file, parsed with hard limits."""
 
 import datetime
 import tomllib
@@ -10,11 +10,11 @@ import yaml
 
 from ingest.parsers.decoding import REPLACEMENT, UNSAFE
 
-#: the libyaml loader where the wheel has it: twelve times faster than the one in Python
+#: the libyaml loader where the wheel has it, twelve times faster than the one in Python
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_LINES = 400
 MAX_CHARS = 16_384
-#: values kept, counted with repetition, so that YAML aliases cannot multiply
+#: values, counted with repetition, so that YAML aliases cannot multiply them
 MAX_VALUES = 1_000
 MAX_DEPTH = 8
 MAX_TAGS = 64
@@ -24,11 +24,11 @@ FENCES = {"---": ("---", "..."), "+++": ("+++",)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontMatter:
-    """Header of a file: its last line (0 when there is none) and what it says."""
+    """Header of a file: its last line (0 when there is none) and its fields."""
 
     last_line: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    #: why the header could not be read; its lines are then ordinary text
+    #: reason for which the header could not be parsed; its lines are then ordinary text
     warning: str | None = None
 
     @property
@@ -49,9 +49,7 @@ class FrontMatter:
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """Return the header at the top of `lines`; one that can't be read comes back as a warning,
-    never raises.
-    """
+    """Return the header at the top of `lines`; an unreadable one is a warning, never an error."""
     opening = lines[0].rstrip() if lines else ""
     last_line = _closing_line(lines, FENCES.get(opening, ()))
     if not last_line:
@@ -63,13 +61,13 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         values = tomllib.loads(text) if opening == "+++" else yaml.load(text, SAFE_LOADER)  # noqa: S506
         if not isinstance(values, dict):
             return FrontMatter(last_line=last_line if values is None else 0)
-        return FrontMatter(last_line=last_line, metadata=_Copier().copy(values, 0))
+        return FrontMatter(last_line=last_line, metadata=_JsonCopier().copy(values, 0))
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         return FrontMatter(warning=f"front matter not read: {' '.join(str(error).split())[:200]}")
 
 
 def _closing_line(lines: Sequence[str], closings: Sequence[str]) -> int:
-    """1-based line that closes the header, 0 when none does."""
+    """Return the 1-based line that closes the header, 0 when none does."""
     if not closings:
         return 0
     for number, line in enumerate(lines[1 : MAX_LINES + 1], start=2):
@@ -78,8 +76,8 @@ def _closing_line(lines: Sequence[str], closings: Sequence[str]) -> int:
     return 0
 
 
-class _Copier:
-    """Copies parsed values into plain JSON, within MAX_VALUES values and MAX_DEPTH levels."""
+class _JsonCopier:
+    """Converter of parsed values to plain JSON, within MAX_VALUES values and MAX_DEPTH levels."""
 
     def __init__(self) -> None:
         self.left = MAX_VALUES
@@ -89,16 +87,16 @@ class _Copier:
         if self.left < 0 or depth > MAX_DEPTH:
             raise ValueError(f"more than {MAX_VALUES} values or {MAX_DEPTH} levels")
         if isinstance(value, dict):
-            return {_storable(str(key)): self.copy(inner, depth + 1) for key, inner in value.items()}
+            return {_replace_unsafe(str(key)): self.copy(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, list | tuple | set):
             return [self.copy(inner, depth + 1) for inner in value]
         if isinstance(value, datetime.date | datetime.datetime | datetime.time):
             return value.isoformat()
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return str(value)
-        return value if isinstance(value, int | float | bool | None) else _storable(str(value))
+        return value if isinstance(value, int | float | bool | None) else _replace_unsafe(str(value))
 
 
-def _storable(text: str) -> str:
-    """`text` without what YAML's escapes can bring in and no database keeps: NUL and lone surrogates."""
+def _replace_unsafe(text: str) -> str:
+    """Replace NUL and lone surrogates, which YAML's escapes can contain and a database can't store."""
     return UNSAFE.sub(REPLACEMENT, text)

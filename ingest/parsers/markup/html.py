@@ -1,35 +1,35 @@
-"""HTML as readable lines, each with the lines of the file it was read from."""
+"""HTML pages as readable lines, each with its lines in the file."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ingest.parsers.decoding import decode, split_lines
-from ingest.parsers.markup.html_reader import HEADINGS, PageReader, Place, Run
+from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 KINDS: dict[str, BlockKind] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
-#: share of a page's characters from which on a part that the page calls its main one is taken for it
+#: share of a page's characters that a part marked as the main one needs to be taken for it
 MAIN_SHARE = 0.1
-#: share of the main part's characters from which on the article in it is taken for all of it
+#: share of the main part's characters that an article in it needs to be taken for the whole part
 ARTICLE_SHARE = 0.5
-#: characters that a page of nothing but navigation has less of
+#: characters below which a page may consist of navigation only
 PAGE_CHARS = 200
 PILCROW = "¶"
 
 
 def parse_html(content: bytes, file: FileType) -> Outline:
-    """Readable text of an HTML page: headings, paragraphs, list items, table rows, preformatted code.
+    """Return the readable text of an HTML page: headings, paragraphs, list items, table rows, code.
 
-    What belongs to the site is left out: scripts, navigation, side bars, footers, banners; and where the
-    page says which part of it is the main one, all others. A page that would be left with next to nothing,
-    because of a tag that is never closed or a name that means something else, is read whole.
+    Parts of the site are left out: scripts, navigation, side bars, footers, banners; and where the page
+    marks its main part, all others. A page that would have next to no text left, because of a tag that is
+    never closed or an ambiguous class name, is read whole.
     """
     text = "\n".join(split_lines(decode(content)))
     reader = PageReader()
     reader.read(text)
     runs = _main_part(reader.runs)
-    kept = sum(run.size for run in runs)
-    if reader.is_cut_short or (kept < PAGE_CHARS and reader.left_out > kept):
+    size = sum(run.size for run in runs)
+    if reader.is_cut_short or (size < PAGE_CHARS and reader.skipped_chars > size):
         reader = PageReader(whole=True)
         reader.read(text)
         runs = reader.runs
@@ -37,20 +37,20 @@ def parse_html(content: bytes, file: FileType) -> Outline:
 
 
 def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
-    """Return the runs of the part that the page calls its main one, or all but the page's header."""
-    main = _runs_in(runs, Place.MAIN)
+    """Return the runs of the part marked as the main one, or all but the page's header."""
+    main = _runs_in(runs, PagePart.MAIN)
     if _size(main) >= MAIN_SHARE * _size(runs) and main:
-        article = _runs_in(main, Place.ARTICLE)
+        article = _runs_in(main, PagePart.ARTICLE)
         return article if _size(article) >= ARTICLE_SHARE * _size(main) else main
-    article = _runs_in(runs, Place.ARTICLE)
+    article = _runs_in(runs, PagePart.ARTICLE)
     if article and _size(article) >= MAIN_SHARE * _size(runs):
         return article
-    body = [run for run in runs if not run.place & Place.HEADER]
+    body = [run for run in runs if not run.part & PagePart.HEADER]
     return body if any(run.tag == "h1" for run in body) else runs
 
 
-def _runs_in(runs: Iterable[Run], place: Place) -> list[Run]:
-    return [run for run in runs if run.place & place]
+def _runs_in(runs: Iterable[Run], part: PagePart) -> list[Run]:
+    return [run for run in runs if run.part & part]
 
 
 def _size(runs: Iterable[Run]) -> int:
@@ -71,7 +71,7 @@ def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
 
 
 def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
-    """Return the stated title; the first main heading where the title only adds the site's name to it."""
+    """Return the stated title, or the first h1 where the title only adds the site's name to it."""
     heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), None)
     if stated is None or not heading:
         return stated
@@ -88,7 +88,7 @@ class _Page:
     table: int = 0
 
     def add(self, run: Run) -> None:
-        """Appends a run as a block of its own, a row of a table to the rows above it."""
+        """Append a run as a block of its own, or a row of a table to the block of the rows above it."""
         joins = run.table > 0 and run.table == self.table
         self.table = run.table
         if self.lines and not joins:

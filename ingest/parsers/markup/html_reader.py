@@ -1,6 +1,6 @@
-"""Walks an HTML page and notes each run of text with its element, its lines in the file and its place.
+"""Reader of HTML pages: each run of text with its element, its lines in the file and its part of the page.
 
-The standard library's parser is used because it is the one that says where in the source it is.
+The standard library's parser is used because it alone reports positions in the source.
 """
 
 import re
@@ -11,18 +11,18 @@ from html.parser import HTMLParser
 
 from ingest.parsers.types import LineSpan
 
-#: never text for a reader
+#: elements without readable text
 UNREAD = frozenset(
     {"script", "style", "template", "noscript", "svg", "iframe", "object", "select", "textarea", "button"}
 )
-#: of the site, not of the page
+#: elements of the site, not of the page
 SITE = frozenset({"nav", "footer", "dialog"})
-#: elements that are left out for what their attributes say; others may end without an end tag
+#: elements that may be skipped by their attributes; others may end without an end tag
 NAMED = frozenset({"div", "section", "aside", "header", "ul", "ol", "a", "span", "td", "form", "pre"})
-#: elements whose ids say so too; generators make those of sections, cells and anchors from titles
+#: elements that may be skipped by id too; ids of sections, cells and anchors are generated from titles
 NAMED_BY_ID = frozenset({"div", "aside", "header", "ul", "ol", "form"})
 SITE_ROLES = frozenset({"navigation", "search", "contentinfo", "dialog", "alertdialog", "menu", "menubar"})
-#: names of classes and ids that the generators of documentation give to what is not the page's text
+#: classes and ids that documentation generators give to elements outside the page's text
 SITE_NAMES = re.compile(
     r"nav(?:header|footer)|footer|headerlink|hash-link|heading-anchor|header-anchor|anchorjs-link|permalink|copybtn|copy-button|linenos?|lnt|rouge-gutter"
     r"|sphinxsidebar\w*|related|sidebar|side-?nav|md-sidebar\S*|bd-sidebar\S*|bd-toc\S*|wy-nav-(?:side|top)|toc"
@@ -42,13 +42,13 @@ td tfoot th thead title tr ul
 """
 BLOCKS = frozenset(BLOCK_NAMES.split())
 ROW_ENDS = frozenset({"tr", "table", "tbody", "thead", "body", "html"})
-#: what is set apart wherever it stands: the rest of a row with one is read like any other text
+#: elements that begin a run even inside a row; the rest of such a row is read like any other text
 APART = frozenset({"tr", "pre"}) | HEADINGS
-#: what stands between a `<pre>` and the element that names its language where lines are numbered
+#: elements between a `<pre>` with line numbers and the element that names its language
 AROUND_CODE = frozenset({"table", "tbody", "tr", "td"})
 CODE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)")
 SPACES = re.compile(r"\s+")
-#: a `<br>`, or a line end written as a reference; the text itself has no carriage return left
+#: mark for a `<br>` or a line end written as a reference; the text itself has no carriage return left
 BREAK = "\r"
 LINE_END_REFERENCE = re.compile(r"&#(?:0*10(?!\d)|x0*a(?![\da-f]));?|&newline;", re.IGNORECASE)
 INVISIBLE = re.compile("[\u200b\u200c\ufeff\u00ad]")
@@ -56,8 +56,8 @@ INVISIBLE = re.compile("[\u200b\u200c\ufeff\u00ad]")
 Attributes = dict[str, str | None]
 
 
-class Place(IntFlag):
-    """Where on the page a run of text stands; a page names these parts itself."""
+class PagePart(IntFlag):
+    """The parts of a page that its markup names."""
 
     MAIN = 1
     ARTICLE = 2
@@ -66,12 +66,12 @@ class Place(IntFlag):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Text between two block tags: readable lines, each with the lines of the file it was read from."""
+    """Text between two block tags: readable lines, each with its lines in the file."""
 
     tag: str
     lines: list[tuple[str, LineSpan]]
-    place: Place
-    #: number of the table that it is a row of, from 1; 0 outside tables
+    part: PagePart
+    #: number of the table that the run is a row of, from 1; 0 outside tables
     table: int
     #: inside `<pre>`
     is_preformatted: bool
@@ -79,15 +79,15 @@ class Run:
 
     @property
     def size(self) -> int:
-        """Characters of its lines."""
+        """Return the number of characters of the lines."""
         return sum(len(text) for text, _ in self.lines)
 
 
 class PageReader(HTMLParser):
-    """Collects the runs of a page.
+    """Parser that collects the runs of a page.
 
     Args:
-        whole: also what belongs to the site: navigation, footers, banners, hidden parts.
+        whole: include parts of the site: navigation, footers, banners, hidden elements.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -95,8 +95,8 @@ class PageReader(HTMLParser):
         self.runs: list[Run] = []
         self.title: str | None = None
         self.description: str | None = None
-        #: characters of text that were left out as the site's
-        self.left_out = 0
+        #: characters of text that were skipped as part of the site
+        self.skipped_chars = 0
         self._whole = whole
         self._skip_tag = ""
         self._skip_depth = 0
@@ -107,15 +107,15 @@ class PageReader(HTMLParser):
         self._quote_depth = 0
         self._row_depth = 0
         self._table = 0
-        self._places: list[tuple[str, Place, int]] = []
+        self._parts: list[tuple[str, PagePart, int]] = []
 
     @property
     def is_cut_short(self) -> bool:
-        """Return whether the page ended inside an element that was left out."""
+        """Return whether the page ended inside a skipped element."""
         return self._skip_depth > 0
 
     def read(self, text: str) -> None:
-        """Walks the page; the runs are complete afterwards."""
+        """Parse the page; the runs are complete afterwards."""
         self.feed(without_line_references(text))
         self.close()
         self._flush()
@@ -125,7 +125,7 @@ class PageReader(HTMLParser):
             self._skip_depth += tag == self._skip_tag
             return
         attributes = dict(attrs)
-        if self._is_left_out(tag, attributes):
+        if self._is_skipped(tag, attributes):
             if tag in BLOCKS:
                 self._flush()
             self._skip_tag, self._skip_depth = tag, 1
@@ -140,7 +140,7 @@ class PageReader(HTMLParser):
         self._enter(tag, attributes)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # in HTML a slash closes void elements alone: <div/> opens a div, but <script/> in XHTML is whole
+        # in HTML a slash closes void elements only: <div/> opens a div, but <script/> in XHTML is complete
         if tag not in UNREAD or self._skip_depth:
             self.handle_starttag(tag, attrs)
 
@@ -158,29 +158,29 @@ class PageReader(HTMLParser):
         if not self._skip_depth:
             self._text.append((data, self.getpos()[0]))
         elif self._skip_tag not in UNREAD:
-            self.left_out += len(data.strip())
+            self.skipped_chars += len(data.strip())
 
-    def _is_left_out(self, tag: str, attributes: Attributes) -> bool:
+    def _is_skipped(self, tag: str, attributes: Attributes) -> bool:
         if tag in UNREAD:
             return True
-        if self._whole or (self._quote_depth and tag == "footer"):  # of a quotation it is the source
+        if self._whole or (self._quote_depth and tag == "footer"):  # a quotation's footer names its source
             return False
         return tag in SITE or (tag in NAMED and bool(attributes) and _is_of_site(tag, attributes))
 
     def _enter(self, tag: str, attributes: Attributes) -> None:
-        """Notes that a part of the page begins which the page itself names."""
-        if self._places and tag == self._places[-1][0]:
-            name, place, depth = self._places[-1]
-            self._places[-1] = (name, place, depth + 1)
-        elif not self._skip_depth and (entered := _place_of(tag, attributes)):
-            outer = self._places[-1][1] if self._places else Place(0)
-            self._places.append((tag, outer | entered, 1))
+        """Record that a named part of the page begins."""
+        if self._parts and tag == self._parts[-1][0]:
+            name, part, depth = self._parts[-1]
+            self._parts[-1] = (name, part, depth + 1)
+        elif not self._skip_depth and (entered := _part_of(tag, attributes)):
+            outer = self._parts[-1][1] if self._parts else PagePart(0)
+            self._parts.append((tag, outer | entered, 1))
 
     def _leave(self, tag: str) -> None:
-        if self._places and tag == self._places[-1][0]:
-            name, place, depth = self._places.pop()
+        if self._parts and tag == self._parts[-1][0]:
+            name, part, depth = self._parts.pop()
             if depth > 1:
-                self._places.append((name, place, depth - 1))
+                self._parts.append((name, part, depth - 1))
 
     def _open(self, tag: str, attributes: Attributes) -> None:
         if self._row_depth and tag not in APART:
@@ -195,7 +195,7 @@ class PageReader(HTMLParser):
             self._pre_depth += 1
             self._language = code_language(attributes) or self._language
         elif tag == "div":
-            self._language = code_language(attributes) or self._language  # Sphinx names it around the <pre>
+            self._language = code_language(attributes) or self._language  # Sphinx has it around the <pre>
         elif not self._pre_depth and tag not in AROUND_CODE:
             self._language = None
 
@@ -216,9 +216,9 @@ class PageReader(HTMLParser):
             self.description = " ".join((attributes.get("content") or "").split())[:1000] or None
 
     def _flush(self) -> None:
-        """Ends the current run of text."""
+        """End the current run of text."""
         pieces, self._text = self._text, []
-        lines = _preformatted(pieces) if self._pre_depth else _flowing(pieces)
+        lines = _render_preformatted(pieces) if self._pre_depth else _render_flowing(pieces)
         if not lines:
             return
         if self._tag == "title":
@@ -228,7 +228,7 @@ class PageReader(HTMLParser):
             Run(
                 tag=self._tag,
                 lines=lines,
-                place=self._places[-1][1] if self._places else Place(0),
+                part=self._parts[-1][1] if self._parts else PagePart(0),
                 table=max(1, self._table) if self._row_depth else 0,
                 is_preformatted=self._pre_depth > 0,
                 language=self._language,
@@ -237,14 +237,12 @@ class PageReader(HTMLParser):
 
 
 def without_line_references(text: str) -> str:
-    """Return the page with `&#10;` as a character that ends no line of the file, so that its lines are
-    counted.
-    """
+    """Replace `&#10;` by BREAK, which ends no line, so that line numbers stay those of the file."""
     return LINE_END_REFERENCE.sub(BREAK, text)
 
 
 def code_language(attributes: Attributes) -> str | None:
-    """Return the language that a class such as `language-python` or Sphinx' `highlight-python3` names."""
+    """Return the language named by a class such as `language-python` or Sphinx' `highlight-python3`."""
     found = CODE_CLASS.search(attributes.get("class") or "")
     if found is None or found[1].lower() in ("default", "none", "text", "notranslate"):
         return None
@@ -270,16 +268,16 @@ def _names_site(names: str) -> bool:
     return any(SITE_NAMES.fullmatch(name) for name in names.split())
 
 
-def _place_of(tag: str, attributes: Attributes) -> Place | None:
+def _part_of(tag: str, attributes: Attributes) -> PagePart | None:
     if tag == "main" or attributes.get("role") == "main" or attributes.get("itemprop") == "articleBody":
-        return Place.MAIN
+        return PagePart.MAIN
     if tag == "article" or attributes.get("role") == "article":
-        return Place.ARTICLE
-    return Place.HEADER if tag == "header" else None
+        return PagePart.ARTICLE
+    return PagePart.HEADER if tag == "header" else None
 
 
-def _preformatted(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
-    """Lines of a `<pre>` with their own spaces, blank ones at either end dropped."""
+def _render_preformatted(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
+    """Return the lines of a `<pre>` with their own spaces, without blank ones at either end."""
     rendered: list[tuple[str, LineSpan]] = [("", LineSpan(pieces[0][1], pieces[0][1]))] if pieces else []
     for text, line in pieces:
         for offset, written in enumerate(text.split("\n")):
@@ -298,8 +296,8 @@ def _preformatted(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
     return rendered
 
 
-def _flowing(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
-    """Text with white space collapsed; one line, or several where `<br>` broke it."""
+def _render_flowing(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
+    """Return the text with white space collapsed: one line, or several where it has a `<br>`."""
     rendered: list[tuple[str, LineSpan]] = []
     run: list[tuple[str, int]] = []
     for piece in [*pieces, (BREAK, 0)]:
@@ -315,7 +313,7 @@ def _flowing(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
 
 
 def _extent(pieces: list[tuple[str, int]]) -> LineSpan:
-    """Lines of the file between the first and the last visible character."""
+    """Return the lines of the file from the first to the last visible character."""
     visible = [(text, line) for text, line in pieces if text.strip() and text != " | "] or pieces
     first, first_line = visible[0]
     last, last_line = visible[-1]

@@ -1,4 +1,4 @@
-"""Markdown and MDX: block structure with the lines it lies on."""
+"""Markdown and MDX: block structure with line numbers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,20 +24,20 @@ KINDS: dict[str, BlockKind] = {
     "html_block": "html",
     "hr": "paragraph",
 }
-#: starts of these, at any depth, are good places to cut a block too long for a chunk
+#: tokens at whose start, at any depth, a block too long for a chunk may be cut
 BREAKS = frozenset({"list_item_open", "paragraph_open", "fence"})
 MARKUP = re.compile(r"[`*_\[\]<>&\\!~{]")
 HEADING_ID = re.compile(r"\s*\{#[^}]*\}\s*$")
-#: characters of a heading that are read; far more than a breadcrumb takes
+#: characters of a heading that are parsed; far more than a breadcrumb holds
 MARKUP_CHARS = 1_000
 FENCE_LANGUAGE = re.compile(r"[\w+#.-]+")
 
 
 def parse_markdown(content: bytes, file: FileType) -> Outline:
-    """Blocks of a Markdown or MDX file; every non-blank line lies in one of them.
+    """Return the blocks of a Markdown or MDX file; every non-blank line lies in one of them.
 
-    In MDX indented text is text, not code, as its specification has it; imports, exports and JSX
-    stay as blocks of their own.
+    In MDX indented text is text, not code, as its specification has it; imports, exports and JSX are blocks
+    of their own.
     """
     lines = split_lines(decode(content))
     front_matter = read_front_matter(lines)
@@ -54,16 +54,16 @@ def parse_markdown(content: bytes, file: FileType) -> Outline:
 
 
 def markdown_blocks(lines: Sequence[str], offset: int = 0, *, is_mdx: bool = False) -> Iterator[Block]:
-    """Blocks of the lines after the first `offset` ones; every line that is not blank lies in one."""
+    """Return the blocks of the lines after the first `offset` ones; every non-blank line lies in one."""
     tokens = _block_parser(is_mdx=is_mdx).parse("\n".join(lines[offset:]))
     return cover_lines(lines, offset, _blocks(tokens, offset))
 
 
 @cache
 def _block_parser(*, is_mdx: bool) -> MarkdownIt:
-    """Return a parser of block structure alone: inline parsing would cost two thirds of the time."""
+    """Return a parser of block structure only: inline parsing would take two thirds of the time."""
     parser = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
-    # a reference definition leaves no token behind, which would hide its line
+    # a reference definition produces no token, so its line would be lost
     parser.disable("reference")
     return parser.disable("code") if is_mdx else parser
 
@@ -79,7 +79,7 @@ def _front_matter_block(front_matter: FrontMatter) -> Iterator[Block]:
 
 
 def _blocks(tokens: Sequence[Token], offset: int) -> Iterator[Block]:
-    """Top-level blocks; `offset` lines come before the text that was parsed."""
+    """Yield the top-level blocks; `offset` lines precede the parsed text."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -115,7 +115,7 @@ def _heading(token: Token, content: str, span: LineSpan) -> Block:
 
 
 def plain_text(markup: str) -> str:
-    """Inline Markdown as one line of plain text: without emphasis, targets of links, tags and ids."""
+    """Return inline Markdown as one line of plain text, without emphasis, link targets, tags and ids."""
     text = HEADING_ID.sub("", markup[:MARKUP_CHARS])
     if MARKUP.search(text):
         inline = _inline_parser().parseInline(text)[0].children or []

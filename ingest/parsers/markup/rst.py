@@ -1,4 +1,4 @@
-"""reStructuredText: docutils finds the blocks, their text is the file's own lines."""
+"""reStructuredText: blocks found by docutils, with the file's own lines as their text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ KINDS: Mapping[str, BlockKind] = {
     "target": "html",
     "substitution_definition": "html",
 }
-#: directives by what they hold; all others are text with paragraphs inside
+#: directives by type of content; all others are text with paragraphs inside
 CODE_NAMES = """
 code code-block sourcecode parsed-literal literalinclude testcode testsetup testoutput doctest prompt ipython
 math graphviz digraph productionlist mermaid uml
 """
 CODE_DIRECTIVES = frozenset(CODE_NAMES.split())
 TABLE_DIRECTIVES = frozenset({"table", "csv-table", "list-table", "flat-table"})
-#: instructions to a tool, of which a reader of the page sees nothing
+#: instructions to a tool, invisible to readers of the page
 SILENT_NAMES = """
 toctree index include raw image contents meta highlight highlightlang default-role role currentmodule module
 py:currentmodule py:module sectnum title replace unicode date tabularcolumns
@@ -50,9 +50,9 @@ MAX_WARNINGS = 5
 
 
 def parse_rst(content: bytes, file: FileType) -> Outline:
-    """Blocks of a reStructuredText file; every non-blank line lies in one of them.
+    """Return the blocks of a reStructuredText file; every non-blank line lies in one of them.
 
-    Errors in the markup are warnings: the lines they are about stay as text.
+    Errors in the markup become warnings; their lines stay as text.
     """
     from ingest.parsers.markup.rst_states import Problems, outermost_nodes  # docutils takes a while to import
 
@@ -74,7 +74,7 @@ def parse_rst(content: bytes, file: FileType) -> Outline:
 
 
 def _blocks(found: Sequence["nodes.Element"], lines: Sequence[str]) -> Iterator[Block]:
-    """Return a block an element, up to the line before the next one."""
+    """Yield a block per element, up to the line before the next one."""
     default_language = None
     starts = [node.line for node in found]
     for node, following in zip(found, [*starts[1:], len(lines) + 1], strict=True):

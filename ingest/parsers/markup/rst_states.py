@@ -1,7 +1,7 @@
-"""docutils as a finder of blocks: it reads the structure of a file and runs nothing that the file names.
+"""docutils states that find the outermost blocks of a file and run no directive.
 
-Its state machine walks the lines as always; the states below keep it on the outermost level. No directive is
-run, so nothing is included, inserted or downloaded, and directives of Sphinx are as good as its own.
+docutils' state machine walks the lines as usual; the states below keep it on the outermost level. As no
+directive is run, nothing is included, inserted or downloaded, and directives of Sphinx are accepted too.
 """
 
 import re
@@ -13,9 +13,9 @@ from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Parser, states
 from docutils.statemachine import StringList
 
-#: level of docutils' messages from which on a reader of the file should know: errors
+#: lowest level of docutils' messages that are reported: errors
 REPORTED_LEVEL = 3
-#: above all levels: nothing is printed, nothing raised
+#: above all levels, so that nothing is printed or raised
 SILENT_LEVEL = 5
 WHITE_SPACE = str.maketrans("\v\f", "  ")
 #: `text <target>`, `~package.Name` and `!name` as Sphinx' roles have them
@@ -23,31 +23,31 @@ EXPLICIT_TARGET = re.compile(r"^(.+?)\s*<[^<>]*>$", re.DOTALL)
 
 
 class Directive(nodes.General, nodes.Element):
-    """A directive that was not run: its name, and what stands behind it on its first line."""
+    """A directive that was not run: its name, and the argument on its first line."""
 
 
 class Problems:
-    """docutils' errors in the order they came."""
+    """docutils' errors in the order of their reports."""
 
     def __init__(self) -> None:
         self.sentences: list[str] = []
 
     def note(self, message: Any) -> None:
-        """Keeps an error; an observer of docutils' reporter."""
+        """Store an error; an observer of docutils' reporter."""
         if message["level"] >= REPORTED_LEVEL:
             what = next(iter(message.astext().splitlines()), "").partition(") ")[2]
             self.sentences.append(f"line {message.get('line', '?')}: {what}")
 
 
-class _Rest(Sequence[Any]):
-    """What a list holds from `start` on, without a copy: docutils takes the rest of a text at each list.
+class _TailView(Sequence[Any]):
+    """View of a sequence from `start` on, without a copy: docutils slices the rest of a text at each list.
 
-    Copied, that is quadratic: 22,500 lists in 1.6 MB take 62 s, so 6 s.
+    Copies take quadratic time: 22,500 lists in 1.6 MB take 62 s, with views 6 s.
     """
 
     def __init__(self, whole: Any, start: int) -> None:
         self._whole, self._start = whole, start
-        if isinstance(whole, _Rest):
+        if isinstance(whole, _TailView):
             self._whole, self._start = whole._whole, whole._start + start
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class _Rest(Sequence[Any]):
 
 
 class _Lines(StringList):  # type: ignore[misc]
-    """docutils' lines, of which those from one on to the end are not copied."""
+    """docutils' lines, where a slice to the end is a view instead of a copy."""
 
     data: Any
     items: Any
@@ -70,15 +70,15 @@ class _Lines(StringList):  # type: ignore[misc]
         if not isinstance(at, slice) or at.stop is not None or not at.start:
             return super().__getitem__(at)
         rest = _Lines(parent=self, parent_offset=at.start)
-        rest.data, rest.items = _Rest(self.data, at.start), _Rest(self.items, at.start)
+        rest.data, rest.items = _TailView(self.data, at.start), _TailView(self.items, at.start)
         return rest
 
     def replace(self, old: str, new: str) -> None:
         self.data = [line.replace(old, new) for line in self.data]
 
 
-class _StatesAsNeeded(dict[str, Any]):
-    """The states of a machine by name, each made when it is first asked for: a list needs two of fifteen."""
+class _LazyStates(dict[str, Any]):
+    """The states of a machine by name, each created at its first use: a list needs two of fifteen."""
 
     def __init__(self, machine: Any, classes: Mapping[str, Any]) -> None:
         super().__init__()
@@ -86,22 +86,22 @@ class _StatesAsNeeded(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         state = self[name] = self._classes[name](self._machine)
-        if self._machine.memo is not None:  # it runs already
+        if self._machine.memo is not None:  # the machine is running
             state.runtime_init()
         return state
 
 
 class _ListMachine(states.NestedStateMachine):  # type: ignore[misc]
-    """docutils' machine for text in text."""
+    """docutils' machine for nested text."""
 
     def __init__(self, state_classes: Sequence[Any], initial_state: str, **options: Any) -> None:
         super().__init__([], initial_state, **options)
         self.memo: Any = None
-        self.states = _StatesAsNeeded(self, {each.__name__: each for each in state_classes})
+        self.states = _LazyStates(self, {each.__name__: each for each in state_classes})
 
 
-class _Flat:
-    """What all states have in common: nested text is left alone, titles are noted where they stand."""
+class _FlatState:
+    """Base of all states: nested text is not parsed, titles are recorded with their lines."""
 
     def __init__(self, state_machine: Any, debug: bool = False) -> None:
         super().__init__(state_machine, debug)  # type: ignore[call-arg]
@@ -111,7 +111,7 @@ class _Flat:
     def nested_parse(self, block: Any, input_offset: int, node: Any = None, **options: Any) -> int:
         if "state_machine_kwargs" not in options:
             return input_offset
-        # quoted literal blocks find their end this way
+        # quoted literal blocks need it to find their end
         return super().nested_parse(block, input_offset, node, **options)  # type: ignore[misc,no-any-return]
 
     def inline_text(self, text: str, lineno: int) -> tuple[list[Any], list[Any]]:
@@ -123,7 +123,7 @@ class _Flat:
             styles.append(style)
         inline, _ = super().inline_text(title, lineno)  # type: ignore[misc]
         heading = nodes.title(title, "", *inline, level=styles.index(style) + 1, end=lineno + 1)
-        heading.line = lineno - (len(style) == 2)  # a style of two characters has a line above as well
+        heading.line = lineno - (len(style) == 2)  # a style of two characters has an overline too
         self.document += heading  # type: ignore[attr-defined]
 
     def explicit_construct(self, match: Any) -> tuple[list[Any], bool]:
@@ -143,23 +143,23 @@ class _Flat:
 
 
 def _explicit_markup() -> Any:
-    """docutils' table of what may follow `..`, with our `directive` in it."""
+    """Return docutils' table of constructs that may follow `..`, with `_FlatState.directive` in it."""
     explicit = copy(states.Body.explicit)
     explicit.constructs = [
-        (_Flat.directive if method is states.Body.directive else method, pattern)
+        (_FlatState.directive if method is states.Body.directive else method, pattern)
         for method, pattern in states.Body.explicit.constructs
     ]
     return explicit
 
 
-_Flat.explicit = _explicit_markup()  # type: ignore[attr-defined]
-STATES = tuple(type(state.__name__, (_Flat, state), {}) for state in states.state_classes)
+_FlatState.explicit = _explicit_markup()  # type: ignore[attr-defined]
+STATES = tuple(type(state.__name__, (_FlatState, state), {}) for state in states.state_classes)
 
 
 def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Element]:
-    """Return the outermost elements of the text in document order, those with a `line` (from 1).
+    """Return the outermost elements of the text that have a `line` (from 1), in document order.
 
-    A title has its `level` (from 1, in the order in which the styles of underlining came) and its `end`,
+    A title has its `level` (from 1, in the order in which the styles of underlining occur) and its `end`,
     the line of its underline.
     """
     settings = frontend.get_default_settings(Parser)
@@ -169,14 +169,14 @@ def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Elem
     document = utils.new_document("text", settings)
     document.reporter.attach_observer(problems.note)
     machine = states.RSTStateMachine(state_classes=STATES, initial_state="Body")
-    # as docutils reads lines itself, which would number them in another way
+    # normalised as docutils does, whose own splitting of lines would number them differently
     readable = [line.translate(WHITE_SPACE).expandtabs(8).rstrip() for line in lines]
     machine.run(_Lines(readable, "text"), document, inliner=_inliner())
     return [node for node in document.children if getattr(node, "line", None)]
 
 
 def _inliner() -> states.Inliner:
-    """Return an inliner to which every role is its text, known or not; it can't be subclassed."""
+    """Return an inliner that replaces every role, known or not, by its text; it can't be subclassed."""
     inliner = states.Inliner()
     inliner.interpreted = lambda rawsource, text, role, lineno: (
         [nodes.inline(rawsource, _role_text(text))],

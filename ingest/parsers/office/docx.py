@@ -19,7 +19,7 @@ PARAGRAPH, TABLE, ROW, CELL, BOX = (f"{WORD}{name}" for name in ("p", "tbl", "tr
 FALLBACK: Final = f"{COMPATIBILITY}Fallback"
 TEXT: Final = frozenset({f"{WORD}t", f"{MATH}t"})
 SIGNS: Final = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
-#: deleted text, and what is written a second time for older programs
+#: deleted text, and content repeated for older programs
 LEFT_OUT: Final = frozenset({*(f"{WORD}{name}" for name in ("pPr", "rPr", "del", "moveFrom")), BOX, FALLBACK})
 WRAPPERS: Final = frozenset(
     {
@@ -40,10 +40,10 @@ NOTE_PARTS: Final = ("/footnotes", "/endnotes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
-    """What a paragraph is."""
+class ParagraphRole:
+    """The role of a paragraph: heading, list item, line of the table of contents or plain text."""
 
-    #: 1 to 6, TITLE_LEVEL for the title, None for what is no heading
+    #: 1 to 6, TITLE_LEVEL for the title, None for other paragraphs
     heading: int | None = None
     #: depth in its list from 0, None outside of one
     list_depth: int | None = None
@@ -52,7 +52,7 @@ class Role:
 
 
 def parse_docx(content: bytes, file: FileType) -> Outline:
-    """Readable text of a Word document; its lines are the outline's own, as the file has none.
+    """Return the readable text of a Word document; the lines are the outline's own, as the file has none.
 
     Text that was deleted under change tracking, comments, page headers and footers and the table of
     contents are left out. Footnotes and endnotes come last.
@@ -65,7 +65,7 @@ def parse_docx(content: bytes, file: FileType) -> Outline:
     document = _open_document(content)
     properties = core_properties(archive)
     writer = OutlineWriter()
-    reader = _Reader(writer, _style_roles(document.styles.element))
+    reader = _DocxReader(writer, _style_roles(document.styles.element))
     reader.read(document.element.body)
     reader.read_notes(document.part)
     return Outline(
@@ -77,7 +77,7 @@ def parse_docx(content: bytes, file: FileType) -> Outline:
 
 
 def _open_document(content: bytes) -> Any:
-    """python-docx knows a document by its content type; templates and files with macros have others."""
+    """Open a document, template or file with macros: python-docx recognises documents by content type."""
     from docx.opc.part import PartFactory
     from docx.package import Package
     from docx.parts.document import DocumentPart
@@ -87,20 +87,20 @@ def _open_document(content: bytes) -> Any:
     return Package.open(io.BytesIO(content)).main_document_part.document
 
 
-class _Reader:
-    """Walks the body and writes what it finds."""
+class _DocxReader:
+    """Reader that walks the body and writes its blocks."""
 
-    def __init__(self, writer: OutlineWriter, styles: Mapping[str, Role]) -> None:
+    def __init__(self, writer: OutlineWriter, styles: Mapping[str, ParagraphRole]) -> None:
         self._writer = writer
         self._styles = styles
         self._top_level = 1
 
     def read(self, body: Any) -> None:
-        """Writes headings, paragraphs, lists and tables in their order."""
-        # the document's title stands above its first headings
+        """Write headings, paragraphs, lists and tables in their order."""
+        # the document's title is one level above its first headings
         self._top_level = 1 + any(self._role(element).heading == TITLE_LEVEL for element in _blocks(body))
-        told = ((element, self._role(element)) for element in _blocks(body))
-        for is_list, run in groupby(told, key=lambda pair: pair[1].list_depth is not None):
+        elements = ((element, self._role(element)) for element in _blocks(body))
+        for is_list, run in groupby(elements, key=lambda pair: pair[1].list_depth is not None):
             if is_list:
                 self._write_list(list(run))
             else:
@@ -108,7 +108,7 @@ class _Reader:
                     self._write(element, role)
 
     def read_notes(self, part: Any) -> None:
-        """Writes footnotes and endnotes under a heading of their own."""
+        """Write footnotes and endnotes under a heading of their own."""
         from docx.oxml.parser import parse_xml
 
         notes = [
@@ -118,41 +118,41 @@ class _Reader:
             for note in parse_xml(relation.target_part.blob).iterchildren()
         ]
         if any(notes):
-            self._writer.heading("Notes", self._top_level)
-            self._writer.block("list", notes)
+            self._writer.write_heading("Notes", self._top_level)
+            self._writer.write_block("list", notes)
 
-    def _role(self, element: Any) -> Role:
-        """Return what a paragraph is by its style and its own settings."""
+    def _role(self, element: Any) -> ParagraphRole:
+        """Return the role of a paragraph by its style and its own settings."""
         settings = element.find(f"{WORD}pPr") if element.tag == PARAGRAPH else None
         if settings is None:
-            return Role()
-        styled = self._styles.get(_value(settings, "pStyle") or "", Role())
+            return ParagraphRole()
+        styled = self._styles.get(_value(settings, "pStyle") or "", ParagraphRole())
         own = _heading_of_outline(settings)
         if styled.heading is not None or own is not None or styled.is_contents:
-            return Role(
+            return ParagraphRole(
                 heading=own if styled.heading is None else styled.heading, is_contents=styled.is_contents
             )
         depth = _list_depth(settings)
-        return Role(list_depth=styled.list_depth if depth is None else depth)
+        return ParagraphRole(list_depth=styled.list_depth if depth is None else depth)
 
-    def _write(self, element: Any, role: Role) -> None:
+    def _write(self, element: Any, role: ParagraphRole) -> None:
         if element.tag == TABLE:
-            self._writer.table(_rows(element))
+            self._writer.write_table(_rows(element))
         elif role.heading is not None:
             level = 1 if role.heading == TITLE_LEVEL else role.heading + self._top_level - 1
-            self._writer.heading(_text(element), level)
+            self._writer.write_heading(_text(element), level)
         elif not role.is_contents:
-            self._writer.block("paragraph", [_text(element)])
+            self._writer.write_block("paragraph", [_text(element)])
         self._write_boxes(element)
 
-    def _write_list(self, items: list[tuple[Any, Role]]) -> None:
+    def _write_list(self, items: list[tuple[Any, ParagraphRole]]) -> None:
         texts = ((one_line(_text(element)), role.list_depth or 0) for element, role in items)
-        self._writer.block("list", [f"{'  ' * min(depth, 8)}- {text}" for text, depth in texts if text])
+        self._writer.write_block("list", [f"{'  ' * min(depth, 8)}- {text}" for text, depth in texts if text])
         for element, _ in items:
             self._write_boxes(element)
 
     def _write_boxes(self, element: Any) -> None:
-        """Text boxes stand in the paragraph that they are anchored to."""
+        """Write the text boxes anchored to a paragraph."""
         if element.tag == TABLE:
             return
         for box in element.iter(BOX):
@@ -162,13 +162,13 @@ class _Reader:
 
     def _write_box_block(self, element: Any) -> None:
         if element.tag == TABLE:
-            self._writer.table(_rows(element))
+            self._writer.write_table(_rows(element))
         else:
-            self._writer.block("paragraph", [_text(element)])
+            self._writer.write_block("paragraph", [_text(element)])
 
 
 def _blocks(container: Any) -> Iterator[Any]:
-    """Paragraphs and tables in their order, also those inside content controls and insertions."""
+    """Yield paragraphs and tables in their order, also those inside content controls and insertions."""
     for child in container.iterchildren():
         if child.tag in (PARAGRAPH, TABLE):
             yield child
@@ -202,29 +202,29 @@ def _within(container: Any, tag: str) -> Iterator[Any]:
 
 
 def _cell_text(cell: Any) -> str:
-    """Return all paragraphs of a cell, those of tables and text boxes in it included."""
+    """Return the text of a cell, with nested tables and text boxes."""
     return " ".join(_text(paragraph) for paragraph in cell.iter(PARAGRAPH) if not _is_repeated(paragraph))
 
 
 def _is_repeated(element: Any) -> bool:
-    """Return whether it stands here a second time, for programs that don't know the first form."""
+    """Return whether the element repeats another one, for programs that don't know the first form."""
     return any(above.tag == FALLBACK for above in element.iterancestors())
 
 
-def _style_roles(styles: Any) -> Mapping[str, Role]:
-    """Roles by style id, each with what it inherits from the styles it is based on."""
+def _style_roles(styles: Any) -> Mapping[str, ParagraphRole]:
+    """Return the roles by style id, with the settings inherited from base styles."""
     by_id = {style.get(f"{WORD}styleId"): style for style in styles.iterchildren(f"{WORD}style")}
     return {style_id: _style_role(style, by_id) for style_id, style in by_id.items()}
 
 
-def _style_role(style: Any, by_id: Mapping[str, Any]) -> Role:
+def _style_role(style: Any, by_id: Mapping[str, Any]) -> ParagraphRole:
     heading = list_depth = None
     for _ in range(MAX_STYLE_CHAIN):
         if style is None:
             break
         name = (_value(style, "name") or "").lower()
         if CONTENTS_NAME.match(name):
-            return Role(is_contents=True)
+            return ParagraphRole(is_contents=True)
         settings = style.find(f"{WORD}pPr")
         if heading is None:
             heading = _heading_of_name(name)
@@ -233,7 +233,7 @@ def _style_role(style: Any, by_id: Mapping[str, Any]) -> Role:
         if list_depth is None:
             list_depth = 0 if name.startswith("list ") and name != "list paragraph" else _list_depth(settings)
         style = by_id.get(_value(style, "basedOn") or "")
-    return Role(heading=heading) if heading is not None else Role(list_depth=list_depth)
+    return ParagraphRole(heading=heading) if heading is not None else ParagraphRole(list_depth=list_depth)
 
 
 def _heading_of_name(name: str) -> int | None:

@@ -1,15 +1,18 @@
-"""Old Office files, Outlook messages and locked files share one container, told apart by its directory."""
+"""Refusals of OLE compound files: old Office files, Outlook messages and locked files.
+
+They share one container format and are distinguished by its directory.
+"""
 
 from typing import Final
 
 from ingest.parsers.errors import ParseRefused
 
 OLE_START: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: a directory entry: 64 bytes of name in UTF-16, 2 bytes with the name's length and its end
+#: a directory entry: 64 bytes of name in UTF-16, 2 bytes with the length of the name and its terminator
 ENTRY_BYTES: Final = 128
 NAME_BYTES: Final = 64
 LOCKED: Final = ("encrypted", "the file is locked by a password: remove it and save the file again")
-#: streams in the order in which they decide: a locked file has nothing else, a message has Word's inside
+#: streams in order of precedence: a locked file has no others, a message also has Word's
 REASONS: Final = {
     "EncryptedPackage": LOCKED,
     "EncryptedSummary": LOCKED,
@@ -29,13 +32,13 @@ UNKNOWN: Final = ("no_parser", "no parser for this kind of compound file (applic
 
 
 def ole_refusal(content: bytes) -> ParseRefused:
-    """Return why a compound file is not read: locked, an old format, or neither."""
+    """Return the refusal of a compound file: locked, an old format, or an unknown kind."""
     reasons = (reason for stream, reason in REASONS.items() if _has_stream(content, stream))
     return ParseRefused(*next(reasons, UNKNOWN))
 
 
 def _has_stream(content: bytes, name: str) -> bool:
-    """Return whether a directory entry has that name; entries lie at multiples of their size."""
+    """Return whether a directory entry has that name; entries begin at multiples of their size."""
     encoded = name.encode("utf-16-le")
     size = len(encoded) + 2
     wanted = encoded.ljust(NAME_BYTES, b"\0") + size.to_bytes(2, "little")

@@ -1,8 +1,8 @@
-"""Office files are zip archives of XML: opened here, and proven bounded before any library reads them.
+"""Zip archives of office files, checked against limits before any library reads their XML.
 
 Limits: MAX_PARTS parts, MAX_XML_BYTES of XML, and RATIO times the compressed size once a part is
-larger than RATIO_FREE_BYTES. A document type declaration is refused wherever it stands: the format
-forbids it (ECMA-376 part 2, section 9.1), and entities that multiply can be declared nowhere else.
+larger than RATIO_FREE_BYTES. A document type declaration is refused anywhere: the format
+forbids it (ECMA-376 part 2, section 9.1), and entities that multiply can be declared only there.
 """
 
 import datetime
@@ -24,20 +24,20 @@ from ingest.parsers.errors import ParseRefused
 OfficeKind = Literal["docx", "pptx", "xlsx"]
 
 ZIP_START: Final = b"PK\x03\x04"
-#: the folder of its parts gives a kind away, whatever the file is called
+#: the folder of its parts identifies a kind, whatever the file's name
 FOLDERS: Final[Mapping[str, OfficeKind]] = {"word": "docx", "ppt": "pptx", "xl": "xlsx"}
 PROGRAMS: Final[Mapping[OfficeKind, str]] = {"docx": "Word", "pptx": "PowerPoint", "xlsx": "Excel"}
 DIRECTORY_ENTRY: Final = b"PK\x01\x02"
-#: every office file has it, and no other archive
+#: part that every office file has, and no other archive
 CONTENT_TYPES: Final = "[Content_Types].xml"
 CORE_PROPERTIES: Final = "docProps/core.xml"
 XML_SUFFIXES: Final = (".xml", ".rels", ".vml")
 
 MAX_PARTS: Final = 20_000
 MAX_XML_BYTES: Final = 256 * 1024**2
-#: all parts with their pictures, which a library keeps in memory
+#: size of all parts with their pictures, which a library holds in memory
 MAX_LIBRARY_BYTES: Final = 320 * 1024**2
-#: XML of which a library keeps a tree in memory: 60 MB of it took 407 MB with python-docx
+#: XML of which a library holds a tree in memory: 60 MB of it took 407 MB with python-docx
 MAX_TREE_BYTES: Final = 48 * 1024**2
 MAX_TREE_TAGS: Final = 2_500_000
 RATIO: Final = 200
@@ -45,8 +45,8 @@ RATIO_FREE_BYTES: Final = 32 * 1024**2
 PIECE_BYTES: Final = 64 * 1024
 MAX_PROPERTY_CHARS: Final = 500
 
-#: what opening or reading a damaged part raises; a part that isn't there or is in no known charset
-#: raises LookupError, a number or a name that is none ValueError
+#: errors of opening or reading a damaged part; a missing part or an unknown charset raises LookupError,
+#: an invalid number or name ValueError
 DAMAGE: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -64,7 +64,7 @@ DAMAGE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreProperties:
-    """What the file says of itself."""
+    """The core properties of an office file."""
 
     title: str | None = None
     #: `author`, `created`, `modified` (ISO 8601), each only where it is stated
@@ -72,7 +72,7 @@ class CoreProperties:
 
 
 def kind_of(content: bytes) -> OfficeKind | None:
-    """Return which office format a zip archive holds, None when it holds none or can't be opened."""
+    """Return the office format of a zip archive, None when it has none or can't be opened."""
     if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
         return None
     try:
@@ -86,13 +86,13 @@ def kind_of(content: bytes) -> OfficeKind | None:
 
 
 def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
-    """Return the archive of an office file, with its directory checked; no part has been read yet.
+    """Return the archive of an office file with its directory checked and no part read.
 
     Raises:
         ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
-            file (`wrong_type`), or more than anybody would write (`archive_bomb`, `too_large`).
+            file (`wrong_type`), or implausibly large (`archive_bomb`, `too_large`).
     """
-    # the directory is read as a whole: counted first, each entry would take a kilobyte
+    # counted first, because zipfile reads the whole directory and each entry takes a kilobyte
     if content.count(DIRECTORY_ENTRY) > MAX_PARTS:
         raise ParseRefused("archive_bomb", f"the file holds more than {MAX_PARTS} parts")
     try:
@@ -120,20 +120,21 @@ def _check_directory(archive: zipfile.ZipFile) -> None:
 
 
 def _size_bytes(archive: zipfile.ZipFile, *, only_xml: bool) -> int:
-    """Bytes that the parts unpack to, as the directory has it."""
+    """Return the unpacked size of the parts according to the directory."""
     return sum(info.file_size for info in archive.infolist() if is_xml(info.filename) or not only_xml)
 
 
 def is_xml(part: str) -> bool:
-    """Return whether the name of a part says that it is XML."""
+    """Return whether a part is XML by its name."""
     return part.lower().endswith(XML_SUFFIXES)
 
 
 def check_for_library(archive: zipfile.ZipFile, *, as_tree: bool) -> None:
-    """Proves the parts harmless for a library that reads them whole, its XML as a tree or as a stream.
+    """Check that a library can safely read the parts whole, their XML as a tree or as a stream.
 
-    Every part is unpacked once, in pieces: sizes in the directory may lie. XML under another name is left
-    to the libraries: lxml replaces no entities there, expat since 2.4 stops at a hundred times its input.
+    Every part is unpacked once, in pieces, because sizes in the directory may be wrong. XML under another
+    name is left to the libraries: lxml replaces no entities there, expat since 2.4 stops at a hundred times
+    its input.
 
     Raises:
         ParseRefused: a part declares a document type (`xml_entities`).
@@ -150,19 +151,19 @@ def check_for_library(archive: zipfile.ZipFile, *, as_tree: bool) -> None:
 
 
 def _check_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
-    """Unpacks a part, and parses XML up to its first element: a document type stands before that.
+    """Unpack a part, and parse XML up to its first element, which a document type would precede.
 
-    Gives the tags of XML, 0 for other parts.
+    Return the number of tags of XML, 0 for other parts.
     """
-    begun: list[str] = []
+    elements: list[str] = []
     tags = 0
     parser = safe_parser()
-    parser.StartElementHandler = lambda name, _: begun.append(name)
+    parser.StartElementHandler = lambda name, _: elements.append(name)
     with archive.open(info) as part:
         while piece := part.read(PIECE_BYTES):
             if is_xml(info.filename):
                 tags += piece.count(b"<")
-                if not begun:
+                if not elements:
                     parser.Parse(piece)
     return tags
 
@@ -183,10 +184,10 @@ def _refuse_doctype(*_: object) -> None:
 
 
 def read_part(archive: zipfile.ZipFile, name: str, feed: Callable[[bytes], object]) -> None:
-    """Gives a part to `feed` piece by piece.
+    """Pass a part to `feed` piece by piece.
 
     Raises:
-        DAMAGE: there is no such part, or it can't be read.
+        DAMAGE: the part is missing or can't be read.
     """
     with archive.open(name) as part:
         while piece := part.read(PIECE_BYTES):
@@ -194,7 +195,7 @@ def read_part(archive: zipfile.ZipFile, name: str, feed: Callable[[bytes], objec
 
 
 def core_properties(archive: zipfile.ZipFile) -> CoreProperties:
-    """Title, author and dates; what is missing or damaged is left out.
+    """Return title, author and dates; missing and damaged ones are left out.
 
     Raises:
         ParseRefused: the part declares a document type (`xml_entities`).
@@ -206,7 +207,7 @@ def core_properties(archive: zipfile.ZipFile) -> CoreProperties:
 
 
 class _PropertyReader:
-    """Collects the text of each element by its local name."""
+    """Reader that collects the text of each element by its local name."""
 
     def __init__(self) -> None:
         self.parser = safe_parser()
@@ -224,7 +225,7 @@ class _PropertyReader:
         if author := self.text("creator"):
             yield "author", author
         for name in ("created", "modified"):
-            if moment := _moment(self.text(name)):
+            if moment := _normalise_date(self.text(name)):
                 yield name, moment
 
     def _start(self, name: str, _: object) -> None:
@@ -239,8 +240,8 @@ class _PropertyReader:
             self._texts[self._name] = known + text
 
 
-def _moment(text: str | None) -> str | None:
-    """`text` as it stands when it is a date that can be read."""
+def _normalise_date(text: str | None) -> str | None:
+    """Return the date `text` in ISO 8601, None for an invalid one."""
     try:
         return datetime.datetime.fromisoformat(text).isoformat() if text else None
     except ValueError:
@@ -248,14 +249,14 @@ def _moment(text: str | None) -> str | None:
 
 
 def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
-    """Ids of the relations of `part` with the names of the parts they point at."""
+    """Return the relations of `part`: target part by id."""
     folder, _, name = part.rpartition("/")
     found: dict[str, str] = {}
 
     def start(element: str, attributes: dict[str, str]) -> None:
         if element.endswith("Relationship") and attributes.get("TargetMode") != "External":
             target = attributes.get("Target", "")
-            found[attributes.get("Id", "")] = _resolved(folder, target)
+            found[attributes.get("Id", "")] = _resolve_target(folder, target)
 
     parser = safe_parser()
     parser.StartElementHandler = start
@@ -263,7 +264,7 @@ def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
     return found
 
 
-def _resolved(folder: str, target: str) -> str:
+def _resolve_target(folder: str, target: str) -> str:
     steps: list[str] = []
     for step in chain(() if target.startswith("/") else folder.split("/"), target.split("/")):
         if step == "..":

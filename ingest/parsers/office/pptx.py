@@ -1,4 +1,4 @@
-"""Presentations: a page a slide, its title a heading, then text, tables and the speaker's notes."""
+"""Presentations: one page per slide, with its title as a heading, text, tables and the speaker's notes."""
 
 import io
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ NOTES_LABEL: Final = "Notes: "
 
 
 def parse_pptx(content: bytes, file: FileType) -> Outline:
-    """Readable text of a presentation in the order of its slides, hidden ones included.
+    """Return the readable text of a presentation in the order of its slides, hidden ones included.
 
-    A slide without a title has `Slide N` for a heading, so that its text is not taken for that of
-    the slide before. Dates, page numbers and footers are left out.
+    A slide without a title gets the heading `Slide N`, so that its text isn't filed under the slide
+    before. Dates, page numbers and footers are left out.
 
     Raises:
         ParseRefused: see `open_office` and `check_for_library`.
@@ -43,21 +43,21 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
-    """Writes a slide and gives its title, empty when it has none."""
+    """Write a slide and return its title, empty when it has none."""
     title_shape = slide.shapes.title
     title = one_line(title_shape.text_frame.text) if title_shape is not None else ""
-    writer.heading(title or f"Slide {number}", 1)
+    writer.write_heading(title or f"Slide {number}", 1)
     for shape in _shapes(slide.shapes):
         if shape != title_shape:
             _write_shape(shape, writer)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text
-        writer.block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
+        writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
     return title
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
-    """Return all shapes in their order, those of groups in the group's place."""
+    """Yield all shapes in their order, with groups replaced by their shapes."""
     for shape in shapes:
         inner = getattr(shape, "shapes", None)
         if inner is None:
@@ -73,9 +73,9 @@ def _write_shape(shape: Any, writer: OutlineWriter) -> None:
             for paragraph in shape.text_frame.paragraphs
             if paragraph.text.strip()
         ]
-        writer.block("list" if len(texts) > 1 else "paragraph", texts)
+        writer.write_block("list" if len(texts) > 1 else "paragraph", texts)
     elif shape.has_table:
-        writer.table([cell.text for cell in row.cells] for row in shape.table.rows)
+        writer.write_table([cell.text for cell in row.cells] for row in shape.table.rows)
 
 
 def _is_furniture(shape: Any) -> bool:

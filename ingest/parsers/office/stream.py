@@ -1,4 +1,4 @@
-"""Streams the text out of the parts of an office file, with nothing but the standard library."""
+"""Streaming reader of the text in the parts of an office file, with only the standard library."""
 
 import re
 import zipfile
@@ -10,7 +10,7 @@ from ingest.parsers.office.package import DAMAGE, read_part, relations, safe_par
 from ingest.parsers.outline_writer import MAX_CHARS, OutlineWriter, too_much_text
 from ingest.parsers.types import FileType
 
-#: deleted text, field codes, tab stops, phonetic guides, and what stands there twice for older programs
+#: deleted text, field codes, tab stops, phonetic guides, and content repeated for older programs
 LEFT_OUT: Final = frozenset({"del", "moveFrom", "instrText", "tabs", "tabLst", "rPh", "Fallback"})
 SIGNS: Final = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 LISTED_PAGES: Final = frozenset({"sldId", "sheet"})
@@ -18,9 +18,9 @@ NUMBER: Final = re.compile(r"(\d+)\.xml$")
 
 
 class PartReader(ABC):
-    """Feeds parts to a streaming parser; subclasses say what elements mean.
+    """Reader that feeds parts to a streaming parser; subclasses interpret the elements.
 
-    Elements are known by their local names: strict and transitional files differ in namespaces alone.
+    Elements go by their local names: strict and transitional files differ only in namespaces.
     """
 
     def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
@@ -34,26 +34,26 @@ class PartReader(ABC):
 
     @abstractmethod
     def read(self) -> Iterator[str]:
-        """Writes all text; yields what was damaged."""
+        """Write all text; yield a message for each damaged part."""
 
     @abstractmethod
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Return an element begins; names and attributes come without namespaces."""
+        """Handle the start of an element; name and attributes come without namespaces."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Return an element ends."""
+        """Handle the end of an element."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Return the part ends, or can't be read any further."""
+        """Handle the end of a part, or the point after which it can't be read."""
 
     @abstractmethod
     def title(self, stated: str | None, file: FileType) -> str | None:
-        """Return the document's title, once all is read; None leaves it to its headings."""
+        """Return the document's title after `read`; None leaves it to its headings."""
 
     def feed(self, part: str) -> Iterator[str]:
-        """Reads one part; yields the reason when it can't be read to its end."""
+        """Read one part; yield the reason when it can't be read to its end."""
         parser = safe_parser()
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -68,14 +68,14 @@ class PartReader(ABC):
         self.finish()
 
     def take_text(self) -> str:
-        """Return the text gathered since the last time."""
+        """Return the text gathered since the last call."""
         text = "".join(self._text)
         self._text.clear()
         return text
 
     @property
     def has_text(self) -> bool:
-        """Return whether text was gathered since the last time."""
+        """Return whether text was gathered since the last `take_text`."""
         return bool(self._text) and any(text.strip() for text in self._text)
 
     @property
@@ -84,17 +84,17 @@ class PartReader(ABC):
         return self._chars > 0
 
     def count(self, text: str) -> None:
-        """Notes that so much text is kept.
+        """Add `text` to the number of characters read.
 
         Raises:
-            ParseRefused: it is too much altogether (`too_large`).
+            ParseRefused: the total exceeds MAX_CHARS (`too_large`).
         """
         self._chars += len(text)
         if self._chars > MAX_CHARS:
             raise too_much_text()
 
     def pages(self, part: str, folder: str) -> Sequence[tuple[str, str]]:
-        """Names and parts of slides or sheets in their order; by their numbers where that is damaged."""
+        """Return names and parts of slides or sheets in their order, or by number where that is damaged."""
         listed: list[tuple[str, str]] = []
         known: Mapping[str, str] = {}
 
@@ -110,9 +110,9 @@ class PartReader(ABC):
             read_part(self.archive, part, parser.Parse)
         except DAMAGE:
             listed.clear()
-        return listed or [("", name) for name in self._numbered(folder)]
+        return listed or [("", name) for name in self._numbered_parts(folder)]
 
-    def _numbered(self, folder: str) -> list[str]:
+    def _numbered_parts(self, folder: str) -> list[str]:
         matched = [(NUMBER.search(name), name) for name in self.archive.namelist() if name.startswith(folder)]
         return [name for _, name in sorted((int(found[1]), name) for found, name in matched if found)]
 

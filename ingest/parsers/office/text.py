@@ -1,7 +1,7 @@
-"""The simpler reader of office files: text streamed out of their XML, without a library.
+"""Fallback parser of office files that streams the text out of their XML, without a library.
 
-For files that the library of their format fails on: damaged ones, variants (templates, macros, strict
-XML), and those too large for a tree in memory. It knows headings, rows and pages, no lists and notes.
+It reads files on which the library of their format fails: damaged ones, variants (templates, macros, strict
+XML), and those too large for a tree in memory. It supports headings, rows and pages, not lists and notes.
 """
 
 import re
@@ -24,11 +24,10 @@ COLUMN: Final = re.compile(r"[A-Z]{1,3}")
 
 
 def parse_office_text(content: bytes, file: FileType) -> Outline:
-    """Return the text of an office file, as far as its parts can be read; what is damaged is told in
-    warnings.
+    """Return the text of an office file, as far as its parts can be read; damaged parts cause warnings.
 
     Raises:
-        ParseRefused: see `open_office`; or nothing of its text can be read (`damaged`).
+        ParseRefused: see `open_office`; or none of the text can be read (`damaged`).
     """
     kind = kind_of(content) or _kind_by_name(file)
     archive = open_office(content, kind)
@@ -54,7 +53,7 @@ def _kind_by_name(file: FileType) -> OfficeKind:
 
 
 class _WordReader(PartReader):
-    """Headings, paragraphs and rows of a Word document, then its notes."""
+    """Reader of headings, paragraphs and rows of a Word document, then of its notes."""
 
     def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
         super().__init__(writer, archive)
@@ -109,9 +108,9 @@ class _WordReader(PartReader):
             return
         text, heading, self._heading = self.take_text(), self._heading, None
         if heading is not None:
-            self.writer.heading(text, heading)
+            self.writer.write_heading(text, heading)
         else:
-            self.writer.block("paragraph", [text.strip()])
+            self.writer.write_block("paragraph", [text.strip()])
 
     def _end_row(self) -> None:
         self._rows.append(row_line(self._cells))
@@ -119,11 +118,11 @@ class _WordReader(PartReader):
 
     def _write_rows(self) -> None:
         rows, self._rows = self._rows, []
-        self.writer.block("table", rows)
+        self.writer.write_block("table", rows)
 
 
 class _SlideReader(PartReader):
-    """Slides in their order; the title of each is its heading."""
+    """Reader of slides in their order; the title of each is its heading."""
 
     def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
         super().__init__(writer, archive)
@@ -141,8 +140,8 @@ class _SlideReader(PartReader):
             title = one_line(" ".join(self._title))
             self.page_names.append(title)
             self.writer.begin_page(number)
-            self.writer.heading(title or f"Slide {number}", 1)
-            self.writer.block("paragraph", self._texts)
+            self.writer.write_heading(title or f"Slide {number}", 1)
+            self.writer.write_block("paragraph", self._texts)
             yield from damaged
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -164,7 +163,7 @@ class _SlideReader(PartReader):
 
 
 class _SheetReader(PartReader):
-    """Sheets in their order, a row a line."""
+    """Reader of sheets in their order, one line per row."""
 
     def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
         super().__init__(writer, archive)
@@ -183,7 +182,7 @@ class _SheetReader(PartReader):
         for number, (name, part) in enumerate(sheets, start=1):
             self.page_names.append(name)
             self.writer.begin_page(number)
-            self.writer.heading(name or f"Sheet {number}", 1)
+            self.writer.write_heading(name or f"Sheet {number}", 1)
             yield from self.feed(part)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -204,7 +203,7 @@ class _SheetReader(PartReader):
     def finish(self) -> None:
         self._end_row()
         rows, self._rows = self._rows, []
-        self.writer.block("table", rows)
+        self.writer.write_block("table", rows)
 
     def title(self, stated: str | None, file: FileType) -> str | None:
         return workbook_title(stated, self.page_names, file)

@@ -1,11 +1,11 @@
-"""Titles of office files: what their properties state, where a person and not a program stated it."""
+"""Titles of office files, from their properties where a person and not a program wrote them."""
 
 import re
 from collections.abc import Iterable
 
 from ingest.parsers.types import FileType
 
-#: what programs write there by themselves, and names of files
+#: titles that programs write by default, and names of files
 MEANINGLESS = re.compile(
     r"(?:microsoft\s+(?:office\s+)?(?:word|excel|powerpoint)\b.*"
     r"|(?:microsoft\s+)?(?:word|excel|powerpoint)(?:[\s-]+(?:document|workbook|presentation|dokument|pr[äa]sentation))?"
@@ -20,21 +20,19 @@ UNNAMED_SHEET = re.compile(r"[^\W\d_]+\s?\d{1,2}")
 
 
 def sensible_title(title: str | None) -> str | None:
-    """`title`, or None when it says nothing of the document."""
+    """Return `title`, or None when it does not describe the document."""
     if not title or MEANINGLESS.fullmatch(title) or not any(character.isalpha() for character in title):
         return None
     return title
 
 
 def sensible_sheet(name: str) -> str | None:
-    """Return the name of a sheet as a title, or None when it is one that the program gave."""
+    """Return the name of a sheet as a title, or None when the program named it."""
     return None if UNNAMED_SHEET.fullmatch(name) else sensible_title(name)
 
 
 def workbook_title(stated: str | None, sheet_names: Iterable[str], file: FileType) -> str:
-    """Return the title that a workbook states, else its first sheet's name if a person gave it, else the
-    file's.
-    """
+    """Return the stated title of a workbook, else a given name of its first sheet, else the file's name."""
     first = next(iter(sheet_names), "")
     return sensible_title(stated) or sensible_sheet(first) or _stem(file.path)
 

@@ -1,1 +1,1 @@
-"""PDF: the text of each page in reading order, with the pages it stands on."""
+"""Parser of PDF: the text of each page in reading order, with page numbers."""

@@ -1,4 +1,4 @@
-"""The table of contents that a PDF brings along."""
+"""The table of contents (bookmarks) of a PDF."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,14 +8,14 @@ from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 
 MAX_BOOKMARKS, MAX_DEPTH, MAX_LEVEL = 10_000, 6, 6
 TITLE_CHARS = 200
-#: lines that a title may be set over
+#: lines that a title may extend over
 TITLE_LINES = 3
 
 
 def read_bookmarks(document: Any) -> list[Bookmark]:
     """Return the entries of a document of pypdfium2 that lead to one of its pages, in their order.
 
-    With a single entry at the top that is level 1; several are chapters, level 2 below the title.
+    A single entry at the top has level 1; several are chapters of level 2 below the title.
     """
     entries = list(islice(document.get_toc(max_depth=MAX_DEPTH), MAX_BOOKMARKS))
     top_level = 1 if sum(entry.level == 0 for entry in entries) == 1 else 2
@@ -41,17 +41,20 @@ def _printable(text: str) -> str:
 
 
 def headings_on(page: PageText, bookmarks: Sequence[Bookmark]) -> dict[int, tuple[Bookmark, int]]:
-    """Index of the line before which each bookmark of the page is a heading, and of how many lines.
+    """Return, by index of the line it precedes, each bookmark of the page and its number of lines.
 
-    Where its title stands on the page those lines are the heading; else it stands before the line that it
-    leads to, with no line of its own (0).
+    Where the title is printed on the page, those lines are the heading; else the heading precedes the line
+    that the bookmark leads to, with no line of its own (0).
     """
     keys = [_key(line.text) for line in page.lines] if bookmarks else []
     found: dict[int, tuple[Bookmark, int]] = {}
     first = 0
     for bookmark in bookmarks:
-        place, size = _titled(keys, _key(bookmark.title), first) or (_led_to(page.lines, bookmark, first), 0)
-        if place in found:  # two entries for one place: the inner one names it more exactly
+        place, size = _find_title(keys, _key(bookmark.title), first) or (
+            _target_line(page.lines, bookmark, first),
+            0,
+        )
+        if place in found:  # of two entries for one line the inner one is more exact
             size = max(size, found[place][1])
         found[place] = (bookmark, size)
         first = place + size
@@ -62,10 +65,8 @@ def _key(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def _titled(keys: Sequence[str], title: str, first: int) -> tuple[int, int] | None:
-    """Return where from line `first` on the title stands, with or without its number, and over how many
-    lines.
-    """
+def _find_title(keys: Sequence[str], title: str, first: int) -> tuple[int, int] | None:
+    """Return index and number of the lines of the title, with or without its number, from `first` on."""
     if not title:
         return None
     for start in range(first, len(keys)):
@@ -86,10 +87,8 @@ def _is_title(text: str, title: str) -> bool:
     return bool(shorter) and longer.endswith(shorter) and number.isdigit() and len(number) <= 8
 
 
-def _led_to(lines: Sequence[TextLine], bookmark: Bookmark, first: int) -> int:
-    """Return the first line at or below where the bookmark leads; the page's first when it leads to all of
-    it.
-    """
+def _target_line(lines: Sequence[TextLine], bookmark: Bookmark, first: int) -> int:
+    """Return the index of the first line at or below the bookmark's target, `first` for a whole page."""
     if bookmark.top is None:
         return first
     places: Iterator[int] = (

@@ -1,4 +1,4 @@
-"""Pages of text as an outline: paragraphs, bookmarks as headings, a wall before each page."""
+"""Outline of a PDF's pages: paragraphs, bookmarks as headings, a wall before each page."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
 class PagedText:
     """Lines, blocks, origins and walls as an `Outline` has them."""
 
-    #: words of the document, for hyphens
+    #: words of the document, which decide about hyphens
     words: set[str]
     lines: list[str] = field(default_factory=list)
     origins: list[PageSpan] = field(default_factory=list)
@@ -23,7 +23,7 @@ class PagedText:
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
-    """Return the pages in their order; one without lines and bookmarks leaves no trace."""
+    """Return the text of the pages in their order; a page without lines is skipped."""
     by_page: defaultdict[int, list[Bookmark]] = defaultdict(list)
     for bookmark in bookmarks:
         by_page[bookmark.page].append(bookmark)
@@ -40,18 +40,18 @@ def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -
     origin = PageSpan(page.number)
     for lines, heading in _runs(page, headings_on(page, bookmarks)):
         if heading is not None:
-            told = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
-            _add_block(paged, told, origin, kind="heading", text=heading.title, level=heading.level)
+            texts = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
+            _add_block(paged, texts, origin, kind="heading", text=heading.title, level=heading.level)
             continue
         for paragraph in paragraphs(lines):
-            told = [without_hyphens(line.text, paged.words) for line in paragraph]
-            _add_block(paged, told, origin)
+            texts = [without_hyphens(line.text, paged.words) for line in paragraph]
+            _add_block(paged, texts, origin)
 
 
 def _runs(
     page: PageText, headings: Mapping[int, tuple[Bookmark, int]]
 ) -> Iterator[tuple[Sequence[TextLine], Bookmark | None]]:
-    """Return the page's lines, cut at its headings; each heading with its lines, which may be none."""
+    """Yield the page's lines, cut at its headings; each heading with its lines, which may be none."""
     done = 0
     for place in sorted(headings):
         heading, size = headings[place]

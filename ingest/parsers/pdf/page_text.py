@@ -1,4 +1,4 @@
-"""The lines of a PDF page, from its characters and where the first and last of each line stand."""
+"""The lines of a PDF page, from its characters and the positions of the first and last of each line."""
 
 import re
 from collections.abc import Iterator
@@ -6,15 +6,15 @@ from typing import Any
 
 from ingest.parsers.pdf.types import PageText, TextLine
 
-#: what a word that goes on in the next line is marked with, until the whole document is known
+#: mark of a word that continues in the next line, until the whole document is read
 HYPHEN = "\x02"
 #: pdfium's other sign for such a hyphen, and bullets of the fonts Symbol and Wingdings, which have no code
 REPLACED = {"\ufffe": HYPHEN, "\uf0b7": "•", "\uf0a7": "•", "\uf076": "•", "\uf0d8": "•"}
-#: what is no character: control codes, halves of pairs
+#: code points that are no characters: control codes and surrogates
 DROPPED = [*range(0x02), *range(0x03, 0x09), *range(0x0E, 0x20), *range(0xD800, 0xE000)]
 CLEANED = str.maketrans(REPLACED | dict.fromkeys(map(chr, DROPPED)))
 LINE = re.compile("[^\n\r\v\f\x85\u2028\u2029]+")
-#: a part of a line: up to the end of a word that was hyphenated, whose rest stands in the next line
+#: a part of a line: up to the end of a hyphenated word, whose rest is in the next line
 PART = re.compile("[^\x02\ufffe]+[\x02\ufffe]\\S*|[^\x02\ufffe]+")
 BEFORE_HYPHEN = re.compile("[^\x02\ufffe]+")
 MAX_CODE = 0x10FFFF
@@ -34,17 +34,16 @@ def _lines(text_page: Any) -> Iterator[TextLine]:
     text = _characters(text_page)
     for line in LINE.finditer(text):
         for part in PART.finditer(text, *line.span()):
-            told = " ".join(part[0].translate(CLEANED).split())
-            if told.strip(HYPHEN):
-                yield _line(text_page, text, part, told)
+            clean = " ".join(part[0].translate(CLEANED).split())
+            if clean.strip(HYPHEN):
+                yield _line(text_page, text, part, clean)
 
 
 def _characters(text_page: Any) -> str:
-    """Return the characters of the page, each at its index; asked for one by one they take a hundred times
-    longer.
+    """Return the characters of the page, each at its index.
 
-    That is needed where the text is not one to one: for characters outside Unicode's first plane, and where
-    pdfium adds some or leaves some out.
+    They are read one by one, which takes a hundred times longer, only where the text is not one to one: for
+    characters outside Unicode's first plane, and where pdfium adds or omits some.
     """
     from pypdfium2.raw import FPDFText_GetUnicode
 
@@ -56,15 +55,15 @@ def _characters(text_page: Any) -> str:
     return "".join(chr(code) if code <= MAX_CODE else "\0" for code in codes)
 
 
-def _line(text_page: Any, text: str, part: re.Match[str], told: str) -> TextLine:
-    """Return the line with its place, which is that of what stands before a hyphen."""
+def _line(text_page: Any, text: str, part: re.Match[str], clean: str) -> TextLine:
+    """Return the line with its position, which is that of the text before a hyphen."""
     own = BEFORE_HYPHEN.match(text, *part.span())
-    stands = part[0] if own is None else own[0]
-    first = part.start() + len(stands) - len(stands.lstrip())
-    last = max(first, part.start() + len(stands.rstrip()) - 1)
+    visible = part[0] if own is None else own[0]
+    first = part.start() + len(visible) - len(visible.lstrip())
+    last = max(first, part.start() + len(visible.rstrip()) - 1)
     boxes = [text_page.get_charbox(index, loose=True) for index in (first, last)]
     return TextLine(
-        text=told,
+        text=clean,
         left=boxes[0][0],
         top=max(top for _, _, _, top in boxes),
         bottom=min(bottom for _, bottom, _, _ in boxes),

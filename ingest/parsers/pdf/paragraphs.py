@@ -1,4 +1,4 @@
-"""Paragraphs of a page by the gaps and indents of its lines, and words that were hyphenated."""
+"""Paragraphs of a page, by the gaps and indents of its lines, and hyphenated words."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,37 +9,37 @@ from statistics import median
 from ingest.parsers.pdf.page_text import HYPHEN
 from ingest.parsers.pdf.types import TextLine
 
-#: pitch of lines over the page's usual one, and an indent in heights of a line, that begin a paragraph
+#: pitch of lines relative to the page's usual one, and indent in line heights, that begin a paragraph
 WIDE_PITCH, INDENT = 1.25, 0.8
-#: a pitch over this many heights is no line spacing but a gap
+#: pitch in line heights above which it is a gap and no line spacing
 MAX_PITCH_HEIGHTS = 2.3
-#: change of size that begins another paragraph
+#: ratio of font sizes that begins another paragraph
 OTHER_SIZE = 1.2
 BULLET = re.compile(r"(?:[•‣◦▪●–*-]|\(?[0-9a-z]{1,2}[.)])\s", re.IGNORECASE)
 CLAUSE_END = re.compile(r"[.!?:…。！？][\"'»”’)\]]*$")
 LINE_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]$")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-#: bounded, so that a page of nothing but letters is still read in linear time
+#: bounded, so that a page of only letters is still read in linear time
 SPLIT_WORD = re.compile(
     rf"([^\W\d_]{{1,60}}(?:-[^\W\d_]{{1,60}}){{0,3}})[-\u00ad\u2010]?{HYPHEN}\s*([^\W\d_]{{1,60}})"
 )
 
 
 def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
-    """Return the lines of a page in runs, hyphenated words whole in the line where they begin."""
+    """Yield the paragraphs of a page, hyphenated words complete in the line where they begin."""
     pitch = _usual_pitch(lines)
     run: list[TextLine] = []
     for line in lines:
         if run and _begins(run[-1], line, pitch):
-            yield _joined(run)
+            yield _join_hyphenated(run)
             run = []
         run.append(line)
     if run:
-        yield _joined(run)
+        yield _join_hyphenated(run)
 
 
 def _usual_pitch(lines: Sequence[TextLine]) -> float:
-    """Distance from a line to the next that is commonest on the page, in points."""
+    """Return the median distance from a line to the next on the page, in points."""
     pitches = [
         before.bottom - line.bottom
         for before, line in pairwise(lines)
@@ -60,8 +60,8 @@ def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:
     return (is_indented and bool(CLAUSE_END.search(before.text))) or bool(BULLET.match(line.text))
 
 
-def _joined(lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines, the rest of a hyphenated word moved up to its beginning and marked with HYPHEN."""
+def _join_hyphenated(lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines, the rest of a hyphenated word moved to its beginning and marked with HYPHEN."""
     joined: list[TextLine] = []
     for line in lines:
         text = line.text
@@ -74,15 +74,15 @@ def _joined(lines: list[TextLine]) -> list[TextLine]:
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """Return the words of a document that stand in it undivided, for `without_hyphens`."""
+    """Return the words of a document that occur in it undivided, for `without_hyphens`."""
     undivided = (SPLIT_WORD.sub(" ", text) if HYPHEN in text else text for text in texts)
     return {word.casefold() for text in undivided for word in WORD.findall(text)}
 
 
 def without_hyphens(text: str, words: set[str]) -> str:
-    """Return the text with divided words joined; the hyphen stays where the document writes one elsewhere.
+    """Return the text with divided words joined; a hyphen stays where the word occurs with one elsewhere.
 
-    A word that stands nowhere else is joined when it goes on in lower case.
+    A word without another occurrence is joined when it continues in lower case.
     """
     if HYPHEN not in text:
         return text

@@ -1,4 +1,4 @@
-"""PDF by pypdfium2, one page after the other."""
+"""Parser of PDF by pypdfium2, page by page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,20 +13,20 @@ from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import read_page
 from ingest.parsers.pdf.running import without_running_lines
 from ingest.parsers.pdf.scanned import is_scanned, recognise_page
-from ingest.parsers.pdf.titles import printed_title, stated_title, told_metadata
+from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import PageText
 from ingest.parsers.progress import report_progress
 from ingest.parsers.types import FileType, Outline
 
-#: a file of a few kilobytes can have one page a million times over
+#: a file of a few kilobytes can contain one page a million times
 MAX_PAGES = 10_000
-#: pages that are recognised from their picture: each takes a second or more
+#: pages that OCR reads: each takes a second or more
 MAX_RECOGNISED = 100
-#: so much at a file's end holds its trailer
+#: bytes at a file's end that contain its trailer
 TAIL_BYTES = 2_048
 NAMED_PAGES = 10
 TRAILER = b"trailer"
-#: where the tree of pages begins; a file that was cut short has lost what says so
+#: root of the page tree; a truncated file has lost the trailer that points to it
 CATALOGUE = re.compile(rb"\b(\d{1,10}) (\d{1,5}) obj\s*<<[^<>]{0,2000}?/Type\s*/Catalog\b")
 
 
@@ -35,15 +35,15 @@ def parse_pdf(content: bytes, file: FileType) -> Outline:
 
     Raises:
         ParseRefused: it needs a password (`encrypted`), can't be opened even after pdfium's own repair
-            (`damaged`), has too many pages (`too_many_pages`), or no text that can be had (`no_text`).
+            (`damaged`), has too many pages (`too_many_pages`), or no readable text (`no_text`).
     """
-    with _opened(content) as document:
-        reader = _Reader()
+    with _open_pdf(content) as document:
+        reader = _PdfReader()
         for number in range(1, len(document) + 1):
             reader.read(document, number)
             report_progress()
         if not any(page.has_text for page in reader.pages):
-            raise _nothing(reader)
+            raise _no_text_error(reader)
         information = document.get_metadata_dict()
         paged = lay_out(without_running_lines(reader.pages), read_bookmarks(document))
         warnings = reader.warnings()
@@ -55,35 +55,36 @@ def parse_pdf(content: bytes, file: FileType) -> Outline:
             origins=paged.origins,
             walls=tuple(paged.walls),
             title=stated_title(information) or printed_title(reader.pages[0]),
-            metadata=told_metadata(information, len(document)),
+            metadata=stated_metadata(information, len(document)),
             warnings=tuple(warnings),
         )
 
 
 @contextmanager
-def _opened(content: bytes) -> Iterator[Any]:
+def _open_pdf(content: bytes) -> Iterator[Any]:
     from pypdfium2 import PdfiumError
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
 
     try:
-        document = _document(content)
+        document = _load_document(content)
     except PdfiumError as error:
         if error.err_code in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
-            told = "the PDF is encrypted; save a copy that opens without a password and add that"
-            raise ParseRefused("encrypted", told) from None
+            message = "the PDF is encrypted; save a copy that opens without a password and add that"
+            raise ParseRefused("encrypted", message) from None
         raise ParseRefused(
             "damaged", "the PDF is damaged beyond repair: no page of it can be found"
         ) from None
     with document:
         if len(document) > MAX_PAGES:
-            told = f"the PDF has {len(document)} pages, at most {MAX_PAGES} are read; split it"
-            raise ParseRefused("too_many_pages", told)
+            message = f"the PDF has {len(document)} pages, at most {MAX_PAGES} are read; split it"
+            raise ParseRefused("too_many_pages", message)
         yield document
 
 
-def _document(content: bytes) -> Any:
-    """Return the opened PDF; pdfium makes a new table of the objects itself, but only of a file with a
-    trailer.
+def _load_document(content: bytes) -> Any:
+    """Return the opened PDF, with a trailer appended where it has lost its own.
+
+    pdfium rebuilds the table of objects itself, but only for a file with a trailer.
     """
     from pypdfium2 import PdfDocument, PdfiumError
     from pypdfium2.raw import FPDF_ERR_FORMAT
@@ -101,8 +102,8 @@ def _document(content: bytes) -> Any:
 
 
 @dataclass(slots=True)
-class _Reader:
-    """The pages so far; those that can't be read or recognised have no lines."""
+class _PdfReader:
+    """Reader that collects the pages; those that neither pdfium nor OCR can read have no lines."""
 
     pages: list[PageText] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
@@ -110,7 +111,7 @@ class _Reader:
     recognised: int = 0
 
     def read(self, document: Any, number: int) -> None:
-        """Reads page `number`, from 1."""
+        """Read page `number`, from 1."""
         from pypdfium2 import PdfiumError
 
         try:
@@ -119,12 +120,12 @@ class _Reader:
             self.damaged.append(number)
             self.pages.append(PageText(number=number, lines=()))
             return
-        # or a long document would keep all of its pages in memory
+        # closed, or a long document would hold all of its pages in memory
         with closing(page):
             text = read_page(page, number)
-            self.pages.append(text if text.has_text else self._recognised(page, text))
+            self.pages.append(text if text.has_text else self._recognise(page, text))
 
-    def _recognised(self, page: Any, empty: PageText) -> PageText:
+    def _recognise(self, page: Any, empty: PageText) -> PageText:
         if not is_scanned(page):
             return empty
         if not is_ocr_installed() or self.recognised >= MAX_RECOGNISED:
@@ -134,26 +135,26 @@ class _Reader:
         return recognise_page(page, empty)
 
     def warnings(self) -> list[str]:
-        """Return what is to be said about the pages."""
-        told = []
+        """Return the warnings about the pages."""
+        messages = []
         if self.damaged:
-            told.append(f"damaged, so that nothing was read: {_named(self.damaged)}")
+            messages.append(f"damaged, so that nothing was read: {_page_list(self.damaged)}")
         if self.unread and is_ocr_installed():
-            told.append(
-                f"pictures beyond the {MAX_RECOGNISED} pages that are recognised: {_named(self.unread)}"
+            messages.append(
+                f"pictures beyond the {MAX_RECOGNISED} pages that are recognised: {_page_list(self.unread)}"
             )
         elif self.unread:
-            told.append(f"pictures without text: {_named(self.unread)}; {INSTALL}")
-        return told
+            messages.append(f"pictures without text: {_page_list(self.unread)}; {INSTALL}")
+        return messages
 
 
-def _named(pages: Sequence[int]) -> str:
+def _page_list(pages: Sequence[int]) -> str:
     named = ", ".join(str(page) for page in pages[:NAMED_PAGES])
     more = f" and {len(pages) - NAMED_PAGES} more" if len(pages) > NAMED_PAGES else ""
     return f"pages {named}{more}" if len(pages) > 1 else f"page {named}"
 
 
-def _nothing(reader: _Reader) -> ParseRefused:
+def _no_text_error(reader: _PdfReader) -> ParseRefused:
     count = len(reader.pages)
     if len(reader.damaged) == count:
         return ParseRefused("damaged", f"the PDF is damaged: none of its pages can be read ({count} in all)")

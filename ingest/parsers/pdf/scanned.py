@@ -1,4 +1,4 @@
-"""Pages of a PDF that are pictures of text."""
+"""OCR of PDF pages that are pictures of text."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from ingest.parsers.images.ocr import paragraph_starts, recognise
 from ingest.parsers.pdf.types import PageText, TextLine
 
-#: pixels of a page's longer side when it is recognised: 200 dots an inch on A4
+#: pixels of a page's longer side for OCR: 200 dots per inch on A4
 RENDERED_SIDE = 2_340
-#: groups of objects within each other in which pictures are looked for
+#: depth of nested groups of objects in which pictures are searched
 PICTURE_DEPTH = 3
 
 
 def is_scanned(page: Any) -> bool:
-    """Return whether there is a picture on the page of pypdfium2; an empty page has none."""
+    """Return whether the page of pypdfium2 has a picture; an empty page has none."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
     return next(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=PICTURE_DEPTH), None) is not None

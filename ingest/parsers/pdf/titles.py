@@ -1,4 +1,4 @@
-"""What a PDF says of itself, where it can be believed."""
+"""Title and metadata of a PDF, as far as they can be trusted."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.parsers.pdf.types import PageText
 
-#: what programs write as a title when nobody gave one
+#: titles that programs write by default
 NO_TITLE = re.compile(
     r"(?:untitled|unbenannt|sans titre|sin título|document\s*\d*|dokument\s*\d*|microsoft word|slide 1|print"
     r"|powerpoint.presentation|powerpoint-präsentation|about:blank|scan\w*|cover|layout 1|none|null|\W*)",
@@ -19,27 +19,26 @@ FILE_NAME = re.compile(
 )
 PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel)) - ", re.IGNORECASE)
 VALUE_CHARS = 500
-#: a title is set larger than the text of its page by this factor
+#: ratio of a title's font size to that of its page's text
 TITLE_SIZE = 1.25
 TITLE_CHARS = 200
-#: keys of a PDF's information dictionary, and what they are called with a document
+#: keys of a PDF's information dictionary, and the names of these fields in a document's metadata
 KEYS = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
-NOT_TOLD = frozenset({"", "unspecified", "anonymous", "unknown", "none"})
+#: values that stand for a missing one
+NO_VALUE = frozenset({"", "unspecified", "anonymous", "unknown", "none"})
 #: ISO 32000-1, 7.9.4
 DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 
 
 def stated_title(information: Mapping[str, str]) -> str | None:
-    """Return the title that somebody gave the document; names of files and programs' own words are none."""
+    """Return the title that a person gave the document, None for file names and programs' defaults."""
     title = _clean(PROGRAM.sub("", information.get("Title", "")))[:TITLE_CHARS]
     is_named = not NO_TITLE.fullmatch(title) and not FILE_NAME.search(title) and "\ufffd" not in title
     return title if is_named else None
 
 
 def printed_title(page: PageText) -> str | None:
-    """Return the lines in the upper half of the first page that are set largest, when larger than
-    its text.
-    """
+    """Return the lines with the largest font in the page's upper half, if larger than its text."""
     if not page.lines:
         return None
     middle = (page.top + page.bottom) / 2
@@ -60,12 +59,12 @@ def _first_run(fits: Sequence[bool], lines: Sequence[Any]) -> Sequence[Any]:
     return lines[start:end]
 
 
-def told_metadata(information: Mapping[str, str], pages: int) -> dict[str, Any]:
-    """Author, subject, keywords and date as the file states them, and its number of pages."""
-    told = {name: _clean(information.get(key, ""))[:VALUE_CHARS] for key, name in KEYS.items()}
+def stated_metadata(information: Mapping[str, str], pages: int) -> dict[str, Any]:
+    """Return author, subject, keywords and date as the file states them, and its number of pages."""
+    fields = {name: _clean(information.get(key, ""))[:VALUE_CHARS] for key, name in KEYS.items()}
     if date := DATE.match(information.get("CreationDate", "")):
-        told["created"] = "-".join(date.groups())
-    return {name: value for name, value in told.items() if value.lower() not in NOT_TOLD} | {"pages": pages}
+        fields["created"] = "-".join(date.groups())
+    return {name: value for name, value in fields.items() if value.lower() not in NO_VALUE} | {"pages": pages}
 
 
 def _clean(text: str) -> str:

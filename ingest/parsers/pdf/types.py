@@ -1,22 +1,22 @@
-"""What is read from a PDF before it becomes an outline."""
+"""Types of a PDF's contents before they become an outline."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextLine:
-    """A line as it stands on its page; points from the page's lower left corner."""
+    """A line of a page with its position in points from the page's lower left corner."""
 
     text: str
     left: float
     top: float
     bottom: float
-    #: None when its place tells
+    #: None when its position decides
     begins_paragraph: bool | None = None
 
     @property
     def height(self) -> float:
-        """Height of its characters, at least one point."""
+        """Return the height of its characters, at least one point."""
         return max(1.0, self.top - self.bottom)
 
 
@@ -26,13 +26,13 @@ class PageText:
 
     number: int
     lines: tuple[TextLine, ...]
-    #: lower and upper edge of what is shown of the page
+    #: lower and upper edge of the visible part of the page
     bottom: float = 0.0
     top: float = 0.0
 
     @property
     def has_text(self) -> bool:
-        """Return whether anything on the page is a letter or a digit."""
+        """Return whether the page has a letter or a digit."""
         return any(character.isalnum() for line in self.lines for character in line.text)
 
 

@@ -4,12 +4,12 @@ import re
 
 from ingest.parsers.decoding import decode, split_lines
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.syntax.subprocess_reader import read_syntax_apart
+from ingest.parsers.syntax.subprocess_reader import read_syntax_in_subprocess
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 GENERATED = re.compile(r"@generated\b|\bcode generated\b.*\bdo not edit\b|<auto-?generated", re.IGNORECASE)
 GENERATED_LINES = 5
-#: mean length of the non-blank lines from which on a file was written by a minifier
+#: mean length of non-blank lines above which a file counts as minified
 MINIFIED_LINE_CHARS = 400
 MINIFIED_MIN_CHARS = 2_000
 
@@ -28,7 +28,7 @@ def parse_code(content: bytes, file: FileType) -> Outline:
         kind="code",
         span=LineSpan(1, len(lines)),
         language=file.language,
-        syntax=read_syntax_apart(lines, file),
+        syntax=read_syntax_in_subprocess(lines, file),
     )
     return Outline(lines=lines, blocks=(block,))
 

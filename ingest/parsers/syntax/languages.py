@@ -1,4 +1,4 @@
-"""Which grammars may read a source file, each loaded when the first such file comes."""
+"""Grammars by language, each loaded with the first file that needs it."""
 
 from functools import cache
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from ingest.parsers.syntax.grammars.rust import RUST
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
-#: by language, the likeliest first: the next is tried where the one before finds errors
+#: by language, the likeliest first; the next is tried where the one before finds errors
 GRAMMARS: Final = MappingProxyType(
     {
         "python": (PYTHON,),
@@ -40,15 +40,15 @@ GRAMMARS: Final = MappingProxyType(
 
 
 def grammars_for(language: str | None, path: str) -> tuple[Grammar, ...]:
-    """Return the grammars for a file, the likeliest first; none for a language without one."""
+    """Return the grammars for a file, the likeliest first; empty for a language without one."""
     if extension_of(path) == "tsx":
         return (TSX,)
     return GRAMMARS.get(language or "", ())
 
 
 @cache
-def reader_of(grammar: Grammar) -> "tuple[Parser, Query]":
-    """Return the parser and the compiled query of a grammar, made once a process."""
+def load_grammar(grammar: Grammar) -> "tuple[Parser, Query]":
+    """Return the parser and the compiled query of a grammar, built once per process."""
     from tree_sitter import Language, Parser, Query
 
     language = Language(grammar.load())

@@ -1,18 +1,18 @@
-"""What a definition is called."""
+"""Names of definitions."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: characters of a name; of a longer one (an operator's, a template's) the start
+#: characters of a name; a longer one (of an operator, a template) is cut
 NAME_CHARS = 80
-#: where a name stands in nodes that have no field for it
+#: fields of nodes that hold a definition's name, the first found wins
 _FIELDS = ("name", "left", "property", "key", "operator")
 
 
 def name_of(node: "Node", content: bytes) -> str:
-    """Return the name of a definition as code calls it: `run`, `A::run`, `Server.Serve`, `Trait for Type`."""
+    """Return the name of a definition as code has it: `run`, `A::run`, `Server.Serve`, `Trait for Type`."""
     if node.type == "impl_item":
         return " for ".join(_field_texts(node, content, "trait", "type"))
     receiver = node.child_by_field_name("receiver")
@@ -22,11 +22,11 @@ def name_of(node: "Node", content: bytes) -> str:
         named = node.child_by_field_name(field)
         if named is not None:
             return _text(named, content)
-    return _text(_declared(node), content)
+    return _text(_innermost_declarator(node), content)
 
 
-def _declared(node: "Node") -> "Node":
-    """Return the innermost declarator of C and C++: of `static int *run(void)` that is `run`."""
+def _innermost_declarator(node: "Node") -> "Node":
+    """Return the innermost declarator of C and C++: `run` of `static int *run(void)`."""
     while True:
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
@@ -37,7 +37,7 @@ def _declared(node: "Node") -> "Node":
 
 
 def _receiver_type(receiver: "Node", content: bytes) -> str:
-    """Of Go's `(s *Server[T])` that is `Server`."""
+    """Return the type of a receiver of Go: `Server` of `(s *Server[T])`."""
     declared = _text(receiver, content).strip("()").split()
     return declared[-1].lstrip("*").partition("[")[0] if declared else ""
 
@@ -48,7 +48,7 @@ def _field_texts(node: "Node", content: bytes, *fields: str) -> list[str]:
 
 
 def _text(node: "Node", content: bytes) -> str:
-    """Text of a node with single spaces, and none around `>`, which stands between breadcrumbs' parts."""
+    """Return the text of a node with single spaces, none around `>`, which separates breadcrumb parts."""
     start = node.start_byte
     text = content[start : min(node.end_byte, start + 4 * NAME_CHARS)].decode(errors="ignore")
     return " ".join(text.split()).replace(" > ", ">")[:NAME_CHARS].strip()

@@ -1,34 +1,35 @@
-"""How much of a source file its grammar could not read."""
+"""Lines of a source file that its grammar could not read."""
 
 from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.leading_comments import rows_of
+from ingest.parsers.syntax.leading_comments import line_range
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: children of one error from which on the tree is no use: a query looks at each again for each
+#: children of one error above which the tree is useless: a query's time is quadratic in them
 MAX_ERROR_CHILDREN: Final = 5_000
 
 
-def error_lines(root: "Node") -> float:
-    """Return how many lines the errors of a tree cover, a missing token one; infinite where one is
-    too wide.
+def count_error_lines(root: "Node") -> float:
+    """Return the number of lines that the errors of a tree cover, one for a missing token.
+
+    Infinite where an error has more than MAX_ERROR_CHILDREN children.
     """
     count = last = 0
     for node in _errors(root):
         if node.child_count > MAX_ERROR_CHILDREN:
             return inf
-        start, end = rows_of(node)
+        start, end = line_range(node)
         count += max(0, end - max(start - 1, last))
         last = max(last, end)
     return count
 
 
 def _errors(root: "Node") -> Iterator["Node"]:
-    """Return the outermost errors and the missing tokens, in order."""
+    """Yield the outermost errors and the missing tokens, in order."""
     pending = [root] if root.has_error else []
     while pending:
         node = pending.pop()

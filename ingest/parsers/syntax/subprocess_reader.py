@@ -1,7 +1,7 @@
-"""Reading syntax in a process beside this one, which may crash or be ended without harm.
+"""Syntax reader in a separate process, which may crash or be killed without harm.
 
 tree-sitter may need gigabytes for a single step (ten kilobytes of `a=>` in Java: 3 GB at the file's end),
-tells nothing meanwhile, and crashes where it gets no more memory.
+reports no progress meanwhile, and crashes where it gets no more memory.
 """
 
 import argparse
@@ -30,38 +30,40 @@ from kebab.stack.supervisor.lifeline import die_with_parent
 
 logger = logging.getLogger(__name__)
 
-#: processor seconds that one file may take; half a megabyte of code takes up to 2
+#: CPU seconds that one file may take; half a megabyte of code takes up to 2
 MAX_SECONDS: Final = 3
-#: address space above what the process has when it begins; half a megabyte of code takes up to 150 MB
+#: address space above that of the process at its start; half a megabyte of code takes up to 150 MB
 MAX_BYTES: Final = 400_000_000
 _STATM: Final = Path("/proc/self/statm")
-#: ends that the file need not be guilty of: somebody else sent the signal, like a kernel short of memory
+#: exit statuses that the file may not have caused: signals of others, such as a kernel short of memory
 _OUTSIDE_SIGNALS: Final = (-signal.SIGKILL, -signal.SIGTERM)
 
 
-def read_syntax_apart(lines: Sequence[str], file: FileType) -> Syntax | None:
-    """As `read_syntax`; None too where that dies or reaches a limit of this module. Any thread may ask.
+def read_syntax_in_subprocess(lines: Sequence[str], file: FileType) -> Syntax | None:
+    """Return the result of `read_syntax`, None also where it dies or reaches a limit of this module.
+
+    Any thread may call it.
 
     Raises:
-        SandboxUnavailable: the other process can't be started.
+        SandboxUnavailable: the separate process can't be started.
     """
     if not grammars_for(file.language, file.path):
         return None
     request = json.dumps([list(lines), file.path, file.language]).encode()
-    answer = _reader_of(os.getpid()).ask(request)
+    answer = _process_of(os.getpid()).ask(request)
     return None if answer is None else _from_wire(json.loads(answer))
 
 
 @cache
-def _reader_of(pid: int) -> "_Reader":
-    """Return the reader of this process: a forked copy of it has one of its own."""
-    reader = _Reader()
-    atexit.register(reader.end)
-    return reader
+def _process_of(pid: int) -> "_SyntaxProcess":
+    """Return the syntax process of process `pid`; each fork has its own."""
+    process = _SyntaxProcess()
+    atexit.register(process.end)
+    return process
 
 
-class _Reader:
-    """The other process, started when first needed and again after each death."""
+class _SyntaxProcess:
+    """The separate process, started when first needed and again after each death."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -69,10 +71,13 @@ class _Reader:
         self._pipe: Connection | None = None
 
     def ask(self, request: bytes) -> bytes | None:
-        """Return the answer, None when it died of the request; asked again when somebody else killed it."""
+        """Return the answer, None when the process died of the request.
+
+        The request is repeated once when a signal from outside killed the process.
+        """
         with self._lock:
             for _ in range(2):
-                pipe = self._started()
+                pipe = self._connect()
                 try:
                     pipe.send_bytes(request)
                     return pipe.recv_bytes()
@@ -84,14 +89,14 @@ class _Reader:
         return None
 
     def end(self) -> int:
-        """Has the process end, and gives its exit status, 0 where there is none."""
+        """Stop the process and return its exit status, 0 when none runs."""
         process, pipe = self._process, self._pipe
         self._process = self._pipe = None
         if pipe is not None:
             pipe.close()
         return 0 if process is None else process.wait()
 
-    def _started(self) -> Connection:
+    def _connect(self) -> Connection:
         if self._process is None or self._pipe is None:
             self._pipe, theirs = Pipe()
             with theirs:
@@ -100,7 +105,7 @@ class _Reader:
 
 
 def _start(requests_fd: int) -> subprocess.Popen[bytes]:
-    """Return a fresh interpreter: a fork of a process with threads may hang."""
+    """Start a fresh interpreter, because a fork of a process with threads may hang."""
     options = ["--parent", str(os.getpid()), "--requests", str(requests_fd)]
     command = [sys.executable, "-P", "-s", "-B", "-m", "ingest.parsers.syntax.subprocess_reader", *options]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
@@ -113,7 +118,7 @@ def _start(requests_fd: int) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """Answers until the other end closes."""
+    """Answer requests until the other end closes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--requests", type=int, required=True)
@@ -141,7 +146,10 @@ def _limit_memory() -> None:
 
 
 def _limit_time() -> None:
-    """Has the kernel end this process once it took MAX_SECONDS more; the limit counts from its start."""
+    """Have the kernel kill this process after MAX_SECONDS more of CPU time.
+
+    RLIMIT_CPU counts from the start of the process.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     end = int(used.ru_utime + used.ru_stime) + 1 + MAX_SECONDS

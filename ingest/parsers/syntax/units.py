@@ -1,19 +1,19 @@
-"""Definitions as a tree of units over lines."""
+"""Definitions of a source file as a tree of units over lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.leading_comments import rows_of
+from ingest.parsers.syntax.leading_comments import line_range
 from ingest.parsers.syntax.names import NAME_CHARS, name_of
 from ingest.parsers.types import CodeUnit, LineSpan
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: definitions in definitions; deeper ones belong to those around them
+#: nesting of definitions; deeper ones belong to those around them
 MAX_DEPTH: Final = 8
-#: captures that are no definitions
+#: captures other than definitions
 _OTHERS: Final = frozenset({"wrapper", "leading", "statement"})
 #: a function in one of these is a method
 _CLASSES: Final = frozenset({"class", "struct", "union", "interface", "trait", "impl", "enum", "record"})
@@ -23,14 +23,14 @@ def read_units(
     captures: Mapping[str, Sequence["Node"]], content: bytes, leading: frozenset[int]
 ) -> tuple[CodeUnit, ...]:
     """Return the outermost definitions in order, with their members; no two of a level share a line."""
-    reading = _Reading(content, leading)
-    for mark in sorted(_marks(captures), key=lambda mark: (mark.start, -mark.end)):
-        reading.take(mark)
-    return reading.finish()
+    builder = _UnitBuilder(content, leading)
+    for capture in sorted(_definition_captures(captures), key=lambda capture: (capture.start, -capture.end)):
+        builder.add(capture)
+    return builder.finish()
 
 
 @dataclass(slots=True, kw_only=True)
-class _Mark:
+class _Capture:
     """A captured definition or wrapper: its bytes, its kind, its node."""
 
     start: int
@@ -40,64 +40,64 @@ class _Mark:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
-    """A definition, or a wrapper around one, whose end has not come."""
+class _OpenUnit:
+    """A definition, or a wrapper around one, whose end has not been reached."""
 
-    #: where it ends, in bytes
+    #: byte offset of its end
     end: int
     kind: str
     name: str
     first_line: int
     last_line: int
-    #: `first_line`, or that of the comments above it
+    #: `first_line`, or the first line of the comments above it
     span_start: int
     members: list[CodeUnit] = field(default_factory=list)
 
 
-def _marks(captures: Mapping[str, Sequence["Node"]]) -> Iterator[_Mark]:
+def _definition_captures(captures: Mapping[str, Sequence["Node"]]) -> Iterator[_Capture]:
     for kind, nodes in captures.items():
         if kind == "wrapper" or kind not in _OTHERS:
             for node in nodes:
-                yield _Mark(start=node.start_byte, end=node.end_byte, kind=kind, node=node)
+                yield _Capture(start=node.start_byte, end=node.end_byte, kind=kind, node=node)
 
 
-class _Reading:
-    """Takes definitions in the order of their starts and nests them."""
+class _UnitBuilder:
+    """Builder that nests definitions, added in the order of their starts."""
 
     def __init__(self, content: bytes, leading: frozenset[int]) -> None:
         self._content = content
         self._leading = leading
-        self._open: list[_Open] = []
-        self._wrapper: _Mark | None = None
+        self._open: list[_OpenUnit] = []
+        self._wrapper: _Capture | None = None
         self._outermost: list[CodeUnit] = []
 
-    def take(self, mark: _Mark) -> None:
+    def add(self, capture: _Capture) -> None:
         wrapper = self._wrapper
-        around = wrapper if wrapper is not None and mark.end <= wrapper.end else mark
-        if mark.kind == "wrapper":
+        around = wrapper if wrapper is not None and capture.end <= wrapper.end else capture
+        if capture.kind == "wrapper":
             self._wrapper = around
             return
         self._wrapper = None
         while self._open and self._open[-1].end <= around.start:
             self._close()
         if len(self._open) < MAX_DEPTH:
-            self._open.append(self._opened(mark, *rows_of(around.node)))
+            self._open.append(self._open_unit(capture, *line_range(around.node)))
 
     def finish(self) -> tuple[CodeUnit, ...]:
         while self._open:
             self._close()
         return tuple(self._outermost)
 
-    def _opened(self, mark: _Mark, first_line: int, last_line: int) -> _Open:
+    def _open_unit(self, capture: _Capture, first_line: int, last_line: int) -> _OpenUnit:
         above = self._floor()
         span_start = first_line
         while span_start - 1 > above and span_start - 1 in self._leading:
             span_start -= 1
-        is_method = mark.kind == "function" and self._open and self._open[-1].kind in _CLASSES
-        return _Open(
-            end=mark.end,
-            kind="method" if is_method else mark.kind,
-            name=name_of(mark.node, self._content),
+        is_method = capture.kind == "function" and self._open and self._open[-1].kind in _CLASSES
+        return _OpenUnit(
+            end=capture.end,
+            kind="method" if is_method else capture.kind,
+            name=name_of(capture.node, self._content),
             first_line=first_line,
             last_line=last_line,
             span_start=span_start,
@@ -107,7 +107,7 @@ class _Reading:
         return self._open[-1].members if self._open else self._outermost
 
     def _floor(self) -> int:
-        """Return the line that comments of a new definition stand below."""
+        """Return the line below which the comments of a new definition begin."""
         siblings = self._siblings()
         if siblings:
             return siblings[-1].span.end
@@ -127,13 +127,13 @@ class _Reading:
         )
         siblings = self._siblings()
         if siblings and siblings[-1].span.end >= unit.span.start:
-            siblings[-1] = _joined(siblings[-1], unit)
+            siblings[-1] = _merge_units(siblings[-1], unit)
         else:
             siblings.append(unit)
 
 
-def _joined(first: CodeUnit, second: CodeUnit) -> CodeUnit:
-    """Two definitions that share a line as one, without their members."""
+def _merge_units(first: CodeUnit, second: CodeUnit) -> CodeUnit:
+    """Merge two definitions that share a line into one, without their members."""
     span = LineSpan(first.span.start, max(first.span.end, second.span.end))
     name = f"{first.name}, {second.name}"
     return replace(first, span=span, name=name if len(name) <= NAME_CHARS else first.name, members=())

@@ -1,4 +1,5 @@
-"""Signing in through an OpenID Connect provider, which `KEBAB_OIDC_*` name, by django-allauth.
+"""Sign-in through the OpenID Connect provider of `KEBAB_OIDC_*`, by django-allauth.
 
-allauth speaks the protocol and keeps who is who; passwords, sessions, limits and pages are Kebab's own.
+allauth speaks the protocol and stores the links to accounts; passwords, sessions, limits and pages are
+Kebab's own.
 """

@@ -1,4 +1,4 @@
-"""What allauth asks Kebab: which provider there is, who may sign in through it, how, and what is shown."""
+"""allauth's adapters: the configured provider, the accounts that may sign in through it, the error pages."""
 
 import logging
 from typing import Any, NoReturn
@@ -20,16 +20,16 @@ from kebab.accounts.sign_in import sign_in
 from kebab.http.rate_limits.client_address import client_network
 from kebab.people.invitations.lifecycle import is_invited
 from kebab.people.models import User
-from kebab.people.models.user import normal_address
+from kebab.people.models.user import normalize_email
 
 logger = logging.getLogger(__name__)
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Signs in the way a password does; allauth's own sign-up, mails and messages are never used."""
+    """Signs in as password sign-in does; allauth's own sign-up, mails and messages are never used."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Nobody signs up."""
+        """Return False: sign-up is disabled."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
@@ -38,52 +38,52 @@ class AccountAdapter(DefaultAccountAdapter):
         return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Sign the person in."""
+        """Sign the user in."""
         sign_in(request, user, by="oidc")
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """Return the page for somebody who may not come in any more."""
-        return refused(request, user.email, "inactive")
+        """Return the error page for a deactivated user."""
+        return refuse_sign_in(request, user.email, "inactive")
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return where the request came from."""
+        """Return the network of the client's address."""
         return client_network(request)
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
-        """Say nothing."""
+        """Drop allauth's messages."""
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    """Knows the one provider of the settings, and lets in whom it knows by a verified e-mail address."""
+    """Offers the configured provider, and matches its users to accounts by verified e-mail address."""
 
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """Return the provider as allauth has them; none is kept in the database."""
+        """Return the configured provider as allauth's app; none is stored in the database."""
         return [_app()] if oidc_is_configured() else []
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """Nobody signs up; `pre_social_login` makes the accounts that may be made."""
+        """Return False: `pre_social_login` creates the accounts that are allowed."""
         return False
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Find or make the person's account. Raises ImmediateHttpResponse with the page of a refusal."""
+        """Find or create the user's account. Raises ImmediateHttpResponse with an error page."""
         if sociallogin.is_existing:
             return
         email = _verified_email(sociallogin)
         if email is None:
-            raise ImmediateHttpResponse(refused(request, _claimed_email(sociallogin), "unverified"))
+            raise ImmediateHttpResponse(refuse_sign_in(request, _claimed_email(sociallogin), "unverified"))
         with transaction.atomic():
-            user = _user_of(email, sociallogin)
+            user = _find_or_create_user(email, sociallogin)
             sociallogin.lookup()
-            if sociallogin.is_existing:  # they came in twice at once, and the other one has linked them
+            if sociallogin.is_existing:  # a concurrent sign-in of the same user has linked them
                 return
             if user is not None and _is_linked(user):
                 user = None
             if user is not None and user.is_active:
                 _link(request, user, sociallogin)
                 return
-        raise ImmediateHttpResponse(refused(request, email, "unknown" if user is None else "inactive"))
+        raise ImmediateHttpResponse(refuse_sign_in(request, email, "unknown" if user is None else "inactive"))
 
     def on_authentication_error(
         self,
@@ -93,31 +93,31 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         exception: Exception | None = None,
         extra_context: dict[str, Any] | None = None,
     ) -> NoReturn:
-        """Raises ImmediateHttpResponse with the page that tells of it."""
+        """Raise ImmediateHttpResponse with the error page."""
         if exception is not None:
             logger.warning("no sign-in through the provider: %s", type(exception).__name__)
-        raise ImmediateHttpResponse(failed(request))
+        raise ImmediateHttpResponse(render_failed_sign_in(request))
 
     def get_requests_session(self) -> Any:
-        """Return a session that trusts the authorities that Kebab trusts; allauth waits for five seconds."""
+        """Return a session with Kebab's certificate authorities; allauth's timeout is five seconds."""
         session = super().get_requests_session()
         session.verify = settings.SSL_CERT_FILE or settings.SSL_CERT_DIR or True
         return session
 
 
 def links_of(user: User) -> QuerySet[SocialAccount]:
-    """Return by whom of the provider `user` signs in, and of providers before."""
+    """Return the links of `user` to users of the provider, of former issuers too."""
     return SocialAccount.objects.filter(user=user, provider=PROVIDER_ID)  # type: ignore[no-any-return]
 
 
-def refused(request: HttpRequest, email: str, why: str) -> HttpResponse:
-    """Return the page for somebody whom the provider knows and Kebab doesn't let in, and write that down."""
+def refuse_sign_in(request: HttpRequest, email: str, why: str) -> HttpResponse:
+    """Record that Kebab refused a user of the provider, and return the error page."""
     audit.record_failed_sign_in(email, by="oidc", why=why)
     return render(request, "accounts/oidc_refused.html", {"email": email, "why": why}, status=403)
 
 
-def failed(request: HttpRequest, status: int = 400) -> HttpResponse:
-    """Return the page for a sign-in that the provider or the person broke off."""
+def render_failed_sign_in(request: HttpRequest, status: int = 400) -> HttpResponse:
+    """Return the error page for a sign-in that the provider or the person aborted."""
     context = {"provider": settings.KEBAB_OIDC_NAME, "status": status}
     return render(request, "accounts/oidc_failed.html", context, status=status)
 
@@ -138,17 +138,17 @@ def _claimed_email(sociallogin: SocialLogin) -> str:
 
 
 def _verified_email(sociallogin: SocialLogin) -> str | None:
-    """Return the address that the provider vouches for; some write the claim as a text."""
+    """Return the address that the provider has verified; some send that claim as a string."""
     for address in sociallogin.email_addresses:
         if address.verified is True or address.verified == "true":
-            return normal_address(address.email)
+            return normalize_email(address.email)
     return None
 
 
-def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
-    """Return the account with this address, locked, so that two sign-ins at once link it one after the other.
+def _find_or_create_user(email: str, sociallogin: SocialLogin) -> User | None:
+    """Return the account with this address, locked, so that concurrent sign-ins link it one after the other.
 
-    Who is invited gets one, which the invitation then makes a member.
+    It is created if the address is invited; accepting the invitation then makes it a member.
     """
     people = User.objects.with_address(email).select_for_update(no_key=True)
     user = people.first()
@@ -156,32 +156,34 @@ def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
         return user
     try:
         with transaction.atomic():
-            user = User.objects.create_user(email, display_name=_name(sociallogin), proved_email=email)
-    except IntegrityError:  # made meanwhile
+            user = User.objects.create_user(
+                email, display_name=_display_name(sociallogin), proved_email=email
+            )
+    except IntegrityError:  # created in the meantime
         return people.first()
     audit.record_account(user, by="oidc")
     return user
 
 
 def _is_linked(user: User) -> bool:
-    """Return whether somebody else of today's provider is linked: the address has passed on.
+    """Return whether another user of the current issuer is linked: the address has changed hands.
 
-    A link to another issuer hinders nothing: nobody signs in by it.
+    A link to another issuer doesn't count: nobody can sign in through it.
     """
     return links_of(user).filter(extra_data__iss=settings.KEBAB_OIDC_ISSUER).exists()
 
 
 def _link(request: HttpRequest, user: User, sociallogin: SocialLogin) -> None:
-    """Link the account; who had it without having shown its address to be theirs is out from now on."""
+    """Link the account; without a proved address its password is disabled and its sessions end."""
     password_ended = not user.has_proved_email and user.has_usable_password()
     if password_ended:
-        user.set_unusable_password()  # which ends the sessions that began with the one before
+        user.set_unusable_password()  # which ends the sessions started with it
         user.save(update_fields=["password"])
     user.prove_email()
     sociallogin.connect(request, user)
     audit.record_link(user, issuer=settings.KEBAB_OIDC_ISSUER, password_ended=password_ended)
 
 
-def _name(sociallogin: SocialLogin) -> str:
+def _display_name(sociallogin: SocialLogin) -> str:
     user: Any = sociallogin.user
     return f"{user.first_name} {user.last_name}".strip()[:200]

@@ -1,4 +1,4 @@
-"""What the OpenID Connect provider says of a person, and whether that can be believed."""
+"""The OpenID Connect provider: verification of its ID tokens, and the claims they hold."""
 
 import hashlib
 from typing import Any, Final
@@ -11,9 +11,9 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest
 
-#: Stands in the callback's address, which the provider is told.
+#: Part of the callback URL, which is registered with the provider.
 PROVIDER_ID: Final = "oidc"
-# Those with a key pair; a secret that both sides know would make every holder of it a provider.
+# Asymmetric ones only: with a shared secret every holder of it could sign as the provider.
 _ALGORITHMS: Final = (
     "RS256",
     "RS384",
@@ -35,23 +35,23 @@ def oidc_is_configured() -> bool:
 
 
 class CheckedProvider(OpenIDConnectOAuth2Adapter):
-    """Takes a person's claims from the ID token alone, after its signature was checked.
+    """Takes a user's claims from the ID token alone, after checking its signature.
 
-    allauth itself would take unsigned ones, and prefer the user-info endpoint's.
+    allauth itself would accept unsigned tokens, and prefer the claims of the user-info endpoint.
     """
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> SocialLogin:
-        """Return the sign-in. Raises OAuth2Error for claims that can't be believed."""
-        claims = self._claims(app, kwargs["response"].get("id_token"))
+        """Return the sign-in. Raises OAuth2Error for claims that can't be verified."""
+        claims = self._verify_claims(app, kwargs["response"].get("id_token"))
         if "email" not in claims:
-            claims = {**self._further_claims(token.token, claims["sub"]), **claims}
+            claims = {**self._fetch_user_info_claims(token.token, claims["sub"]), **claims}
         login: SocialLogin = self.get_provider().sociallogin_from_response(request, {"id_token": claims})
-        # A subject is one only together with its issuer, which another may follow here.
+        # A subject is unique only within its issuer, and the configured issuer may change.
         login.account.uid = hashlib.sha256(f"{claims['iss']} {claims['sub']}".encode()).hexdigest()
         login.account.extra_data = {"iss": settings.KEBAB_OIDC_ISSUER}  # nothing else is needed again
         return login
 
-    def _claims(self, app: Any, id_token: str | None) -> dict[str, Any]:
+    def _verify_claims(self, app: Any, id_token: str | None) -> dict[str, Any]:
         if not id_token:
             raise OAuth2Error("The provider sent no id_token.")
         issuer = self.openid_config["issuer"]
@@ -60,7 +60,7 @@ class CheckedProvider(OpenIDConnectOAuth2Adapter):
         try:
             return jwt.decode(
                 id_token,
-                key=self._key(id_token),
+                key=self._fetch_key(id_token),
                 algorithms=list(_ALGORITHMS),
                 audience=app.client_id,
                 issuer=issuer,
@@ -70,19 +70,19 @@ class CheckedProvider(OpenIDConnectOAuth2Adapter):
         except jwt.PyJWTError as error:
             raise OAuth2Error(f"The id_token can't be believed: {type(error).__name__}.") from error
 
-    def _key(self, id_token: str) -> Any:
-        """Return the key that the token names; one that names none means the only key."""
+    def _fetch_key(self, id_token: str) -> Any:
+        """Return the key that the token names; without a name there must be exactly one key."""
         with get_adapter().get_requests_session() as session:
             answer = session.get(self.openid_config["jwks_uri"])
             answer.raise_for_status()
             keys = jwt.PyJWKSet.from_dict(answer.json()).keys
-        named = jwt.get_unverified_header(id_token).get("kid")
-        matching = [key for key in keys if named is None or key.key_id == named]
+        kid = jwt.get_unverified_header(id_token).get("kid")
+        matching = [key for key in keys if kid is None or key.key_id == kid]
         if len(matching) != 1:
-            raise OAuth2Error(f"The provider publishes {len(matching)} keys named {named!r}.")
+            raise OAuth2Error(f"The provider publishes {len(matching)} keys named {kid!r}.")
         return matching[0]
 
-    def _further_claims(self, access_token: str, subject: str) -> dict[str, Any]:
+    def _fetch_user_info_claims(self, access_token: str, subject: str) -> dict[str, Any]:
         claims: dict[str, Any] = self._fetch_user_info(access_token)
         if claims.get("sub") != subject:
             raise OAuth2Error("The user-info endpoint speaks of somebody else than the id_token.")

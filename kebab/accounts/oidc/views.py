@@ -1,4 +1,4 @@
-"""The two addresses of signing in through a provider: the way there, and the way back."""
+"""The two views of signing in through a provider: the redirect to it, and its callback."""
 
 import logging
 from typing import Any, Final
@@ -15,13 +15,13 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from requests import RequestException
 
-from kebab.accounts.oidc.adapters import failed
+from kebab.accounts.oidc.adapters import render_failed_sign_in
 from kebab.accounts.oidc.provider import PROVIDER_ID, CheckedProvider, oidc_is_configured
-from kebab.accounts.redirects import next_place
+from kebab.accounts.redirects import safe_next_url
 
 logger = logging.getLogger(__name__)
 
-# What comes of answers that are no JSON, or lack what they must have.
+# Raised for responses that are no JSON, or lack required fields.
 _NO_PROVIDER: Final = (RequestException, OAuth2Error, KeyError, ValueError, TypeError, AttributeError)
 
 
@@ -30,7 +30,7 @@ class _ProviderView(View):
 
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Answer; a provider that can't be reached or understood gets a page of ours."""
+        """Dispatch; an unreachable or misbehaving provider becomes an error page."""
         if not oidc_is_configured():
             raise Http404
         try:
@@ -39,26 +39,26 @@ class _ProviderView(View):
             return answer.response
         except _NO_PROVIDER as error:
             logger.warning("the OpenID Connect provider can't be used: %s", type(error).__name__)
-            return failed(request, status=502)
+            return render_failed_sign_in(request, status=502)
 
 
-class ToProvider(_ProviderView):
+class ProviderRedirect(_ProviderView):
     """Sends the person to the provider."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Redirect; a click on another site doesn't begin a sign-in here."""
+        """Redirect to the provider; a link on another site can't start a sign-in."""
         if request.headers.get("Sec-Fetch-Site") == "cross-site":
             return redirect("login")
         provider = get_adapter(request).get_provider(request, PROVIDER_ID)
-        next_url = next_place(request)
+        next_url = safe_next_url(request)
         return provider.redirect(request, AuthProcess.LOGIN, next_url=next_url)  # type: ignore[no-any-return]
 
 
-class FromProvider(_ProviderView):
-    """Takes the person back, with a code that the provider exchanges for who they are."""
+class ProviderCallback(_ProviderView):
+    """Receives the person from the provider, with a code that is exchanged for their identity."""
 
     def get(self, request: HttpRequest, provider_id: str) -> HttpResponse:
-        """Sign in, or tell why not."""
+        """Sign the person in, or return an error page."""
         if provider_id != PROVIDER_ID:
             raise Http404
         view = OAuth2CallbackView.adapter_view(CheckedProvider(request, PROVIDER_ID))

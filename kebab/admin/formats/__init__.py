@@ -1,1 +1,1 @@
-"""How the admin writes times: formats by language, for Django's FORMAT_MODULE_PATH."""
+"""Time formats of the admin by language, for Django's FORMAT_MODULE_PATH."""

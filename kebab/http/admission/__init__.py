@@ -1,1 +1,1 @@
-"""Who is answered next when more is asked than can be answered at once, and who is told to come again."""
+"""Admission control: which requests run, wait or are refused when a process is busy."""

@@ -1,6 +1,6 @@
-"""Limits on this process's client connections that the server itself does not have.
+"""Connection limits that the server itself lacks: connections per address, and clients that don't read.
 
-They are applied to the sockets: connections of one address, and clients that do not read their response.
+They are applied to the process's sockets.
 """
 
 import os
@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from kebab.http.admission.connection_limits import CONNECTIONS_OF_ADDRESS, SENDING_S
-from kebab.http.rate_limits.client_address import is_trusted, network_of, parsed_address
+from kebab.http.admission.connection_limits import CONNECTIONS_OF_ADDRESS, SEND_TIMEOUT_S
+from kebab.http.rate_limits.client_address import is_trusted, network_of, parse_address
 
 Peer = tuple[str, int]
 
@@ -21,29 +21,29 @@ _USER_TIMEOUT: Final = getattr(socket, "TCP_USER_TIMEOUT", None)
 
 
 class ConnectionGuard:
-    """Close connections above the limits, all of them in one pass over the sockets."""
+    """Closes connections above the limits, in one pass over the process's sockets."""
 
     def __init__(self, under_way: Collection[Peer]) -> None:
-        """`under_way` holds the peers whose requests are being answered: they are closed last."""
+        """Take the peers whose requests are being answered, which are closed last."""
         self._under_way = under_way
-        self._given_up: set[Peer] = set()
+        self._abandoned: set[Peer] = set()
 
-    def give_up(self, peer: Peer) -> None:
-        """Close the connection to a client at the next pass; may be called in any thread."""
-        self._given_up.add(peer)
+    def abandon(self, peer: Peer) -> None:
+        """Close the connection to a client in the next pass; may be called in any thread."""
+        self._abandoned.add(peer)
 
-    def look(self) -> int:
+    def close_excess(self) -> int:
         """Pass over all connections; return how many were closed."""
-        given_up = {self._given_up.pop() for _ in range(len(self._given_up))}
-        with _accepted() as connections:
-            closing = given_up | self._excess(connections)
+        abandoned = {self._abandoned.pop() for _ in range(len(self._abandoned))}
+        with _accepted_connections() as connections:
+            closing = abandoned | self._excess_peers(connections)
             return sum(_close(connection) for peer, connection in connections.items() if peer in closing)
 
-    def _excess(self, connections: Collection[Peer]) -> set[Peer]:
-        """Return the peers that their addresses have too many of."""
+    def _excess_peers(self, connections: Collection[Peer]) -> set[Peer]:
+        """Return the peers above the limit of their addresses."""
         by_network: dict[str, list[Peer]] = defaultdict(list)
         for peer in connections:
-            address = parsed_address(peer[0])
+            address = parse_address(peer[0])
             if address is not None and not is_trusted(address):
                 by_network[network_of(address)].append(peer)
         crowds = [peers for peers in by_network.values() if len(peers) > CONNECTIONS_OF_ADDRESS]
@@ -53,7 +53,7 @@ class ConnectionGuard:
 
 
 @contextmanager
-def _accepted() -> Iterator[dict[Peer, socket.socket]]:
+def _accepted_connections() -> Iterator[dict[Peer, socket.socket]]:
     """Yield the connections that this process has accepted, by peer, each with the time limit for sending."""
     with ExitStack() as stack:
         own = [stack.enter_context(each) for each in _tcp_sockets()]
@@ -65,13 +65,13 @@ def _accepted() -> Iterator[dict[Peer, socket.socket]]:
                 if id(each) not in listening and each.getsockname()[1] in ports:
                     found[each.getpeername()[:2]] = each
                     if _USER_TIMEOUT is not None:
-                        each.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, SENDING_S * 1000)
+                        each.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, SEND_TIMEOUT_S * 1000)
         yield found
 
 
 def _tcp_sockets() -> Iterator[socket.socket]:
     """Yield duplicates of the process's TCP sockets."""
-    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # thousands of names, of which numbers are made
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # faster for thousands of names
         with suppress(OSError):
             if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
                 continue

@@ -1,7 +1,7 @@
-"""Lends a process's threads to requests, in turn over the workspaces that ask.
+"""A fair queue that lends a process's threads to requests, round-robin over workspaces.
 
-H. Kimelman's and J. Nagle's fair queueing (J. Nagle, RFC 970, 1985): a queue for each workspace, served by
-turns, so that one which asks without end delays its own requests and nobody else's.
+H. Kimelman's and J. Nagle's fair queueing (J. Nagle, RFC 970, 1985): a queue for each workspace, served in
+turn, so that a workspace with endless requests delays only its own.
 """
 
 import asyncio
@@ -12,98 +12,98 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class Refused(Exception):
-    """There is no thread for the request; `is_own_doing` when its workspace alone fills the queue."""
+class Overloaded(Exception):
+    """There is no slot for the request; `is_workspace_busy` when its workspace alone fills the queue."""
 
-    def __init__(self, *, is_own_doing: bool) -> None:
-        self.is_own_doing = is_own_doing
-        super().__init__("own" if is_own_doing else "all")
+    def __init__(self, *, is_workspace_busy: bool) -> None:
+        self.is_workspace_busy = is_workspace_busy
+        super().__init__("own" if is_workspace_busy else "all")
 
 
-class Gone(Exception):
-    """Whoever asked has left before it was their turn."""
+class ClientGone(Exception):
+    """The client disconnected before its request got a slot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """How much there is to lend."""
+class Capacity:
+    """The limits of a fair queue."""
 
-    #: Requests that are answered at once.
+    #: Most requests that run at the same time.
     slots: int
-    #: Requests that may wait, of all workspaces together.
+    #: Most requests that wait, of all workspaces together.
     waiting: int
-    #: How long one waits at most.
+    #: The longest wait of one request.
     wait_s: float
 
     @property
-    def slots_of_one(self) -> int:
-        """Return how many one workspace may have: a quarter stays free for others."""
+    def slots_per_workspace(self) -> int:
+        """Return the most slots of one workspace: a quarter stays free for others."""
         return max(1, self.slots - max(1, self.slots // 4))
 
 
-class Turns:
-    """The slots of one process. Its methods are called in the thread of one event loop alone."""
+class FairQueue:
+    """A fair queue for the slots of one process. Call its methods in the thread of one event loop only."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
         self._lent: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self.n_lent = 0
         self.n_waiting = 0
-        # Since when a workspace has all that it may have and gave none back; under None: all of them.
-        self._full_since: dict[str | None, float] = {}
+        # When a workspace took its last slot, if none was released since; under None: the process's last.
+        self._exhausted_since: dict[str | None, float] = {}
 
     @property
     def stalled_s(self) -> float:
-        """For how long somebody has had all that they may have without giving one back; in any thread."""
-        since = min(list(self._full_since.values()), default=None)
+        """Return the longest time that all slots of a workspace or of the process were held; thread-safe."""
+        since = min(list(self._exhausted_since.values()), default=None)
         return 0.0 if since is None else time.monotonic() - since
 
-    async def take(self, name: str, leaving: "Callable[[], Awaitable[Any]] | None" = None) -> None:
-        """Wait for a slot for the workspace `name`; `give_back` it later.
+    async def acquire(self, name: str, disconnect: "Callable[[], Awaitable[Any]] | None" = None) -> None:
+        """Wait for a slot for the workspace `name`; `release` it later.
 
-        What `leaving` gives ends when nobody waits for the answer any more. Raises Refused, Gone.
+        The awaitable from `disconnect` ends when the client disconnects. Raises Overloaded, ClientGone.
         """
-        if name not in self._queues and self._may_have(name):
+        if name not in self._queues and self._has_free_slot(name):
             self._lend(name)
             return
-        if self.n_waiting >= self._room.waiting:
+        if self.n_waiting >= self._capacity.waiting:
             self._make_room(name)
         turn = asyncio.get_running_loop().create_future()
         self._queues.setdefault(name, deque()).append(turn)
         self.n_waiting += 1
         try:
-            await self._await(turn, name, [] if leaving is None else [leaving()])
+            await self._wait_for_turn(turn, name, [] if disconnect is None else [disconnect()])
         except BaseException:
             self._withdraw(turn, name)
             raise
 
-    def give_back(self, name: str) -> None:
-        """End the use of a slot, and lend it to whose turn it is."""
+    def release(self, name: str) -> None:
+        """Release a slot, and lend it to the next workspace in turn."""
         self.n_lent -= 1
         self._lent[name] -= 1
-        self._full_since.pop(None, None)
-        self._full_since.pop(name, None)
+        self._exhausted_since.pop(None, None)
+        self._exhausted_since.pop(name, None)
         if not self._lent[name]:
             del self._lent[name]
         self._serve()
 
-    async def _await(
-        self, turn: "asyncio.Future[None]", name: str, leaving: Sequence[Awaitable[Any]]
+    async def _wait_for_turn(
+        self, turn: "asyncio.Future[None]", name: str, disconnect: Sequence[Awaitable[Any]]
     ) -> None:
         done, _ = await asyncio.wait(
-            [turn, *leaving], timeout=self._room.wait_s, return_when=asyncio.FIRST_COMPLETED
+            [turn, *disconnect], timeout=self._capacity.wait_s, return_when=asyncio.FIRST_COMPLETED
         )
         if turn in done:
             turn.result()
         elif done:
-            raise Gone
+            raise ClientGone
         else:
-            raise Refused(is_own_doing=self._holds_most(name))
+            raise Overloaded(is_workspace_busy=self._has_majority(name))
 
     def _withdraw(self, turn: "asyncio.Future[None]", name: str) -> None:
         if turn.done() and not turn.cancelled() and turn.exception() is None:
-            self.give_back(name)  # it was lent in the moment that the wait ended
+            self.release(name)  # it was lent just as the wait ended
             return
         queue = self._queues.get(name)
         if queue is not None and turn in queue:
@@ -115,22 +115,22 @@ class Turns:
         if not queue:
             del self._queues[name]
 
-    def _may_have(self, name: str) -> bool:
-        return self.n_lent < self._room.slots and self._lent[name] < self._room.slots_of_one
+    def _has_free_slot(self, name: str) -> bool:
+        return self.n_lent < self._capacity.slots and self._lent[name] < self._capacity.slots_per_workspace
 
     def _lend(self, name: str) -> None:
         self.n_lent += 1
         self._lent[name] += 1
-        if self._lent[name] == self._room.slots_of_one:
-            self._full_since[name] = time.monotonic()
-        if self.n_lent == self._room.slots:
-            self._full_since[None] = time.monotonic()
+        if self._lent[name] == self._capacity.slots_per_workspace:
+            self._exhausted_since[name] = time.monotonic()
+        if self.n_lent == self._capacity.slots:
+            self._exhausted_since[None] = time.monotonic()
 
     def _serve(self) -> None:
         for name in list(self._queues):
-            if self.n_lent >= self._room.slots:
+            if self.n_lent >= self._capacity.slots:
                 return
-            if self._may_have(name):
+            if self._has_free_slot(name):
                 self._serve_one(name)
 
     def _serve_one(self, name: str) -> None:
@@ -143,16 +143,16 @@ class Turns:
         turn.set_result(None)
 
     def _make_room(self, name: str) -> None:
-        """Refuse the last of the longest queue. Raises Refused where that is this one's own."""
+        """Refuse the last request of the longest queue. Raises Overloaded if that queue is `name`'s own."""
         longest = max(self._queues, key=lambda other: len(self._queues[other]), default=name)
         if longest == name or len(self._queues.get(name, ())) >= len(self._queues[longest]):
-            raise Refused(is_own_doing=self._holds_most(name))
+            raise Overloaded(is_workspace_busy=self._has_majority(name))
         turn = self._queues[longest][-1]
         self._remove(turn, longest, self._queues[longest])
-        turn.set_exception(Refused(is_own_doing=True))
+        turn.set_exception(Overloaded(is_workspace_busy=True))
 
-    def _holds_most(self, name: str) -> bool:
-        """Return whether most of what waits and runs is this one's."""
+    def _has_majority(self, name: str) -> bool:
+        """Return whether a workspace has most of the waiting and running requests, but not all."""
         own = len(self._queues.get(name, ())) + self._lent[name]
         is_alone = own == self.n_waiting + self.n_lent
         return not is_alone and 2 * own > self.n_waiting + self.n_lent

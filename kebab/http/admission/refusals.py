@@ -1,4 +1,4 @@
-"""What is said to who can't be answered now: cheaply, as there is too much to do already."""
+"""Responses to refused requests, made cheaply, as the process is busy already."""
 
 import json
 import time
@@ -6,12 +6,12 @@ from typing import Final
 
 from asgiref.typing import ASGISendCallable, HTTPScope, WebSocketScope
 
-from kebab.http.admission.fair_queue import Refused
+from kebab.http.admission.fair_queue import Overloaded
 from kebab.http.admission.request_bodies import TooLong, TooSlow
 from kebab.http.api.errors import Problem
 from kebab.http.api.problems import CONTENT_TYPE, problem_document
 from kebab.observability.metrics.refusals import count_problem
-from kebab.observability.metrics.requests import count_answer
+from kebab.observability.metrics.requests import count_response
 
 _RETRY_AFTER_S: Final = "1"
 _OWN = Problem(
@@ -34,14 +34,14 @@ _PAGE = (
 
 
 async def refuse(
-    scope: HTTPScope, send: ASGISendCallable, reason: Refused | TooSlow | TooLong, began: float
+    scope: HTTPScope, send: ASGISendCallable, reason: Overloaded | TooSlow | TooLong, began: float
 ) -> None:
-    """Answer a request that began when `time.perf_counter` said `began` with why it isn't."""
-    await _send_problem(scope, send, counted_problem(reason), began)
+    """Refuse a request for `reason`; `began` is its start by `time.perf_counter`."""
+    await _send_problem(scope, send, count_refusal(reason), began)
 
 
 async def refuse_upgrade(scope: HTTPScope | WebSocketScope, send: ASGISendCallable) -> None:
-    """Answer who would speak WebSocket, of which there is none at any address."""
+    """Refuse a WebSocket handshake; Kebab has no WebSocket endpoint."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1000, "reason": None})
         return
@@ -62,21 +62,21 @@ async def _send_problem(scope: HTTPScope, send: ASGISendCallable, problem: Probl
         **({"retry-after": _RETRY_AFTER_S} if problem in (_OWN, _ALL) else {}),
     }
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    count_answer(scope["method"], "none", problem.status, began)
+    count_response(scope["method"], "none", problem.status, began)
     await send({"type": "http.response.start", "status": problem.status, "headers": encoded})
     await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
 
 
-def counted_problem(reason: Refused | TooSlow | TooLong) -> Problem:
-    """Return what is told to who isn't answered, and count that it is."""
+def count_refusal(reason: Overloaded | TooSlow | TooLong) -> Problem:
+    """Count a refusal and return its problem."""
     problem = _problem_of(reason)
     count_problem(problem.status, problem.code)
     return problem
 
 
-def _problem_of(reason: Refused | TooSlow | TooLong) -> Problem:
+def _problem_of(reason: Overloaded | TooSlow | TooLong) -> Problem:
     if isinstance(reason, TooSlow):
         return _SLOW
     if isinstance(reason, TooLong):
         return _LONG
-    return _OWN if reason.is_own_doing else _ALL
+    return _OWN if reason.is_workspace_busy else _ALL

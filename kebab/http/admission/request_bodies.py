@@ -1,4 +1,4 @@
-"""How bodies come. A short one does before anybody works on the request: slow senders hold up no thread."""
+"""Request bodies. Short ones are received before a request takes a thread, so that slow senders hold none."""
 
 import asyncio
 import re
@@ -9,15 +9,15 @@ from typing import IO, Final
 from asgiref.typing import ASGIReceiveCallable, ASGIReceiveEvent, HTTPScope
 from django.conf import settings
 
-from kebab.http.admission.fair_queue import Gone, Refused
-from kebab.http.content_length import stated_bytes
+from kebab.http.admission.fair_queue import ClientGone, Overloaded
+from kebab.http.content_length import parse_content_length
 
-#: A longer body is received when a view wants it, which first looks who sends it.
+#: A longer body is received when a view reads it, which it does after authentication.
 SHORT_BYTES: Final = 1_000_000
-_MOST_HELD_BYTES: Final = 64_000_000
-_LIMIT_S = 30.0
-_SILENCE_S = 30.0
-# A form adds this to the file in it at most.
+_MAX_BUFFERED_BYTES: Final = 64_000_000
+_BODY_TIMEOUT_S = 30.0
+_PART_TIMEOUT_S = 30.0
+# The most bytes that a form adds to the file in it.
 _FORM_OVERHEAD_BYTES: Final = 1_000_000
 
 
@@ -26,13 +26,13 @@ class TooSlow(Exception):
 
 
 class TooLong(Exception):
-    """The body is longer than any that is taken."""
+    """The body is longer than the limit."""
 
 
 async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
     """Receive a whole body into a file; return the file, at its beginning, and the body's size in bytes.
 
-    Raises TooSlow if no part comes for half a minute, TooLong, Gone.
+    Raises TooSlow if no part arrives for half a minute, TooLong, ClientGone.
     """
     most_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
     with ExitStack() as stack:
@@ -40,12 +40,12 @@ async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
         size_bytes, has_more = 0, True
         while has_more:
             try:
-                async with asyncio.timeout(_SILENCE_S):
+                async with asyncio.timeout(_PART_TIMEOUT_S):
                     event = await receive()
             except TimeoutError:
                 raise TooSlow from None
             if event["type"] != "http.request":
-                raise Gone
+                raise ClientGone
             size_bytes += file.write(event.get("body", b""))
             if size_bytes > most_bytes + _FORM_OVERHEAD_BYTES:
                 raise TooLong
@@ -56,84 +56,84 @@ async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
 
 
 def is_short(scope: HTTPScope) -> bool:
-    """Return whether a request says that its body is short, or has none."""
+    """Return whether a request declares a short body or none."""
     headers = dict(scope["headers"])
-    size_bytes = stated_bytes(headers.get(b"content-length", b"0").decode("latin-1"))
+    size_bytes = parse_content_length(headers.get(b"content-length", b"0").decode("latin-1"))
     return b"transfer-encoding" not in headers and size_bytes is not None and size_bytes <= SHORT_BYTES
 
 
-class HeldBytes:
-    """How much a process holds of bodies that nobody works on yet."""
+class BufferBudget:
+    """The bytes that a process buffers of bodies whose requests don't run yet."""
 
-    def __init__(self, most: int = _MOST_HELD_BYTES) -> None:
+    def __init__(self, most: int = _MAX_BUFFERED_BYTES) -> None:
         self._most = most
         self.n = 0
 
     def add(self, size: int) -> None:
-        """Hold so many bytes more. Raises Refused where that is too much, whoever sent the others."""
+        """Add `size` bytes. Raises Overloaded above the limit, whichever workspace sent the others."""
         if self.n + size > self._most:
-            raise Refused(is_own_doing=False)
+            raise Overloaded(is_workspace_busy=False)
         self.n += size
 
     def subtract(self, size: int) -> None:
-        """Hold so many bytes less."""
+        """Subtract `size` bytes."""
         self.n -= size
 
 
-class HeldBody:
-    """What has been received of a request, to be received again, and what comes after it."""
+class BufferedBody:
+    """The buffered body of a request, which the application can receive again."""
 
-    def __init__(self, receive: ASGIReceiveCallable, held: HeldBytes) -> None:
+    def __init__(self, receive: ASGIReceiveCallable, held: BufferBudget) -> None:
         self._receive = receive
         self._held = held
         self._body = bytearray()
-        self._is_given = False
-        self._coming: asyncio.Task[ASGIReceiveEvent] | None = None
-        #: Whether the sender has gone before all was received.
-        self.is_left = False
+        self._is_replayed = False
+        self._upcoming: asyncio.Task[ASGIReceiveEvent] | None = None
+        #: Whether the client disconnected before the body was complete.
+        self.is_disconnected = False
 
     async def read(self) -> None:
-        """Receive the whole body. Raises TooSlow, TooLong, Refused."""
+        """Receive the whole body. Raises TooSlow, TooLong, Overloaded."""
         try:
-            async with asyncio.timeout(_LIMIT_S):
-                while await self._has_more():
+            async with asyncio.timeout(_BODY_TIMEOUT_S):
+                while await self._receive_part():
                     pass
         except TimeoutError:
             raise TooSlow from None
 
-    def has(self, pattern: re.Pattern[bytes]) -> bool:
-        """Return whether the pattern is found in what has been read."""
+    def contains(self, pattern: re.Pattern[bytes]) -> bool:
+        """Return whether the pattern occurs in the buffered body."""
         return pattern.search(self._body) is not None
 
-    def leaving(self) -> "asyncio.Task[ASGIReceiveEvent]":
-        """Return what ends when the sender goes; the body has been read."""
-        if self._coming is None:
-            self._coming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
-        return self._coming
+    def disconnect(self) -> "asyncio.Task[ASGIReceiveEvent]":
+        """Return a task that ends when the client disconnects; call it after `read`."""
+        if self._upcoming is None:
+            self._upcoming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
+        return self._upcoming
 
-    def taken(self) -> bytes:
-        """Return what was read, and hold it no longer."""
+    def take(self) -> bytes:
+        """Return the buffered body and drop it from the buffer."""
         body = bytes(self._body)
-        self._forget()
+        self._drop()
         return body
 
-    async def again(self) -> ASGIReceiveEvent:
-        """Receive what was read, then what comes."""
-        if not self._is_given:
-            self._is_given = True
-            return {"type": "http.request", "body": self.taken(), "more_body": False}
-        return await self.leaving() if self._coming is not None else await self._receive()
+    async def replay(self) -> ASGIReceiveEvent:
+        """Receive the buffered body first, then further events: the application's `receive`."""
+        if not self._is_replayed:
+            self._is_replayed = True
+            return {"type": "http.request", "body": self.take(), "more_body": False}
+        return await self.disconnect() if self._upcoming is not None else await self._receive()
 
-    def let_go(self) -> None:
-        """Hold nothing of it any more, and wait for the sender's going no longer."""
-        self._forget()
-        if self._coming is not None and not self._coming.done():
-            self._coming.cancel()
+    def close(self) -> None:
+        """Drop the buffered body and stop waiting for the disconnect."""
+        self._drop()
+        if self._upcoming is not None and not self._upcoming.done():
+            self._upcoming.cancel()
 
-    async def _has_more(self) -> bool:
+    async def _receive_part(self) -> bool:
         event = await self._receive()
         if event["type"] != "http.request":
-            self.is_left = True
+            self.is_disconnected = True
             return False
         part = event.get("body", b"")
         if len(self._body) + len(part) > SHORT_BYTES:
@@ -142,6 +142,6 @@ class HeldBody:
         self._body += part
         return event.get("more_body", False)
 
-    def _forget(self) -> None:
+    def _drop(self) -> None:
         self._held.subtract(len(self._body))
         self._body = bytearray()

@@ -1,11 +1,11 @@
-"""A time limit for each piece of a response."""
+"""The time limit for sending each piece of a response."""
 
 import asyncio
 from collections.abc import Callable
 
 from asgiref.typing import ASGISendCallable, ASGISendEvent
 
-from kebab.http.admission.connection_limits import SENDING_S
+from kebab.http.admission.connection_limits import SEND_TIMEOUT_S
 
 
 class SendTimeout(Exception):
@@ -23,7 +23,7 @@ def limit_sending(send: ASGISendCallable, on_timeout: Callable[[], None]) -> ASG
             await send(message)
             return
         try:
-            async with asyncio.timeout(SENDING_S):
+            async with asyncio.timeout(SEND_TIMEOUT_S):
                 await send(message)
         except TimeoutError:
             on_timeout()

@@ -1,6 +1,6 @@
-"""A watchdog thread of a web process, for its turns and its clients' connections.
+"""A watchdog thread of a web process, for its fair queues and its clients' connections.
 
-A thread that hangs keeps its turn. When all turns of a workspace or of the process are kept that way, the
+A request that hangs holds its slot. When all slots of a workspace or of the process are held that way, the
 process is not ready; if that lasts, it exits and its parent starts another.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from kebab.cli.errors import Exit
 from kebab.http.admission.connection_limits import ENDED_S, STALLED_S
 from kebab.http.admission.connections import ConnectionGuard
-from kebab.http.admission.fair_queue import Turns
+from kebab.http.admission.fair_queue import FairQueue
 from kebab.observability.metrics.instruments import Gauge
 
 logger = logging.getLogger(__name__)
@@ -27,17 +27,17 @@ STALLED = Gauge(
 _LOOK_S: Final = 1.0
 
 
-class Watch:
-    """Check turns and connections once a second, from `start` to `stop`."""
+class Watchdog:
+    """Checks queues and connections once a second, from `start` to `stop`."""
 
     def __init__(
         self,
-        turns: Mapping[str, Turns],
+        turns: Mapping[str, FairQueue],
         guard: ConnectionGuard,
         *,
         end: Callable[[], None] = lambda: os._exit(Exit.UNHEALTHY),
     ) -> None:
-        """`turns` are named as in metrics and logs; `end` ends the process."""
+        """Take the queues by their names in metrics and logs; `end` ends the process."""
         self._turns = turns
         self._guard = guard
         self._end = end
@@ -58,8 +58,8 @@ class Watch:
         self._ended.set()
         self._thread.join()
 
-    def look(self) -> None:
-        """Check once."""
+    def check(self) -> None:
+        """Check all queues and connections once."""
         for kind, turns in self._turns.items():
             LENT.set(turns.n_lent, kind)
             STALLED.set(turns.stalled_s, kind)
@@ -67,11 +67,11 @@ class Watch:
                 text = "No turn of %s has come back for %d s: this process ends, for another to be started"
                 logger.critical(text, kind, turns.stalled_s)
                 self._end()
-        self._guard.look()
+        self._guard.close_excess()
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):
             try:
-                self.look()
+                self.check()
             except Exception:  # the watchdog outlives any fault of one check
                 logger.exception("turns and connections could not be checked")

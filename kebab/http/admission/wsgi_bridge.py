@@ -1,4 +1,4 @@
-"""A bridge from ASGI to the WSGI application whose threads never wait for a client.
+"""A bridge from ASGI to a WSGI application whose threads never wait for a client.
 
 The request body is complete before a thread starts, and the response is complete, in memory or in a file,
 before its first byte is sent.
@@ -19,7 +19,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished
 from django.db import close_old_connections
 
-#: A streamed response that grows longer is kept in a file.
+#: A longer streamed response is buffered in a file.
 _IN_MEMORY_BYTES: Final = 4_000_000
 # The server buffers a few pieces of a response that its client does not read.
 _PIECE_BYTES: Final = 65_536
@@ -28,30 +28,30 @@ Environ = dict[str, Any]
 WsgiApp = Callable[[Environ, Callable[..., object]], Iterable[bytes]]
 
 
-class BodyWanted(BaseException):
+class BodyNotReceived(BaseException):
     """A view reads a body that has not been received; no `except Exception` catches it."""
 
 
 class UnreceivedBody:
-    """Stand in for a request body that has not been received."""
+    """A stand-in for a request body that has not been received."""
 
     def read(self, *_: object) -> bytes:
-        """Raise BodyWanted."""
-        raise BodyWanted
+        """Raise BodyNotReceived."""
+        raise BodyNotReceived
 
     readline = readlines = __iter__ = read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BufferedResponse:
     """A complete response."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes | IO[bytes]
 
-    async def send_by(self, send: ASGISendCallable) -> None:
-        """Send the response in pieces, and close its file in any case."""
+    async def send_to(self, send: ASGISendCallable) -> None:
+        """Send the response in pieces, and always close its file."""
         if isinstance(self.body, bytes):
             await self._send_start(send)
             await _send_bytes(self.body, send)
@@ -64,19 +64,19 @@ class Answer:
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
 
 
-class Views:
-    """The WSGI application and its threads."""
+class WsgiThreads:
+    """A WSGI application and its thread pool."""
 
     def __init__(self, app: WsgiApp, *, threads: int) -> None:
         self._app = app
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="WSGI")
 
-    async def answer(self, environ: Environ) -> Answer | None:
+    async def answer(self, environ: Environ) -> BufferedResponse | None:
         """Return the response; None if the application reads an UnreceivedBody."""
         run = copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, environ)
 
-    def _answer(self, environ: Environ) -> Answer | None:
+    def _answer(self, environ: Environ) -> BufferedResponse | None:
         head: list[Any] = []
 
         def start_response(status: str, headers: Sequence[tuple[str, str]], exc_info: Any = None) -> None:
@@ -84,31 +84,31 @@ class Views:
 
         try:
             response = self._app(environ, start_response)
-        except BodyWanted:
-            # The handler did not get to send it; it returns the thread's database connection.
+        except BodyNotReceived:
+            # The handler did not send this signal; it returns the thread's database connection.
             request_finished.send(sender=WSGIHandler)
             return None
-        if isinstance(response, SentFile):
-            close_old_connections()  # the response itself is closed later, outside of this thread
+        if isinstance(response, FileWrapper):
+            close_old_connections()  # the response itself is closed later, in another thread
             body: bytes | IO[bytes] = response.file
         else:
-            body = _collect(response)
+            body = _buffer_body(response)
         status, headers = head
         encoded = [
             (name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers
         ]
-        return Answer(status=int(status.partition(" ")[0]), headers=encoded, body=body)
+        return BufferedResponse(status=int(status.partition(" ")[0]), headers=encoded, body=body)
 
 
-class SentFile:
-    """A file that the server is to send (PEP 3333, `wsgi.file_wrapper`)."""
+class FileWrapper:
+    """A file for the server to send (PEP 3333, `wsgi.file_wrapper`)."""
 
     def __init__(self, file: IO[bytes], block_size: int = _PIECE_BYTES) -> None:
         self.file = file
 
 
-def _collect(response: Iterable[bytes]) -> bytes | IO[bytes]:
-    """Return the whole body of a response, and close the response."""
+def _buffer_body(response: Iterable[bytes]) -> bytes | IO[bytes]:
+    """Read the whole body of a response, and close the response."""
     try:
         if not getattr(response, "streaming", False):
             return b"".join(response)
@@ -133,8 +133,8 @@ async def _send_file(file: IO[bytes], send: ASGISendCallable) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def environ_of(scope: HTTPScope, body: object) -> Environ:
-    """Return the WSGI environment of a request (PEP 3333)."""
+def build_environ(scope: HTTPScope, body: object) -> Environ:
+    """Build the WSGI environment of a request (PEP 3333)."""
     host, port = scope.get("server") or ("localhost", 80)
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
@@ -152,7 +152,7 @@ def environ_of(scope: HTTPScope, body: object) -> Environ:
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
-        "wsgi.file_wrapper": SentFile,
+        "wsgi.file_wrapper": FileWrapper,
     }
     for raw_name, raw_value in scope["headers"]:
         if b"_" in raw_name:  # or X_Forwarded_For would pass for X-Forwarded-For

@@ -1,4 +1,4 @@
-"""Tells who is calling: a bearer token, or the session of a person who has signed in."""
+"""Authentication by a bearer token, or by the session of a person who has signed in."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from kebab.people.tokens import verify_token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """Stands where a user would when the caller is a tool with a token; it has no rights of its own."""
+class TokenUser:
+    """The stand-in for a user when the caller is a tool with a token; it has no rights of its own."""
 
     token: ApiToken
     is_authenticated: bool = True
@@ -29,12 +29,12 @@ class Tool:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer kbb_…`; `request.auth` is then the token, its workspace loaded."""
+    """Authentication by `Authorization: Bearer kbb_…`; `request.auth` is the token, with its workspace."""
 
-    def authenticate(self, request: Request) -> tuple[Tool, ApiToken] | None:
-        """Return the tool and its token; None without a bearer header.
+    def authenticate(self, request: Request) -> tuple[TokenUser, ApiToken] | None:
+        """Return the stand-in user and the token; None without a bearer header.
 
-        Raises AuthenticationFailed, and RateLimited for one bad token too many from where it came.
+        Raises AuthenticationFailed, and RateLimited after too many bad tokens from one address.
         """
         scheme, _, presented = get_authorization_header(request).partition(b" ")
         if scheme.lower() != b"bearer":
@@ -43,18 +43,18 @@ class TokenAuthentication(BaseAuthentication):
         if token is None:
             count_bad_token(request)
             raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")
-        return Tool(token=token), token
+        return TokenUser(token=token), token
 
     def authenticate_header(self, request: Request) -> str:
-        """Return what a 401 asks for."""
+        """Return the `WWW-Authenticate` header of a 401."""
         return 'Bearer realm="kebab"'
 
 
 class PersonAuthentication(SessionAuthentication):
-    """The session of a signed-in person; every unsafe method needs the CSRF token."""
+    """Authentication by the session of a signed-in person; every unsafe method needs the CSRF token."""
 
     def enforce_csrf(self, request: HttpRequest) -> None:
-        """Raises Forbidden with the code `csrf_failed`."""
+        """Check the CSRF token. Raises Forbidden with the code `csrf_failed`."""
         try:
             super().enforce_csrf(request)
         except PermissionDenied as error:

@@ -1,4 +1,4 @@
-"""What callers are told when something can't be done: one tree, one mapping, for every door.
+"""The error tree of the API: one tree and one mapping to statuses for HTTP, MCP and the command line.
 
 ApiError                      status  code
 ├── InvalidRequest            400     invalid_request
@@ -15,7 +15,7 @@ ApiError                      status  code
 ├── RateLimited               429     rate_limited
 └── ServiceUnavailable        503     service_unavailable
 
-`search` and `ingest` keep trees of their own, whose classes carry `status` and `code`, and register their
+`search` and `ingest` have trees of their own, whose classes carry `status` and `code`, and register their
 roots with `register_error_tree`; HTTP and the command line then treat them like these.
 """
 
@@ -28,7 +28,7 @@ from django.http import HttpResponse
 
 
 class ApiError(Exception):
-    """Something a caller is told. `detail` names the value and the remedy; `code` is stable."""
+    """The root of errors reported to callers. `detail` names the value and the remedy; `code` is stable."""
 
     status: int = 500
     code: str = "internal_error"
@@ -63,27 +63,27 @@ class UnknownField(InvalidRequest):
 
 
 class InvalidCursor(InvalidRequest):
-    """The cursor wasn't given out for this list and this caller."""
+    """The cursor wasn't issued for this list and this caller."""
 
     code = "invalid_cursor"
     default_detail = "This cursor was not given out for this list; start again without one."
 
 
 class InvalidJSON(InvalidRequest):
-    """The body is not the strict JSON that is asked for."""
+    """The body is not strict JSON."""
 
     code = "invalid_json"
 
 
 class Forbidden(ApiError):
-    """The caller may know the thing, but not do this with it."""
+    """The caller may see the resource, but not do this with it."""
 
     status = 403
     code = "forbidden"
 
 
 class NotFound(ApiError):
-    """There is no such thing, or none that the caller may know of: the two look the same."""
+    """The resource doesn't exist, or the caller may not see it: the two look the same."""
 
     status = 404
     code = "not_found"
@@ -91,14 +91,14 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """The state of things forbids it now."""
+    """The current state of the resource forbids the request."""
 
     status = 409
     code = "conflict"
 
 
 class Gone(ApiError):
-    """It was there, and can't be had again."""
+    """The resource existed and is gone for good."""
 
     status = 410
     code = "gone"
@@ -120,14 +120,14 @@ class TooLarge(ApiError):
 
 
 class Unprocessable(ApiError):
-    """Well-formed, but it can't be done with these values."""
+    """The request is well-formed, but can't be carried out with these values."""
 
     status = 422
     code = "unprocessable"
 
 
 class RateLimited(ApiError):
-    """Too much was asked in too short a time; after `retry_after_s` some of it is answered again."""
+    """Too many requests in too short a time; after `retry_after_s` some are answered again."""
 
     status = 429
     code = "rate_limited"
@@ -137,7 +137,7 @@ class RateLimited(ApiError):
 
 
 class ServiceUnavailable(ApiError):
-    """Something that this needs is away; the same request may succeed later."""
+    """A service that the request needs is unavailable; the same request may succeed later."""
 
     status = 503
     code = "service_unavailable"
@@ -148,7 +148,7 @@ class ServiceUnavailable(ApiError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
-    """What is wrong with one field."""
+    """The error of one field."""
 
     #: Dotted path, list positions in brackets: `filters.tags_any[0]`; empty for the request as a whole.
     field: str
@@ -157,19 +157,19 @@ class FieldError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An error as a door tells it: RFC 9457 over HTTP, `error.v1` on the command line."""
+    """An error as reported to a caller: RFC 9457 over HTTP, `error.v1` on the command line."""
 
     status: int
     code: str
     detail: str = ""
     errors: tuple[FieldError, ...] = ()
-    #: A name for this one occurrence, which the log has too.
+    #: Identifies this occurrence; the log has the same value.
     instance: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        """Return the status in words."""
+        """Return the reason phrase of the status."""
         return HTTPStatus(self.status).phrase
 
 
@@ -177,7 +177,7 @@ _trees: list[type[Exception]] = [ApiError]
 
 
 def register_error_tree(base: type[Exception]) -> None:
-    """Make `base` and its subclasses known errors. They carry `status: int` and `code: str`."""
+    """Register `base` and its subclasses as known errors. They carry `status: int` and `code: str`."""
     if not (isinstance(getattr(base, "status", None), int) and isinstance(getattr(base, "code", None), str)):
         raise TypeError(f"{base.__name__} needs the class attributes status: int and code: str.")
     if base not in _trees:
@@ -190,7 +190,7 @@ def known_errors() -> tuple[type[Exception], ...]:
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Answer `exc`, whatever it is, as problem+json: REST framework's exception handler."""
-    from kebab.http.api.problems import answer  # it needs the tree above
+    """Return the problem+json response to any `exc`: REST framework's exception handler."""
+    from kebab.http.api.problems import respond_to_error  # it imports the tree above
 
-    return answer(exc, context)
+    return respond_to_error(exc, context)

@@ -1,4 +1,4 @@
-"""Serializer fields for what several parts of the API take and give."""
+"""Serializer fields that several parts of the API share."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.http.api.parsers import without_unstorable
+from kebab.http.api.parsers import strip_unstorable
 
 _HEX32 = re.compile(r"\A[0-9a-f]{32}\Z")
 
@@ -31,17 +31,17 @@ class HexIdField(serializers.Field[uuid.UUID, Any, str, Any]):
 
 
 class TypedTextField(serializers.CharField):
-    """What somebody looks for, as typed: what no text holds is dropped, not refused."""
+    """Search text as typed: characters that can't be stored are dropped, not refused."""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text. Raises ValidationError for anything else."""
-        return without_unstorable(super().to_internal_value(data))
+        return strip_unstorable(super().to_internal_value(data))
 
 
 class ShortListField(serializers.ListField):
-    """A list that is refused by its length alone: REST framework's own field reads every item before.
+    """A list whose length is checked first: REST framework's own field validates every item before that.
 
-    A body of 1 MB has room for 300,000 wrong ones, which take a minute.
+    A body of 1 MB has room for 300,000 invalid items, which take a minute.
     """
 
     def to_internal_value(self, data: Any) -> list[Any]:
@@ -52,7 +52,7 @@ class ShortListField(serializers.ListField):
 
 
 class FiniteFloatField(serializers.FloatField):
-    """A number that is one: REST framework's own field takes `nan` and `inf`, which no limit stops."""
+    """A finite number: REST framework's own field accepts `nan` and `inf`, which pass any limit."""
 
     default_error_messages = {"not_finite": "A finite number is needed."}
 

@@ -1,4 +1,4 @@
-"""Settings of the API's framework and of its OpenAPI document, which are read before Django's apps are."""
+"""Settings of REST framework and of the OpenAPI document, which are read before Django's apps."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ REST_FRAMEWORK: Final[dict[str, Any]] = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 
-#: How the OpenAPI document introduces itself and names what is in it.
+#: Title, version and component names of the OpenAPI document.
 SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
     "TITLE": "Kebab",
     "DESCRIPTION": "Shared knowledge, searched with exact citations.",
@@ -27,7 +27,7 @@ SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
-    # A PATCH says itself which of its fields may be left out.
+    # The serializer of a PATCH declares its optional fields itself.
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_NAME_OVERRIDES": {
         "InvitationState": "kebab.people.models.invitation.InvitationState",

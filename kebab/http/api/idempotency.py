@@ -1,6 +1,6 @@
-"""`Idempotency-Key`: a POST sent twice is done once and answered twice, for 24 hours.
+"""`Idempotency-Key`: a POST sent twice within 24 hours is executed once and answered twice.
 
-Only successes are kept; a request that failed may be sent again under its key.
+Only successes are stored; a request that failed may be sent again under its key.
 """
 
 import functools
@@ -29,27 +29,27 @@ from kebab.http.api.views import ApiView
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
-KEEP = timedelta(hours=24)
-#: An attempt that has not ended after this long is taken for dead.
-PATIENCE = timedelta(seconds=60)
+RETENTION = timedelta(hours=24)
+#: An attempt that has not ended after this long is presumed dead.
+CLAIM_TIMEOUT = timedelta(seconds=60)
 
 _KEY = re.compile(r"\A[\x20-\x7e]{1,200}\Z")
 
 Post = Callable[..., HttpResponseBase]
-#: Takes the view and a kept answer's body, and raises what a caller is told who may know that no more.
+#: Takes the view and a stored response's body; raises the error for a caller who may no longer see it.
 Recheck = Callable[[Any, Any], None]
 
 
 def idempotent(*, recheck: Recheck | None, withhold: Sequence[str] = ()) -> Callable[[Post], Post]:
     """Decorate the `post` of an `ApiView`. Fields in `withhold` are never stored: a replay has null there.
 
-    A replay is given to who may still make the request. Where the answer is about something that not all of
-    them may know of, `recheck` refuses it to those who may not any more; None: they all may.
+    A replay goes to callers who may still make the request. If the response concerns something that some of
+    them may not see, `recheck` refuses it to those; None: all of them may see it.
     """
 
     def decorate(post: Post) -> Post:
         @functools.wraps(post)
-        def once(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def post_once(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
             key = request.headers.get(HEADER)
             if key is None:
                 return post(view, request, *args, **kwargs)
@@ -59,23 +59,23 @@ def idempotent(*, recheck: Recheck | None, withhold: Sequence[str] = ()) -> Call
                     recheck(view, row.body)
                 return _replay(row)
             with _Attempt(row=row, withhold=tuple(withhold)) as attempt:
-                return attempt.keep(post(view, request, *args, **kwargs))
+                return attempt.store(post(view, request, *args, **kwargs))
 
-        once.takes_idempotency_key = True  # type: ignore[attr-defined]  # the schema documents the header
-        return once
+        post_once.takes_idempotency_key = True  # type: ignore[attr-defined]  # the schema documents the header
+        return post_once
 
     return decorate
 
 
 def prune_idempotency_keys() -> int:
-    """Forget answers older than 24 hours; give how many."""
-    deleted, _ = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEEP).delete()
+    """Delete responses older than 24 hours; return their number."""
+    deleted, _ = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - RETENTION).delete()
     return deleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attempt:
-    """One run of a POST under its key: it is kept, or its claim is given up."""
+    """One run of a POST under its key: its response is stored, or its claim is deleted."""
 
     row: IdempotencyKey
     withhold: tuple[str, ...]
@@ -85,12 +85,12 @@ class _Attempt:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            # If the database is what failed, the claim runs out by itself after a minute.
+            # If the database failed, the claim expires by itself after a minute.
             with suppress(DatabaseError):
                 self._rows().delete()
 
-    def keep(self, response: HttpResponseBase) -> HttpResponseBase:
-        """Store a success and give it on; anything else gives the claim up."""
+    def store(self, response: HttpResponseBase) -> HttpResponseBase:
+        """Store a successful response, or delete the claim after any other; return the response."""
         if not isinstance(response, Response) or response.status_code >= 400:
             self._rows().delete()
             return response
@@ -111,38 +111,38 @@ def _claim(view: ApiView, request: Request, key: str) -> tuple[IdempotencyKey, b
             f"{HEADER} must be 1 to 200 printable ASCII characters.", code="invalid_idempotency_key"
         )
     now = timezone.now()
-    asked = {"target": f"{request.method} {request.path}"[:500], "request_sha256": _fingerprint(request)}
-    whose = {"workspace": getattr(view, "workspace", None), "actor": view.caller.identity, "key": key}
-    defaults = {**asked, "claimed_at": now, "created_at": now}
+    target = {"target": f"{request.method} {request.path}"[:500], "request_sha256": _fingerprint(request)}
+    identity = {"workspace": getattr(view, "workspace", None), "actor": view.caller.identity, "key": key}
+    defaults = {**target, "claimed_at": now, "created_at": now}
     with transaction.atomic(), connection.cursor() as cursor:
-        # Two at once are nothing that PostgreSQL's log need call an error.
-        lock = f"{whose['workspace'] and whose['workspace'].pk} {whose['actor']} {key}"
+        # The lock keeps two concurrent requests from causing a unique violation in PostgreSQL's log.
+        lock = f"{identity['workspace'] and identity['workspace'].pk} {identity['actor']} {key}"
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [lock])
-        row, is_new = IdempotencyKey.objects.get_or_create(**whose, defaults=defaults)
+        row, is_new = IdempotencyKey.objects.get_or_create(**identity, defaults=defaults)
     if is_new:
         return row, True
-    if row.created_at < now - KEEP:
-        return _take_over(row, now, **asked), True
-    if not _is_of(request, bytes(row.request_sha256), asked["request_sha256"]):
+    if row.created_at < now - RETENTION:
+        return _take_over(row, now, **target), True
+    if not _is_same_request(request, bytes(row.request_sha256), target["request_sha256"]):
         raise Unprocessable(
             f"This {HEADER} was used for another request; take a new one.", code="idempotency_key_reused"
         )
     if row.status is not None:
         return row, False
-    if row.claimed_at > now - PATIENCE:
-        raise _in_progress()
-    return _take_over(row, now, **asked), True
+    if row.claimed_at > now - CLAIM_TIMEOUT:
+        raise _in_progress_error()
+    return _take_over(row, now, **target), True
 
 
-def _take_over(row: IdempotencyKey, now: datetime, **asked: Any) -> IdempotencyKey:
-    fresh = {**asked, "claimed_at": now, "created_at": now, "status": None, "body": None, "location": ""}
+def _take_over(row: IdempotencyKey, now: datetime, **target: Any) -> IdempotencyKey:
+    fresh = {**target, "claimed_at": now, "created_at": now, "status": None, "body": None, "location": ""}
     if not IdempotencyKey.objects.filter(pk=row.pk, claimed_at=row.claimed_at).update(**fresh):
-        raise _in_progress()
+        raise _in_progress_error()
     row.claimed_at = now
     return row
 
 
-def _in_progress() -> Conflict:
+def _in_progress_error() -> Conflict:
     return Conflict(
         f"The first request with this {HEADER} is still running; try again.",
         code="idempotency_in_progress",
@@ -157,14 +157,14 @@ def _replay(row: IdempotencyKey) -> Response:
     return Response(row.body, status=row.status, headers=headers)
 
 
-def _is_of(request: Request, kept: bytes, fingerprint: bytes) -> bool:
-    """Return whether what is kept is of this request, under the secret key or an earlier one."""
+def _is_same_request(request: Request, stored: bytes, fingerprint: bytes) -> bool:
+    """Return whether the stored fingerprint is this request's, under the secret key or an earlier one."""
     earlier = (_fingerprint(request, key) for key in settings.SECRET_KEY_FALLBACKS)
-    return kept == fingerprint or any(kept == each for each in earlier)
+    return stored == fingerprint or any(stored == each for each in earlier)
 
 
 def _fingerprint(request: Request, key: str | None = None) -> bytes:
-    # With a key: a body may hold credentials, which a plain digest would let somebody guess from a dump.
+    # Keyed: a body may hold credentials, which could be guessed from a plain digest in a database dump.
     key = settings.SECRET_KEY if key is None else key
     digest = hmac.new(key.encode(), f"{request.method} {request.get_full_path()}\n".encode(), hashlib.sha256)
     if not hasattr(request.data, "lists"):
@@ -173,11 +173,11 @@ def _fingerprint(request: Request, key: str | None = None) -> bytes:
     for name, values in sorted(request.data.lists()):
         for value in values:
             digest.update(f"\n{name}\n".encode())
-            _add(digest, value)
+            _add_to_digest(digest, value)
     return digest.digest()
 
 
-def _add(digest: Any, value: Any) -> None:
+def _add_to_digest(digest: Any, value: Any) -> None:
     if not isinstance(value, UploadedFile):
         digest.update(str(value).encode())
         return

@@ -1,16 +1,16 @@
-"""What the API itself remembers."""
+"""The API's own table."""
 
 from django.db import models
 
 
 class IdempotencyKey(models.Model):
-    """A POST that named itself, and what it was answered. `status` is null while it runs."""
+    """A POST with an idempotency key, and its response. `status` is null while it runs."""
 
     # The unique constraint's index serves this key too. Null: a POST outside of any workspace.
     workspace = models.ForeignKey(
         "people.Workspace", models.CASCADE, null=True, related_name="+", db_index=False
     )
-    # The caller's identity (`user:<id>`, `token:<id>`): nobody meets another's keys.
+    # The caller's identity (`user:<id>`, `token:<id>`): each caller has a key space of its own.
     actor = models.CharField(max_length=64)
     key = models.CharField(max_length=200)
     target = models.CharField(max_length=500)
@@ -18,7 +18,7 @@ class IdempotencyKey(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     body = models.JSONField(null=True)
     location = models.TextField(blank=True, default="")
-    # When the latest attempt began, which fences off an earlier one that finishes late.
+    # Start of the latest attempt; a fence against an earlier one that finishes late.
     claimed_at = models.DateTimeField()
     created_at = models.DateTimeField(db_index=True)
 

@@ -1,4 +1,4 @@
-"""Serves the OpenAPI document, which is the same for all callers and as long as the process lives."""
+"""The view of the OpenAPI document, which is the same for all callers and as long as the process lives."""
 
 from functools import cache
 from typing import Any
@@ -9,20 +9,20 @@ from rest_framework.request import Request
 
 
 class DocumentView(SpectacularAPIView):  # type: ignore[misc]
-    """The document as YAML or JSON; written once a process and format, because that takes a second."""
+    """The document as YAML or JSON; rendered once per process and format, because that takes a second."""
 
     def _get_schema_response(self, request: Request) -> HttpResponse:
         renderer = request.accepted_renderer
         filename = self._get_filename(request, None)
         return HttpResponse(
-            _written(type(renderer)),
+            _render_document(type(renderer)),
             content_type=renderer.media_type,
             headers={"Content-Disposition": f'inline; filename="{filename}"'},
         )
 
 
 @cache
-def _written(renderer: type[Any]) -> bytes:
+def _render_document(renderer: type[Any]) -> bytes:
     generator = DocumentView.generator_class(urlconf=DocumentView.urlconf, api_version=None, patterns=None)
     document = generator.get_schema(request=None, public=True)
     text = renderer().render(document, renderer_context={})

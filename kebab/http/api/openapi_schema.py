@@ -1,4 +1,4 @@
-"""What the OpenAPI document says beyond the views: how to sign in, errors, keys for retries."""
+"""OpenAPI extensions that views don't declare: authentication, errors, idempotency keys."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ _ERRORS = {
 
 
 class FieldErrorSerializer(serializers.Serializer[Any]):
-    """What is wrong with one field."""
+    """The error of one field."""
 
     field = serializers.CharField(allow_blank=True)
     message = serializers.CharField()
@@ -39,7 +39,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
 
 
 class KebabSchema(AutoSchema):
-    """Documents what views declare: parameters, errors, `Idempotency-Key` where it is taken."""
+    """The schema of a view: its parameters, errors, and `Idempotency-Key` where the view accepts it."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
         """Return the operation; None for one that is left out of the document."""
@@ -52,12 +52,12 @@ class KebabSchema(AutoSchema):
         return operation
 
     def get_operation_id(self) -> str:
-        """Return a name after the view and the method: `one_workspace_get`."""
+        """Return the name of the view and the method: `one_workspace_get`."""
         words = re.findall("[A-Z][a-z0-9]*", type(self.view).__name__.removesuffix("View"))
         return "_".join(word.lower() for word in (*words, self.method))
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the parameters that the views don't declare themselves."""
+        """Return the parameters that the view doesn't declare with `extend_schema`."""
         parameters = list(super().get_override_parameters())
         query = getattr(self.view, "queries", {}).get(self.method)
         if query is not None:
@@ -78,7 +78,7 @@ _IDEMPOTENCY_KEY = OpenApiParameter(
 
 
 class StrictScheme(OpenApiSerializerExtension):
-    """Bodies that refuse what they don't know say so."""
+    """Adds `additionalProperties: false` to request bodies that refuse unknown fields."""
 
     target_class = "kebab.http.api.serializers.StrictSerializer"
     match_subclasses = True

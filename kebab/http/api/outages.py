@@ -1,4 +1,4 @@
-"""Recognises the failures of servers and disks, which are nobody's request's fault."""
+"""Mapping of failures of servers and disks, which no request causes, to `ServiceUnavailable`."""
 
 import errno
 
@@ -9,24 +9,24 @@ from redis.exceptions import RedisError
 from kebab.http.api.errors import ServiceUnavailable
 from kebab.stack.storage.blob_storage import BlobsUnavailable
 
-#: What an `except` clause catches in order to ask `outage_of`.
+#: The exceptions that an `except` clause catches before it calls `outage_of`.
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
 
 _STORAGE_ERRNOS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT}
-# The process or the machine can open nothing more, or has no memory for it.
+# The process or the machine has no file descriptors or no memory left.
 _BUSY_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _BUSY = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.TooManyConnections,
-    # The process was held up for so long between two statements.
+    # The process was held up for too long between two statements.
     psycopg.errors.IdleInTransactionSessionTimeout,
 )
 
 
 def outage_of(error: BaseException) -> ServiceUnavailable | None:
-    """Return the outage that `error` is a sign of; None when it is something else."""
+    """Return the outage that `error` indicates; None when it is something else."""
     if isinstance(error, (OperationalError, InterfaceError, InternalError, psycopg.OperationalError)):
         return _database_outage(error)
     if isinstance(error, RedisError):

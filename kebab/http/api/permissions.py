@@ -1,11 +1,11 @@
-"""What a view asks of its caller."""
+"""Requirements of views: the role or token scope that a caller needs."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from kebab.http.api.errors import Forbidden
 from kebab.people.access.caller import Access
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,19 +14,19 @@ class Need:
 
     role: Role
     #: "any": any scope at all will do. None: for people only.
-    scope: Scope | Literal["any"] | None
+    scope: TokenScope | Literal["any"] | None
 
     def check(self, access: Access) -> str:
-        """Give, in a sentence, what lets the caller do it. Raises Forbidden, naming what is missing.
+        """Return a sentence with the reason why access is granted. Raises Forbidden, naming what is missing.
 
         Callers know already that the workspace exists.
         """
         if access.role is None:
             return self._check_token(access)
-        said = f"The role is {access.role.value}; this needs {self.role.value}."
+        reason = f"The role is {access.role.value}; this needs {self.role.value}."
         if access.role.level < self.role.level:
-            raise Forbidden(said)
-        return said
+            raise Forbidden(reason)
+        return reason
 
     def _check_token(self, access: Access) -> str:
         if self.scope is None:

@@ -1,4 +1,4 @@
-"""Turns any exception into a `Problem`, and a `Problem` into `application/problem+json` (RFC 9457)."""
+"""Conversion of any exception to a `Problem`, and of that to `application/problem+json` (RFC 9457)."""
 
 import logging
 import sys
@@ -24,36 +24,36 @@ from kebab.http.api.outages import outage_of
 from kebab.observability.metrics.refusals import count_problem
 
 CONTENT_TYPE = "application/problem+json"
-# A refusal tells what is wrong; it doesn't throw a megabyte back.
-_MOST_ERRORS = 20
-_MOST_CHARS = 1_000
-# When to ask again where nobody can know: somebody has to change something first.
-_LASTING_S = 60
+# A refusal must not echo a megabyte of input.
+_MAX_ERRORS = 20
+_MAX_CHARS = 1_000
+# `Retry-After` of a 503 whose end nobody can predict, because an operator has to act first.
+_DEFAULT_RETRY_AFTER_S = 60
 
 logger = logging.getLogger(__name__)
 
 
 def problem_of(error: BaseException) -> Problem | None:
-    """Return what a caller is told of `error`; None when it is unexpected, so a defect of ours."""
+    """Return the problem to report for `error`; None when it is unexpected, so a defect of Kebab."""
     if isinstance(error, known_errors()):
-        return _known(error)
+        return _from_known_error(error)
     if isinstance(error, drf.APIException):
         return _from_rest_framework(error)
     outage = outage_of(error)
-    return _known(outage) if outage is not None else _from_django(error)
+    return _from_known_error(outage) if outage is not None else _from_django(error)
 
 
-def answer(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """Answer `error`, whatever it is. The unexpected is logged under the `instance` that the caller sees."""
+def respond_to_error(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """Return the response to any `error`. An unexpected one is logged with the `instance` the caller sees."""
     set_rollback()
-    return respond(logged_problem(error, _place(context)))
+    return respond(log_problem(error, _describe_request(context)))
 
 
-def logged_problem(error: Exception, place: str) -> Problem:
-    """Return what a caller is told of `error`, whatever it is, and log what is ours, and where it was."""
+def log_problem(error: Exception, place: str) -> Problem:
+    """Return the problem to report for any `error`, and log server errors with the place they occurred in."""
     problem = problem_of(error)
     if problem is None:
-        problem = _unexpected()
+        problem = _internal_error()
         logger.error("%s: %r in %s", problem.instance, error, place, exc_info=error)
     elif problem.status >= 500:
         logger.warning("%s answered %s: %r", place, problem.code, error)
@@ -61,7 +61,7 @@ def logged_problem(error: Exception, place: str) -> Problem:
 
 
 def respond(problem: Problem) -> HttpResponse:
-    """Write `problem` as an HTTP response."""
+    """Return `problem` as an HTTP response, and count it."""
     count_problem(problem.status, problem.code)
     return JsonResponse(
         problem_document(problem),
@@ -72,52 +72,52 @@ def respond(problem: Problem) -> HttpResponse:
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
-    """Return `problem` as a `problem.v1`: what there is to say, long texts and many errors cut."""
+    """Return `problem` as a `problem.v1` without empty fields; long texts and many errors are cut."""
     body: dict[str, Any] = {
         "type": f"/problems/{problem.code}",
         "title": problem.title,
         "status": problem.status,
-        "detail": _short(problem.detail),
+        "detail": _shorten(problem.detail),
         "code": problem.code,
         "instance": problem.instance,
         "errors": [
-            {"field": _short(error.field), "message": _short(error.message)}
-            for error in problem.errors[:_MOST_ERRORS]
+            {"field": _shorten(error.field), "message": _shorten(error.message)}
+            for error in problem.errors[:_MAX_ERRORS]
         ],
     }
     return {name: value for name, value in body.items() if value not in ("", [])}
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}…"
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler400."""
+    """Handle a bad request: Django's handler400."""
     if not _is_api(request):
         return defaults.bad_request(request, exception)
     return respond(problem_of(exception) or Problem(status=400, code="invalid_request"))
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler403."""
+    """Handle a denied permission: Django's handler403."""
     if not _is_api(request):
         return defaults.permission_denied(request, exception)
     return respond(problem_of(exception) or Problem(status=403, code="forbidden"))
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's handler404: an unknown address of the API looks like a thing that isn't there."""
+    """Handle an unknown address: Django's handler404. In the API it looks like a missing resource."""
     if not _is_api(request):
         return defaults.page_not_found(request, exception)
-    return respond(_known(NotFound()))
+    return respond(_from_known_error(NotFound()))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500, for what fails outside of a view; Django has logged the exception itself."""
+    """Handle an error outside of a view: Django's handler500. Django has logged the exception itself."""
     error = sys.exception()
     known = problem_of(error) if error is not None else None
-    problem = known if known is not None and known.status == 503 else _unexpected()
+    problem = known if known is not None and known.status == 503 else _internal_error()
     if _is_api(request):
         return respond(problem)
     count_problem(problem.status, problem.code)
@@ -132,20 +132,20 @@ def _is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/")
 
 
-def _unexpected() -> Problem:
+def _internal_error() -> Problem:
     return Problem(status=500, code="internal_error", instance=uuid.uuid4().urn)
 
 
-def _place(context: Mapping[str, Any]) -> str:
+def _describe_request(context: Mapping[str, Any]) -> str:
     view = context.get("view")
     method = getattr(context.get("request"), "method", "")
     return f"{method} {type(view).__name__}"
 
 
-def _known(error: Any) -> Problem:
+def _from_known_error(error: Any) -> Problem:
     retry_after_s = getattr(error, "retry_after_s", None)
     if retry_after_s is None and error.status == 503:
-        retry_after_s = _LASTING_S
+        retry_after_s = _DEFAULT_RETRY_AFTER_S
     return Problem(
         status=error.status,
         code=error.code,
@@ -170,20 +170,20 @@ _CODES = {
 
 def _from_rest_framework(error: drf.APIException) -> Problem:
     if isinstance(error, drf.NotFound):
-        return _known(NotFound())
+        return _from_known_error(NotFound())
     if isinstance(error, drf.ValidationError):
-        return _invalid(error)
+        return _from_validation_error(error)
     headers = {}
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header
     if getattr(error, "wait", None):
         headers["Retry-After"] = str(int(error.wait))
-    said = getattr(error.detail, "code", None)
-    code = said if said not in (None, error.default_code) else _CODES.get(type(error), error.default_code)
+    own = getattr(error.detail, "code", None)
+    code = own if own not in (None, error.default_code) else _CODES.get(type(error), error.default_code)
     return Problem(status=error.status_code, code=code, detail=str(error.detail), headers=headers)
 
 
-def _invalid(error: drf.ValidationError) -> Problem:
+def _from_validation_error(error: drf.ValidationError) -> Problem:
     found = list(_flatten(error.detail))
     unknown = any(detail.code == "unknown_field" for _, detail in found)
     errors = tuple(FieldError(field=name, message=str(detail)) for name, detail in found)
@@ -200,17 +200,17 @@ def _invalid(error: drf.ValidationError) -> Problem:
 def _flatten(detail: Any, path: str = "") -> Iterator[tuple[str, drf.ErrorDetail]]:
     if isinstance(detail, dict):
         for name, inner in detail.items():
-            whole = name == "non_field_errors"
-            yield from _flatten(inner, path if whole else _joined(path, name))
+            is_whole = name == "non_field_errors"
+            yield from _flatten(inner, path if is_whole else _join_path(path, name))
     elif isinstance(detail, list):
         for position, inner in enumerate(detail):
-            nested = isinstance(inner, (dict, list))
-            yield from _flatten(inner, f"{path}[{position}]" if nested else path)
+            is_nested = isinstance(inner, (dict, list))
+            yield from _flatten(inner, f"{path}[{position}]" if is_nested else path)
     else:
         yield path, detail
 
 
-def _joined(path: str, name: object) -> str:
+def _join_path(path: str, name: object) -> str:
     if isinstance(name, int):  # the items of a list field are numbered
         return f"{path}[{name}]"
     return f"{path}.{name}" if path else str(name)
@@ -218,7 +218,7 @@ def _joined(path: str, name: object) -> str:
 
 def _from_django(error: BaseException) -> Problem | None:
     if isinstance(error, (Http404, ObjectDoesNotExist)):  # or deleted while the request ran
-        return _known(NotFound())
+        return _from_known_error(NotFound())
     if isinstance(error, PermissionDenied):
         return Problem(status=403, code="forbidden", detail="You may not do this.")
     if isinstance(error, RequestDataTooBig):

@@ -1,4 +1,4 @@
-"""What a request may say, checked strictly: an unknown field is an error, never ignored."""
+"""Strict request serializers: an unknown field is an error, never ignored."""
 
 from collections.abc import Mapping
 from heapq import nsmallest
@@ -12,8 +12,8 @@ from kebab.http.api.errors import FieldError, InvalidRequest
 from kebab.http.api.fields import TypedTextField
 from kebab.http.api.parsers import check_text
 
-# Each is told with the fields there are.
-_SHOWN_UNKNOWN = 10
+# The message for each lists all known fields.
+_MAX_UNKNOWN_NAMED = 10
 _LISTS = (serializers.ListField, serializers.MultipleChoiceField)
 
 
@@ -38,11 +38,11 @@ class StrictSerializer(serializers.Serializer[Any]):
             return {}
         known = [field.field_name for field in self._writable_fields]
         message = f"There is no such field; there are: {', '.join(known) or 'none'}."
-        unknown = nsmallest(_SHOWN_UNKNOWN, {str(name)[:100] for name in data} - set(known))
+        unknown = nsmallest(_MAX_UNKNOWN_NAMED, {str(name)[:100] for name in data} - set(known))
         return {name: [ErrorDetail(message, code="unknown_field")] for name in unknown}
 
 
-_Query = TypeVar("_Query", bound=StrictSerializer)
+_Serializer = TypeVar("_Serializer", bound=StrictSerializer)
 
 
 def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> dict[str, Any]:
@@ -63,16 +63,16 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
             errors=[FieldError(field=name, message=message) for name in repeated],
         )
     values = {name: given.getlist(name) if name in lists else given[name] for name in given}
-    return validated(serializer_class, values)
+    return validate_fields(serializer_class, values)
 
 
 def strict_body(request: Request, serializer_class: type[StrictSerializer], **options: Any) -> dict[str, Any]:
     """Return the clean fields of a body. `options` are the serializer's. Raises ValidationError."""
-    return validated(serializer_class, request.data, **options)
+    return validate_fields(serializer_class, request.data, **options)
 
 
-def validated(serializer_class: type[_Query], values: Any, **options: Any) -> dict[str, Any]:
-    """Return `values` as the serializer cleans them. Raises ValidationError."""
+def validate_fields(serializer_class: type[_Serializer], values: Any, **options: Any) -> dict[str, Any]:
+    """Return the values cleaned by the serializer. Raises ValidationError."""
     serializer = serializer_class(data=values, **options)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

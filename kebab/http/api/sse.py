@@ -22,30 +22,31 @@ def event_stream(
     heartbeat_s: float = HEARTBEAT_S,
     lasts: bool = False,
 ) -> StreamingHttpResponse:
-    """Answer with `events`, each a name and its fields; a comment line after every `heartbeat_s` of silence.
+    """Return a response that streams `events`, each a name and its fields.
 
-    When the client leaves, the iterator is closed; so is one that `lasts` when the process is told to stop.
+    After every `heartbeat_s` without an event it sends a comment line. The iterator is closed when the client
+    disconnects, and, if the stream `lasts`, when the process is told to stop.
     """
     return StreamingHttpResponse(
-        _lines(events, heartbeat_s, lasts=lasts),
+        _stream_lines(events, heartbeat_s, lasts=lasts),
         content_type="text/event-stream",
         headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
     )
 
 
-def write_event(name: str, fields: dict[str, Any]) -> bytes:
-    """Give one event as it stands in the stream. Raises ValueError for a name that is no lower-case word."""
+def encode_event(name: str, fields: dict[str, Any]) -> bytes:
+    """Return one event as bytes of the stream. Raises ValueError for a name that is no lower-case word."""
     if not _NAME.match(name):
         raise ValueError(f"{name!r} is no event name; use lower-case letters and underscores.")
     text = json.dumps(fields, cls=DjangoJSONEncoder, ensure_ascii=False)
     return f"event: {name}\ndata: {text}\n\n".encode()
 
 
-async def _lines(
+async def _stream_lines(
     events: AsyncIterator[tuple[str, dict[str, Any]]], heartbeat_s: float, *, lasts: bool
 ) -> AsyncIterator[bytes]:
     upcoming: asyncio.Future[tuple[str, dict[str, Any]]] | None = None
-    with draining.streams_end() as ending:
+    with draining.stream_end_future() as ending:
         awaited = {ending} if lasts else set()
         try:
             while True:
@@ -63,7 +64,7 @@ async def _lines(
                 except StopAsyncIteration:
                     return
                 upcoming = None
-                yield write_event(name, fields)
+                yield encode_event(name, fields)
         finally:
             await _close(events, upcoming)
 

@@ -8,6 +8,6 @@ from kebab.tenancy.current_workspace import acting_everywhere
 
 @shared_task(name="api.prune_idempotency_keys")
 def prune_idempotency_keys() -> None:
-    """Forget kept answers that are older than a day."""
+    """Delete stored responses that are older than a day."""
     with acting_everywhere():
         idempotency.prune_idempotency_keys()

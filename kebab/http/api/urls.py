@@ -1,4 +1,4 @@
-"""Pieces of URL tables: addresses below a workspace, and ids in them."""
+"""Parts of URL tables: routes below a workspace, and a path converter for ids."""
 
 import uuid
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from django.urls import URLPattern, path, register_converter
 
 
 class HexIdConverter:
-    """`<hex32:doc_id>`: a document's or chunk's id. Anything else is an unknown address, so the same 404."""
+    """The converter of `<hex32:doc_id>`, a document's or chunk's id; anything else is an unknown address."""
 
     regex = "[0-9a-f]{32}"
 

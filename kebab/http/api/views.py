@@ -1,4 +1,4 @@
-"""The bases of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
+"""Base classes of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,15 +16,15 @@ from kebab.http.api.openapi_schema import KebabSchema
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body, strict_query
 from kebab.http.rate_limits.rules import count_request
-from kebab.people.access.caller import Access, Caller, access_of, caller_of
+from kebab.people.access.caller import Access, Caller, access_of_request, caller_of
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 
-_METHODS = ("get", "post", "put", "patch", "delete")  # nobody needs OPTIONS: one origin serves all
+_METHODS = ("get", "post", "put", "patch", "delete")  # no OPTIONS: everything has one origin
 
 
-class OnlyFormat(BaseContentNegotiation):
-    """Answers in the view's one format whatever `Accept` says, as there is no other to choose."""
+class SingleFormatNegotiation(BaseContentNegotiation):
+    """Content negotiation that ignores `Accept`, as each view has a single format."""
 
     def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
         """Return the parser for the body's content type; None leads to a 415."""
@@ -39,34 +39,34 @@ class OnlyFormat(BaseContentNegotiation):
 
 
 class ApiView(APIView):
-    """A view of the API. Before a method runs, `self.caller` is who calls and `self.query` the parameters."""
+    """A view of the API. `self.caller` and `self.query` (the parameters) are set before a method runs."""
 
-    content_negotiation_class = OnlyFormat
+    content_negotiation_class = SingleFormatNegotiation
     http_method_names = [*_METHODS, "head"]
     schema = KebabSchema()
     #: The most bytes a JSON body may have.
     body_limit_bytes: ClassVar[int] = 1_000_000
-    #: The query parameters of each method; a method that isn't here takes none.
+    #: The query parameters of each method; a method without an entry takes none.
     queries: ClassVar[Mapping[str, type[StrictSerializer]]] = {}
-    #: The methods that read their body; of others it must be empty, or an object without fields. A GET's body
-    #: has no meaning (RFC 9110, 9.3.1), whatever it is.
+    #: The methods that read their body; other methods require an empty body or an object without fields,
+    #: except GET, whose body has no meaning (RFC 9110, 9.3.1).
     with_body: ClassVar[Collection[str]] = ("POST", "PUT", "PATCH")
 
     caller: Caller
     query: dict[str, Any]
-    #: Where the view acts, until it has answered.
+    #: Holds the current workspace until the view has answered.
     acting: ExitStack
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Answer. A view acts where its request does, nowhere, until it enters a workspace."""
+        """Answer the request. Until the view enters a workspace, there is no current one."""
         with ExitStack() as self.acting:
             return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Find out who calls, whether they may, and read the parameters, in this order.
+        """Authenticate the caller, check their rights and read the parameters, in this order.
 
-        Raises LengthRequired for a body in chunks, which would be taken for an empty one, RateLimited, and
-        what `strict_body` raises for fields in a body that nobody reads.
+        Raises LengthRequired for a chunked body, which Django would take for an empty one, RateLimited, and
+        the errors of `strict_body` for fields in a body that the method doesn't read.
         """
         super().initial(request, *args, **kwargs)
         caller = caller_of(request)
@@ -77,20 +77,20 @@ class ApiView(APIView):
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired
-        if _declared(request) not in {"GET", *self.with_body}:
+        if _declared_method(request) not in {"GET", *self.with_body}:
             strict_body(request, StrictSerializer)
-        self.query = strict_query(request, self.queries.get(_declared(request), StrictSerializer))
+        self.query = strict_query(request, self.queries.get(_declared_method(request), StrictSerializer))
 
     def admit(self, request: Request) -> None:
-        """Raise what a caller is told who may not do this; here everyone may who has signed in."""
+        """Raise an error if the caller may not do this; here every authenticated caller may."""
 
 
 class WorkspaceView(ApiView):
     """A view below `/workspaces/{ws}`: `self.access` and `self.workspace` are set before a method runs.
 
-    From then on it acts in that workspace.
+    From then on that workspace is the current one.
 
-    `required` says for each method what it takes; a view that forgets one can't be put into a URL table.
+    `required` has the `Need` of each method; a view that lacks one can't be put into a URL table.
     """
 
     required: ClassVar[Mapping[str, Need]] = {}
@@ -108,13 +108,13 @@ class WorkspaceView(ApiView):
 
     def admit(self, request: Request) -> None:
         """Resolve the workspace and check the caller's rights. Raises NotFound, Forbidden."""
-        self.access = access_of(request, self.kwargs["ws"])
+        self.access = access_of_request(request, self.kwargs["ws"])
         self.workspace = self.access.workspace
-        need = self.required.get(_declared(request))
-        if need is not None:  # None: there is no such method here, which REST framework answers next
+        need = self.required.get(_declared_method(request))
+        if need is not None:  # None: REST framework answers 405 next
             need.check(self.access)
         self.acting.enter_context(acting_in(self.workspace.pk))
 
 
-def _declared(request: Request) -> str:
+def _declared_method(request: Request) -> str:
     return "GET" if request.method == "HEAD" else str(request.method)

@@ -1,1 +1,1 @@
-"""How much a caller may ask for: who asks from where, how often, and what the next one is told."""
+"""Rate limits of callers and of client addresses."""

@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` says about where requests come from."""
+"""System check of trusted proxies, for `manage.py check --deploy`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core import checks
 
 
 def check_proxies(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
-    """Warn where a proxy stands before Kebab that nobody has named."""
+    """Warn when Kebab is behind a proxy that `KEBAB_TRUSTED_PROXIES` doesn't name."""
     if not settings.SECURE_SSL_REDIRECT or settings.KEBAB_TRUSTED_PROXIES:
         return []
     return [

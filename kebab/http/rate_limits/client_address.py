@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The client address of a request, behind trusted proxies or not."""
 
 import ipaddress
 import logging
@@ -11,47 +11,48 @@ from django.http import HttpRequest
 logger = logging.getLogger(__name__)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-# Whoever has one address of IPv6 has at least a network of this size.
+# A client with one IPv6 address has at least a network of this size.
 _OWN_NETWORK_BITS = 64
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Return the address that the request came from; None when there is none, as on a local socket.
+    """Return the client's address; None when there is none, as on a local socket.
 
     X-Forwarded-For counts only as far as it was written by proxies that `KEBAB_TRUSTED_PROXIES` names.
     """
-    address = _client(request)
+    address = _client_ip(request)
     return None if address is None else str(address)
 
 
 def client_network(request: HttpRequest) -> str:
-    """Return what limits count as one client: the address, or the /64 of an IPv6 one; `unknown`
-    without any.
+    """Return the client that limits count under: the address, or the /64 of an IPv6 one.
+
+    It is `unknown` without any address.
     """
-    address = _client(request)
+    address = _client_ip(request)
     return "unknown" if address is None else network_of(address)
 
 
 def network_of(address: Address) -> str:
-    """Return the address, or the /64 of an IPv6 one: whoever has one address of it has all."""
+    """Return the address, or the /64 of an IPv6 one: a client that has one address of it has all."""
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, _OWN_NETWORK_BITS), strict=False))
     return str(address)
 
 
-def _client(request: HttpRequest) -> Address | None:
-    address = parsed_address(request.META.get("REMOTE_ADDR", ""))
+def _client_ip(request: HttpRequest) -> Address | None:
+    address = parse_address(request.META.get("REMOTE_ADDR", ""))
     if "HTTP_X_FORWARDED_FOR" in request.META:
-        _look_at_proxy(address)
-    for named in _forwarded(request):
+        _check_proxy(address)
+    for named in _forwarded_addresses(request):
         if address is None or not is_trusted(address):
             break
         address = named
     return address
 
 
-def _look_at_proxy(address: Address | None) -> None:
-    """Say once of a proxy on this machine that nobody has named it, and all clients are one."""
+def _check_proxy(address: Address | None) -> None:
+    """Warn once about a local proxy that isn't trusted, as all its clients count as one."""
     if address is None or (address.is_loopback and not is_trusted(address)):
         _warn_of_proxy(str(address or "a local socket"))
 
@@ -65,17 +66,17 @@ def _warn_of_proxy(place: str) -> None:
     )
 
 
-def _forwarded(request: HttpRequest) -> Iterator[Address]:
-    """Return the addresses of the header from the nearest on, up to the first that is none."""
+def _forwarded_addresses(request: HttpRequest) -> Iterator[Address]:
+    """Yield the addresses in X-Forwarded-For, nearest first, up to the first invalid one."""
     for part in reversed(request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")):
-        address = parsed_address(part)
+        address = parse_address(part)
         if address is None:
             return
         yield address
 
 
-def parsed_address(text: str) -> Address | None:
-    """Return an address, an IPv4 one that is written as IPv6 as such; None of any other text."""
+def parse_address(text: str) -> Address | None:
+    """Return the address in `text`, an IPv4-mapped IPv6 one as IPv4; None if `text` is no address."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:
@@ -84,5 +85,5 @@ def parsed_address(text: str) -> Address | None:
 
 
 def is_trusted(address: Address) -> bool:
-    """Return whether it is that of a proxy which `KEBAB_TRUSTED_PROXIES` names."""
+    """Return whether the address is that of a proxy named by `KEBAB_TRUSTED_PROXIES`."""
     return any(address in network for network in settings.KEBAB_TRUSTED_PROXIES)

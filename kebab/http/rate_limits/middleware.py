@@ -1,4 +1,4 @@
-"""The limits of pages, the admin and strangers; the API counts those it knows in `ApiView.initial`."""
+"""Rate limits of pages, the admin and anonymous callers; `ApiView.initial` counts the API's known callers."""
 
 from collections.abc import Callable
 
@@ -8,28 +8,28 @@ from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
 from kebab.http.api.errors import Problem, RateLimited, TooLarge
-from kebab.http.api.problems import answer, problem_of
-from kebab.http.content_length import stated_bytes
+from kebab.http.api.problems import problem_of, respond_to_error
+from kebab.http.content_length import parse_content_length
 from kebab.http.rate_limits.client_address import client_network
 from kebab.http.rate_limits.rules import count_request, is_counted
 from kebab.observability.metrics.refusals import count_problem
 
-#: The most bytes that a form of a page or of the admin may have, unless its view has `limits_body`.
+#: The most bytes of a form of a page or of the admin, unless its view has `limits_body`.
 FORM_LIMIT_BYTES = 1_000_000
-# Probes must be answered whatever happens; files are served before.
+# Probes must always be answered; static files are served by an earlier middleware.
 _UNCOUNTED = ("/static/", "/healthz", "/readyz", "/metrics", "/version")
-# The OpenAPI document and its page, which lie beside it, have nobody else who counts them.
+# The OpenAPI document and its page are outside `/api/v1/`, so this middleware counts them.
 _API, _COUNTING_API = "/api/", "/api/v1/"
 
 
 class LimitPages:
-    """Middleware; it must stand behind the one that finds out who has signed in."""
+    """Middleware that limits requests; it must come after the one that authenticates the user."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, unless the caller asks too often or sends too much."""
+        """Answer the request, or refuse it for a rate or size limit."""
         if request.path.startswith(_UNCOUNTED):
             return self._get_response(request)
         try:
@@ -37,19 +37,19 @@ class LimitPages:
             if not _is_known_to_api(request):
                 _count(request)
             response = self._get_response(request)
-            if not is_counted(request):  # no view of the API, or refused before it knew the caller
+            if not is_counted(request):  # no view of the API, or it failed before it authenticated the caller
                 _count(request)
         except (RateLimited, TooLarge) as error:
             return _refusal(request, error)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Return the page for a limit that a view has met."""
+        """Return the error page for a rate limit that a view has hit; None for any other error."""
         return refusal_page(request, error) if isinstance(error, RateLimited) else None
 
 
 def refusal_page(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Return the page that tells of a limit, with its status and `Retry-After`."""
+    """Return the error page of a limit, with its status and `Retry-After`."""
     problem = problem_of(error) or Problem(status=500, code="internal_error")
     count_problem(problem.status, problem.code)
     page = render(request, "problem.html", {"problem": problem}, status=problem.status)
@@ -60,18 +60,18 @@ def refusal_page(request: HttpRequest, error: Exception) -> HttpResponse:
 
 def _refusal(request: HttpRequest, error: Exception) -> HttpResponse:
     is_api = request.path.startswith(_API)
-    return answer(error, {"request": request}) if is_api else refusal_page(request, error)
+    return respond_to_error(error, {"request": request}) if is_api else refusal_page(request, error)
 
 
 def _check_size(request: HttpRequest) -> None:
-    if request.path.startswith(_API) or _length(request) <= FORM_LIMIT_BYTES:
+    if request.path.startswith(_API) or _body_bytes(request) <= FORM_LIMIT_BYTES:
         return
     if not _has_own_limit(request.path_info):
         raise TooLarge(f"A form may have at most {FORM_LIMIT_BYTES} bytes.")
 
 
 def _has_own_limit(path: str) -> bool:
-    """Return whether the page there limits what it is sent, once it knows by whom: see `Page.limits_body`."""
+    """Return whether the page limits its body itself, after authentication: see `Page.limits_body`."""
     try:
         view = resolve(path).func
     except Resolver404:
@@ -86,13 +86,13 @@ def _count(request: HttpRequest) -> None:
 
 
 def _is_known_to_api(request: HttpRequest) -> bool:
-    """Return whether the API is to count the request under a token, good or bad, or under a person."""
+    """Return whether the API counts the request, under a token, valid or not, or under a person."""
     if not request.path.startswith(_COUNTING_API):
         return False
     scheme, _, _ = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     return scheme.lower() == "bearer" or request.user.is_authenticated
 
 
-def _length(request: HttpRequest) -> int:
-    """Return the bytes of the body, as Django goes on to read it: without a length there is none."""
-    return stated_bytes(request.META.get("CONTENT_LENGTH", "")) or 0
+def _body_bytes(request: HttpRequest) -> int:
+    """Return the bytes of the body as Django will read it: 0 without a length."""
+    return parse_content_length(request.META.get("CONTENT_LENGTH", "")) or 0

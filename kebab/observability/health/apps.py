@@ -6,7 +6,7 @@ class HealthConfig(AppConfig):
     label = "health"
 
     def ready(self) -> None:
-        """Register what is checked of the servers themselves."""
+        """Register the checks of the servers."""
         from kebab.observability.health import server_checks
 
         server_checks.register()

@@ -1,4 +1,4 @@
-"""Checks of what is around Kebab: the clock, the disks, and settings that don't fit each other."""
+"""Checks of the environment: the clock, the disks, and settings that don't fit each other."""
 
 import shutil
 import time
@@ -11,13 +11,13 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
 from django.db.models.functions import Now
 
-from kebab.observability.health.checks import CheckResult, failed, warning, well
+from kebab.observability.health.checks import CheckResult, failed_result, ok_result, warning_result
 from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
-from kebab.stack.storage.private_places import REMEDY, exposed_places
+from kebab.stack.storage.private_places import REMEDY, exposed_folders
 
-# Leases go by Postgres' clock; messages, tokens and schedules by the machines', which may differ by less
-# than the shortest of them lives.
+# Leases use Postgres' clock; messages, tokens and schedules the machine's. The skew must be less than the
+# shortest lifetime of these.
 _MOST_SKEW_S = 5.0
 _LEAST_FREE_BYTES = 200_000_000
 _SCARCE_BYTES = 1_000_000_000
@@ -25,7 +25,7 @@ _SCARCE_SHARE = 0.05
 
 
 def check_clock(repair: bool = False) -> CheckResult:
-    """Return whether this machine's clock goes with Postgres', to within half the time that asking takes."""
+    """Check this machine's clock against Postgres', to within half the round-trip time."""
     began_s = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
@@ -34,18 +34,18 @@ def check_clock(repair: bool = False) -> CheckResult:
 
 
 def judge_clock(ahead_s: float) -> CheckResult:
-    """Return what is to be said of a clock that is `ahead_s` seconds ahead of Postgres'."""
+    """Return the result for a clock that is `ahead_s` seconds ahead of Postgres'."""
     word = "ahead of" if ahead_s > 0 else "behind"
     if abs(ahead_s) > _MOST_SKEW_S:
         remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
-        return failed("clock", f"{abs(ahead_s):,.0f} s {word} Postgres'", remedy)
-    return well("clock", f"{abs(ahead_s):.1f} s {word} Postgres'")
+        return failed_result("clock", f"{abs(ahead_s):,.0f} s {word} Postgres'", remedy)
+    return ok_result("clock", f"{abs(ahead_s):.1f} s {word} Postgres'")
 
 
 def check_disks(repair: bool = False) -> Iterator[CheckResult]:
-    """Return whether there is room where Kebab writes: data, mirrors, blobs; one result for each disk."""
+    """Check the free space of the disks with data, mirrors and blobs; one result for each disk."""
     places: dict[int, Path] = {}
-    for path in _written_to():
+    for path in _storage_paths():
         places.setdefault(path.stat().st_dev, path)
     for path in places.values():
         usage = shutil.disk_usage(path)
@@ -53,31 +53,31 @@ def check_disks(repair: bool = False) -> Iterator[CheckResult]:
 
 
 def judge_disk(path: Path, *, free_bytes: int, size_bytes: int) -> CheckResult:
-    """Return what is to be said of a disk with so much room left."""
+    """Return the result for a disk with so much free space."""
     name, detail = (
         f"room on the disk of {path}",
         f"{free_bytes / 1e9:.1f} of {size_bytes / 1e9:.1f} GB free",
     )
     remedy = "Make room: writes fail on a full disk, searches go on; they recover by themselves."
     if free_bytes < _LEAST_FREE_BYTES:
-        return failed(name, detail, remedy)
+        return failed_result(name, detail, remedy)
     if free_bytes < min(_SCARCE_BYTES, _SCARCE_SHARE * size_bytes):
-        return warning(name, detail, remedy)
-    return well(name, detail)
+        return warning_result(name, detail, remedy)
+    return ok_result(name, detail)
 
 
 def check_configuration(repair: bool = False) -> CheckResult:
-    """Return whether the settings fit each other and the nodes that there are."""
+    """Check that the settings fit each other and the running nodes."""
     misfits = list(_misfits())
     if not misfits:
-        return well("configuration", "fits")
-    return warning(
+        return ok_result("configuration", "fits")
+    return warning_result(
         "configuration", "; ".join(wrong for wrong, _ in misfits), " ".join(way for _, way in misfits)
     )
 
 
 def _misfits() -> Iterator[tuple[str, str]]:
-    for root, place in exposed_places():
+    for root, place in exposed_folders():
         yield f"KEBAB_FOLDER_ROOTS allows {root}, where {place} is Kebab's own", REMEDY.capitalize()
     fresh = Now() - timedelta(seconds=FRESH_S)
     beating = StackProcess.objects.filter(heartbeat_at__gt=fresh)
@@ -96,7 +96,7 @@ def _misfits() -> Iterator[tuple[str, str]]:
         )
 
 
-def _written_to() -> list[Path]:
+def _storage_paths() -> list[Path]:
     paths = [settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_WAL_ARCHIVE]
     if isinstance(default_storage, FileSystemStorage):
         paths.append(Path(default_storage.location))

@@ -1,4 +1,4 @@
-"""Checks of the processes: does somebody take work from each queue, and does everybody get on with it?"""
+"""Checks of the processes: each queue has a worker, and no process is stuck."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -9,7 +9,13 @@ from django.db.models.functions import Now
 
 from kebab.http.admission.connection_limits import STALLED_S
 from kebab.http.admission.watchdog import STALLED
-from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.observability.health.checks import (
+    CheckResult,
+    failed_result,
+    ok_result,
+    repaired_result,
+    warning_result,
+)
 from kebab.observability.metrics.aggregate import ProcessReader
 from kebab.observability.metrics.files import metrics_folder
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
@@ -18,51 +24,51 @@ from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import stuck_workers
 
-#: What these checks are called.
+#: The name of the check.
 PROCESSES = "processes"
-# Where workers are machines of their own nobody takes from `mirror`: each node's mirror process finds out
-# by itself what a message would have told it sooner.
+# With workers on separate machines no process takes from `mirror`: each node's mirror process polls, and a
+# message only makes it sooner.
 _QUEUES = tuple(queue for queue in (*WORKER_QUEUES, *EMBED_QUEUES) if queue != "mirror")
-# Workers come a few seconds after the web process.
+# Workers start a few seconds after the web process.
 _STARTS_WITHIN = timedelta(seconds=60)
 _RESTART = "See the logs of that process; what runs it (kebab up, a service) is to start it again."
 
 
 def check_processes(repair: bool = False) -> Iterator[CheckResult]:
-    """Return whether each queue has a worker, somebody keeps time, and each node that searches follows the
-    log.
-    """
-    living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh()))
-    if not living and not _ought_to_run():
-        yield warning(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
+    """Check that each queue has a worker, that beat runs, and that each web node has a mirror process."""
+    living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh_since()))
+    if not living and not _is_expected():
+        yield warning_result(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
         return
-    missing = list(_missing(living))
+    missing = list(_missing_processes(living))
     if missing and _is_starting(living):
-        yield warning(PROCESSES, f"not all have started yet: {'; '.join(missing)}", "Look again in a minute.")
+        yield warning_result(
+            PROCESSES, f"not all have started yet: {'; '.join(missing)}", "Look again in a minute."
+        )
     elif missing:
-        yield failed(PROCESSES, "; ".join(missing), _RESTART)
+        yield failed_result(PROCESSES, "; ".join(missing), _RESTART)
     else:
-        yield well(PROCESSES, f"{len(living)} show signs of life, each queue has a worker")
-    yield from _silent(repair)
-    yield from _stuck(living)
+        yield ok_result(PROCESSES, f"{len(living)} show signs of life, each queue has a worker")
+    yield from _check_silent(repair)
+    yield from _check_stuck(living)
 
 
 def check_turns(repair: bool = False) -> CheckResult:
-    """Return whether the threads of this node's web processes come back from their requests."""
-    stalled = ProcessReader(metrics_folder()).greatest(STALLED.family.name)
+    """Check that the threads of this node's web processes finish their requests."""
+    stalled = ProcessReader(metrics_folder()).max_values(STALLED.family.name)
     stuck = [f"process {pid}: none for {s:,.0f} s" for pid, s in sorted(stalled.items()) if s > STALLED_S]
     if not stuck:
-        return well("turns", "threads of web processes come back")
+        return ok_result("turns", "threads of web processes come back")
     remedy = "It ends by itself after two minutes, and is started again; web.log has what hung."
-    return failed("turns", f"threads of web processes don't come back ({'; '.join(stuck)})", remedy)
+    return failed_result("turns", f"threads of web processes don't come back ({'; '.join(stuck)})", remedy)
 
 
 def has_workers() -> bool:
-    """Return whether some worker shows signs of life, so that what is due is taken up soon."""
-    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh()).exists()
+    """Return whether some worker has a fresh heartbeat, so that due jobs start soon."""
+    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh_since()).exists()
 
 
-def _missing(living: Sequence[StackProcess]) -> Iterator[str]:
+def _missing_processes(living: Sequence[StackProcess]) -> Iterator[str]:
     served = {queue for each in living if each.role == ProcessRole.WORKER for queue in each.queues}
     for queue in _QUEUES:
         if queue not in served:
@@ -77,22 +83,22 @@ def _nodes(living: Sequence[StackProcess], role: ProcessRole) -> set[str]:
     return {each.node for each in living if each.role == role}
 
 
-def _silent(repair: bool) -> Iterator[CheckResult]:
-    """Processes that ended without saying so; their rows go by themselves after ten minutes."""
-    silent = StackProcess.objects.filter(heartbeat_at__lte=_fresh())
+def _check_silent(repair: bool) -> Iterator[CheckResult]:
+    """Check for processes that ended without a notice; their rows are deleted after ten minutes anyway."""
+    silent = StackProcess.objects.filter(heartbeat_at__lte=_fresh_since())
     names = [str(each) for each in silent.order_by("node", "name")]
     if not names:
         return
     if repair:
         silent.delete()
-        yield repaired("silent processes", f"{', '.join(names[:5])}; forgotten")
+        yield repaired_result("silent processes", f"{', '.join(names[:5])}; forgotten")
     else:
-        yield warning(
+        yield warning_result(
             "silent processes", f"{', '.join(names[:5])} gave no sign for {FRESH_S:.0f} s", _RESTART
         )
 
 
-def _stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
+def _check_stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
     try:
         found = [
             f"pid {pid} on {node}"
@@ -100,14 +106,14 @@ def _stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
             for pid in stuck_workers(node, settings.REDIS_URL)
         ]
     except redis.RedisError:
-        return  # that is the finding of another check
+        return  # another check reports that
     if found:
-        yield failed("stuck workers", f"{', '.join(found)}: work waits and none is started", _RESTART)
+        yield failed_result("stuck workers", f"{', '.join(found)}: work waits and none is started", _RESTART)
 
 
-def _ought_to_run() -> bool:
-    """Return whether processes are expected: a stack serves here, or servers of one's own say nothing about
-    that.
+def _is_expected() -> bool:
+    """Return whether processes are expected: a stack runs here, or the servers are external, so it may run
+    elsewhere.
     """
     state = running_state(settings.KEBAB_DATA_DIR)
     return bool(state is not None and state.url) or not settings.KEBAB_EMBEDDED_POSTGRES
@@ -119,5 +125,5 @@ def _is_starting(living: Sequence[StackProcess]) -> bool:
     return bool(living) and not older.exists()
 
 
-def _fresh() -> object:
+def _fresh_since() -> object:
     return Now() - timedelta(seconds=FRESH_S)

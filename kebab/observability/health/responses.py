@@ -1,4 +1,4 @@
-"""What `/healthz`, `/readyz` and `/metrics` answer, to whoever serves them."""
+"""The replies of `/healthz`, `/readyz` and `/metrics`, for ASGI probes and Django views."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from kebab.http.api.errors import Problem
 from kebab.http.api.problems import CONTENT_TYPE as PROBLEM_TYPE
 from kebab.http.api.problems import problem_document
 from kebab.observability.health.scrape import scraper
-from kebab.observability.health.stores import Standing, look_at_all
+from kebab.observability.health.stores import StoreStatus, probe_stores
 from kebab.observability.metrics.access import is_operator, may_read
 from kebab.observability.metrics.exposition import CONTENT_TYPE
 from kebab.runtime import draining
@@ -19,7 +19,7 @@ _RETRY_AFTER_S = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer."""
+    """A reply of a probe."""
 
     body: bytes
     content_type: str = "application/json"
@@ -33,36 +33,36 @@ _CLOSED: Final = Problem(
     detail="From another machine metrics are read with KEBAB_METRICS_TOKEN as a bearer token.",
 )
 
-_hindrances: dict[str, Callable[[], bool]] = {"draining": lambda: draining.is_draining()}
+_blockers: dict[str, Callable[[], bool]] = {"draining": lambda: draining.is_draining()}
 
 
-def register_hindrance(name: str, is_hindered: Callable[[], bool]) -> None:
-    """Have this process not ready, for the reason `name`, while `is_hindered` says so."""
-    _hindrances[name] = is_hindered
+def register_blocker(name: str, is_blocked: Callable[[], bool]) -> None:
+    """Register a reason `name` for which this process is not ready while `is_blocked` returns True."""
+    _blockers[name] = is_blocked
 
 
-def healthy() -> Reply:
-    """Say that this process answers: it asks nobody, so that no store has it started again."""
+def health_reply() -> Reply:
+    """Return the liveness reply. It queries no store, so that no store's outage restarts the process."""
     return Reply(body=b'{"status":"ok"}')
 
 
-def ready() -> Reply:
-    """Return whether this process can do its work, with each thing looked at, within two seconds.
+def readiness_reply() -> Reply:
+    """Return the readiness reply, with the status of each check, within two seconds.
 
-    Without Redis it can: searches go on, and uploads are hinted at later.
+    Without Redis the process is ready: searches work, and hints for uploads are sent later.
     """
-    checks = {name: each for found in look_at_all().values() for name, each in found.standings.items()}
-    checks |= {name: Standing.FAILED for name, is_hindered in _hindrances.items() if is_hindered()}
-    failed = [name for name, standing in checks.items() if standing is Standing.FAILED]
+    checks = {name: each for found in probe_stores().values() for name, each in found.statuses.items()}
+    checks |= {name: StoreStatus.FAILED for name, is_blocked in _blockers.items() if is_blocked()}
+    failed = [name for name, store_status in checks.items() if store_status is StoreStatus.FAILED]
     if failed:
         problem = Problem(status=503, code="not_ready", detail=f"Not ready: {', '.join(failed)}.")
         return _refusal(problem, {"Retry-After": str(_RETRY_AFTER_S)}, checks=checks)
-    said = "degraded" if Standing.DEGRADED in checks.values() else "ready"
-    return Reply(body=json.dumps({"status": said, "checks": checks}).encode())
+    overall = "degraded" if StoreStatus.DEGRADED in checks.values() else "ready"
+    return Reply(body=json.dumps({"status": overall, "checks": checks}).encode())
 
 
-def measured(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:
-    """Return all metrics to who may read them; those of single workspaces to the operator alone."""
+def metrics_reply(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:
+    """Return all metrics to a permitted client; per-workspace series only to the operator."""
     if not may_read(peer, authorization=authorization, is_forwarded=is_forwarded):
         return _refusal(_CLOSED, {"WWW-Authenticate": "Bearer"})
     return Reply(body=scraper().text(is_operator=is_operator(authorization)), content_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""Checks of the servers and libraries that everything stands on."""
+"""Checks of the servers and libraries that Kebab depends on."""
 
 import redis
 from django.core import checks as system_checks
@@ -10,32 +10,32 @@ from kebab.http.rate_limits.checks import check_proxies
 from kebab.observability.health.checks import (
     CheckResult,
     CheckStatus,
-    failed,
-    imported,
+    failed_result,
+    lazy_check,
+    ok_result,
     register_check,
-    repaired,
-    warning,
-    well,
+    repaired_result,
+    warning_result,
 )
 from kebab.observability.health.environment_checks import check_clock, check_configuration, check_disks
-from kebab.observability.health.pending_migrations import later_of, missing_of
+from kebab.observability.health.pending_migrations import find_later, find_missing
 from kebab.observability.health.process_checks import PROCESSES, check_processes, check_turns
 from kebab.observability.health.versions import (
     Version,
+    format_version,
     parse_version,
     pgvector_version,
     postgres_version,
     redis_client,
-    show_version,
     sqlite_version,
 )
-from kebab.tenancy.checks import WALLS, check_roles, check_walls
+from kebab.tenancy.checks import WALLS, check_roles, check_row_level_security
 from kebab.tenancy.owner_connection import owner_connection
 
 MIN_POSTGRES = (15,)
 MIN_PGVECTOR = (0, 8, 4)
 MIN_REDIS = (6, 2)
-# Those that are being built at the moment are left alone; those of vectors are a check of their own.
+# Indexes in creation are skipped; those of vectors have a check of their own.
 _INVALID_INDEXES = r"""
 SELECT c.relnamespace::regnamespace::text, c.relname
 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -44,116 +44,116 @@ WHERE c.relkind = 'i' AND c.oid >= 16384 AND NOT (i.indisvalid AND i.indisready)
     AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_create_index p WHERE p.index_relid = c.oid)
 ORDER BY 1, 2
 """
-# Older ones can corrupt a WAL file that two connections write, or overflow on crafted FTS5 data.
+# Older versions can corrupt a WAL file that two connections write, or overflow on crafted FTS5 data.
 MIN_SQLITE = (3, 53, 2)
 
 
 def register() -> None:
-    """Make these checks known, the most basic first."""
+    """Register these checks, the most basic first."""
     register_check("postgres", check_postgres)
     register_check("pgvector", check_pgvector)
     register_check("redis", check_redis)
     register_check("migrations", check_migrations)
-    register_check(WALLS, check_walls)
+    register_check(WALLS, check_row_level_security)
     register_check("sqlite", check_sqlite)
     register_check("indexes", check_indexes)
     register_check(PROCESSES, check_processes)
     register_check("turns", check_turns)
     register_check("clock", check_clock)
     register_check("disks", check_disks)
-    register_check("archive", imported("kebab.backup.checks.check_archive"))
+    register_check("archive", lazy_check("kebab.backup.checks.check_archive"))
     register_check("configuration", check_configuration)
     system_checks.register(check_roles, deploy=True)
     system_checks.register(check_proxies, deploy=True)
 
 
 def check_postgres(repair: bool = False) -> CheckResult:
-    """Return whether Postgres answers and is new enough."""
+    """Check that Postgres answers and is new enough."""
     try:
         return _compare("postgres", postgres_version(), MIN_POSTGRES)
     except DatabaseError as error:
-        return failed("postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL.")
+        return failed_result(
+            "postgres", f"can't be reached: {error}", "Run: kebab up, or check DATABASE_URL."
+        )
 
 
 def check_pgvector(repair: bool = False) -> CheckResult:
-    """Return whether pgvector is in the database and new enough."""
+    """Check that pgvector is in the database and new enough."""
     try:
         version = pgvector_version()
     except DatabaseError as error:
-        return failed("pgvector", f"can't be asked for: {error}", "Postgres first.")
+        return failed_result("pgvector", f"can't be asked for: {error}", "Postgres first.")
     if version is None:
         remedy = "Run: kebab init; on a server of your own: CREATE EXTENSION vector"
-        return failed("pgvector", "is not installed in the database", remedy)
+        return failed_result("pgvector", "is not installed in the database", remedy)
     return _compare("pgvector", version, MIN_PGVECTOR)
 
 
 def check_redis(repair: bool = False) -> CheckResult:
-    """Return whether Redis answers, is new enough and keeps an append-only file."""
+    """Check that Redis answers, is new enough and has an append-only file."""
     try:
         with redis_client() as client:
             version = parse_version(client.info("server")["redis_version"])
             has_aof = client.info("persistence").get("aof_enabled") == 1
     except redis.RedisError as error:
-        return failed("redis", f"can't be reached: {error}", "Run: kebab up, or check REDIS_URL.")
+        return failed_result("redis", f"can't be reached: {error}", "Run: kebab up, or check REDIS_URL.")
     found = _compare("redis", version, MIN_REDIS)
     if found.status is CheckStatus.OK and not has_aof:
         detail = f"{found.detail}, no append-only file: what is queued is lost with it"
-        return warning("redis", detail, "Set appendonly yes in its configuration.")
+        return warning_result("redis", detail, "Set appendonly yes in its configuration.")
     return found
 
 
 def check_migrations(repair: bool = False) -> CheckResult:
-    """Return whether the database has the tables that this code expects."""
+    """Check that the database has the migrations of this code."""
     try:
         missing = missing_migrations()
     except DatabaseError as error:
-        return failed("migrations", f"can't be read: {error}", "Postgres first.")
+        return failed_result("migrations", f"can't be read: {error}", "Postgres first.")
     if missing:
-        return failed("migrations", f"not applied: {', '.join(missing[:5])}", "Run: kebab init")
+        return failed_result("migrations", f"not applied: {', '.join(missing[:5])}", "Run: kebab init")
     if later := later_migrations():
         detail = f"all are applied, and {', '.join(later[:5])} of a later version"
-        return warning(
+        return warning_result(
             "migrations", detail, "Right while two versions run side by side, or after a way back."
         )
-    return well("migrations", "all are applied")
+    return ok_result("migrations", "all are applied")
 
 
 def check_sqlite(repair: bool = False) -> CheckResult:
-    """Return whether the SQLite of the mirrors is one that is safe."""
+    """Check that the SQLite of the mirrors is a safe version."""
     return _compare("sqlite", sqlite_version(), MIN_SQLITE)
 
 
 def check_indexes(repair: bool = False) -> CheckResult:
-    """Return whether every index of the database may be used: a build that was broken off leaves one that
-    isn't.
-    """
+    """Check that every index of the database is valid: an interrupted build leaves an invalid one."""
     with connection.cursor() as cursor:
         cursor.execute(_INVALID_INDEXES)
         invalid = cursor.fetchall()
     if not invalid:
-        return well("indexes", "all are valid")
+        return ok_result("indexes", "all are valid")
     named = ", ".join(name for _, name in invalid[:5])
     if not repair:
-        return failed("indexes", f"{named} can't be used", "Run: kebab doctor --repair")
+        return failed_result("indexes", f"{named} can't be used", "Run: kebab doctor --repair")
     with owner_connection() as owner:
         for schema, name in invalid:
             owner.execute(sql.SQL("REINDEX INDEX CONCURRENTLY {}").format(sql.Identifier(schema, name)))
-    return repaired("indexes", f"{named} could not be used; built anew")
+    return repaired_result("indexes", f"{named} could not be used; built anew")
 
 
 def missing_migrations() -> list[str]:
     """Return the migrations of this code that the database lacks. Raises DatabaseError."""
-    return missing_of(set(MigrationRecorder(connection).applied_migrations()))
+    return find_missing(set(MigrationRecorder(connection).applied_migrations()))
 
 
 def later_migrations() -> list[str]:
     """Return the migrations that the database has and this code doesn't know. Raises DatabaseError."""
-    return later_of(set(MigrationRecorder(connection).applied_migrations()))
+    return find_later(set(MigrationRecorder(connection).applied_migrations()))
 
 
 def _compare(name: str, version: Version, least: Version) -> CheckResult:
     if version < least:
-        return failed(
-            name, f"is {show_version(version)}", f"Install {show_version(least)} or a later version."
+        return failed_result(
+            name, f"is {format_version(version)}", f"Install {format_version(least)} or a later version."
         )
-    return well(name, show_version(version))
+    return ok_result(name, format_version(version))

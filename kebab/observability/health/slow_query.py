@@ -1,4 +1,4 @@
-"""Questions about whole tables, which take longer than a request may."""
+"""Queries over whole tables, without the time limit of requests."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,10 +7,10 @@ from django.db import connection, transaction
 from psycopg import sql
 
 
-def ask(
+def fetch_rows(
     statement: str | sql.Composable, values: Sequence[Any] | Mapping[str, Any] = ()
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that may take as long as it needs; none for one that gives no rows."""
+    """Run a statement without a time limit, and return its rows; none if it returns none."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(statement, values)

@@ -1,7 +1,7 @@
-"""Whether Postgres, Redis and the mirrors' folder answer, found out within 0.8 s whatever they do.
+"""Probes of Postgres, Redis and the mirrors' folder, answered within 0.8 s even if a store hangs.
 
-Each has a thread of its own, and no connection of the pool: it is asked when all of the process's
-threads and connections wait for it, and a store that hangs holds that one thread.
+Each probe has a thread of its own, and no connection of the pool: it works while all of the process's threads
+and connections wait for the store, and a store that hangs holds that one thread.
 """
 
 import errno
@@ -21,22 +21,22 @@ import psycopg
 import redis
 from django.conf import settings
 
-from kebab.observability.health.pending_migrations import missing_in
+from kebab.observability.health.pending_migrations import find_missing_in
 from kebab.stack.servers.reachability import connect
 from kebab.stack.servers.redis_client import quick_redis
 
 logger = logging.getLogger(__name__)
 
 LIMIT_S = 0.8
-# Of one look; the next may find that it has answered meanwhile.
+# Of one probe, which may go on after the limit; the next call gets its result.
 _CONNECT_LIMIT_S = 2
-# A finding serves all who ask within this.
+# A result is reused for this long.
 _FRESH_S = 0.5
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
-class Standing(StrEnum):
-    """How a store is: while one is `degraded` searches go on."""
+class StoreStatus(StrEnum):
+    """The status of a store: while one is `degraded`, searches still work."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -44,82 +44,82 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What a look found, and how long it took; of one that isn't over nothing is known but that."""
+class ProbeResult:
+    """The result of a probe, and its duration; None if the probe failed or has not ended."""
 
-    standings: dict[str, Standing]
+    statuses: dict[str, StoreStatus]
     took_s: float | None = None
 
 
-class Watch:
-    """Looks at one store, in a thread of its own; `unanswered` is what holds while it doesn't answer."""
+class StoreProbe:
+    """A probe of one store, in a thread of its own; `unanswered` are the statuses while it doesn't answer."""
 
     def __init__(
-        self, name: str, look: Callable[[], dict[str, Standing]], unanswered: dict[str, Standing]
+        self, name: str, probe: Callable[[], dict[str, StoreStatus]], unanswered: dict[str, StoreStatus]
     ) -> None:
         self.name = name
-        self._look = look
-        self._unanswered = Finding(standings=unanswered)
+        self._probe = probe
+        self._unanswered = ProbeResult(statuses=unanswered)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"look-{name}")
-        self._under_way: Future[Finding] | None = None
-        self._begun_at = 0.0
-        self._beginning = threading.Lock()
+        self._under_way: Future[ProbeResult] | None = None
+        self._started_at = 0.0
+        self._lock = threading.Lock()
 
-    def begin(self) -> "Future[Finding]":
-        """Look, unless a look is under way or has just been."""
-        with self._beginning:
-            is_fresh = time.monotonic() - self._begun_at < _FRESH_S
+    def start(self) -> "Future[ProbeResult]":
+        """Start the probe, unless one is running or has just ended; return its future."""
+        with self._lock:
+            is_fresh = time.monotonic() - self._started_at < _FRESH_S
             if self._under_way is None or (self._under_way.done() and not is_fresh):
-                self._begun_at = time.monotonic()
-                self._under_way = self._thread.submit(self._find)
+                self._started_at = time.monotonic()
+                self._under_way = self._thread.submit(self._run)
             return self._under_way
 
-    def found_by(self, look: "Future[Finding]") -> Finding:
-        """Return what a look has found, as far as it is over."""
-        return look.result() if look.done() else self._unanswered
+    def result_of(self, run: "Future[ProbeResult]") -> ProbeResult:
+        """Return the result of a run, or that of an unanswered probe while it is not done."""
+        return run.result() if run.done() else self._unanswered
 
-    def _find(self) -> Finding:
+    def _run(self) -> ProbeResult:
         began = time.monotonic()
         try:
-            return Finding(standings=self._look(), took_s=time.monotonic() - began)
+            return ProbeResult(statuses=self._probe(), took_s=time.monotonic() - began)
         except (psycopg.Error, redis.RedisError, OSError) as error:
             logger.debug("%s: %s", self.name, error)
             return self._unanswered
 
 
-def look_at_all(limit_s: float = LIMIT_S) -> dict[str, Finding]:
-    """Return what is found within the limit, by store: `postgres`, `redis`, `mirrors`."""
-    looks = {watch: watch.begin() for watch in _watches()}
-    wait(looks.values(), limit_s)
-    return {watch.name: watch.found_by(look) for watch, look in looks.items()}
+def probe_stores(limit_s: float = LIMIT_S) -> dict[str, ProbeResult]:
+    """Return the results of all probes within the limit, by store: `postgres`, `redis`, `mirrors`."""
+    runs = {store_probe: store_probe.start() for store_probe in _probes()}
+    wait(runs.values(), limit_s)
+    return {store_probe.name: store_probe.result_of(run) for store_probe, run in runs.items()}
 
 
 @cache
-def _watches() -> tuple[Watch, ...]:
-    failed, degraded = Standing.FAILED, Standing.DEGRADED
+def _probes() -> tuple[StoreProbe, ...]:
+    failed, degraded = StoreStatus.FAILED, StoreStatus.DEGRADED
     return (
-        Watch("postgres", _look_at_postgres, {"postgres": failed, "migrations": failed}),
-        Watch("redis", _look_at_redis, {"redis": degraded}),
-        Watch("mirrors", _look_at_mirrors, {"mirrors": failed}),
+        StoreProbe("postgres", _probe_postgres, {"postgres": failed, "migrations": failed}),
+        StoreProbe("redis", _probe_redis, {"redis": degraded}),
+        StoreProbe("mirrors", _probe_mirrors, {"mirrors": failed}),
     )
 
 
-def _look_at_postgres() -> dict[str, Standing]:
-    """Return whether it lets us in, outside the pool that requests wait for, and has this code's tables."""
+def _probe_postgres() -> dict[str, StoreStatus]:
+    """Connect outside the pool that requests wait for, and check for this code's migrations."""
     with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
-        is_complete = not missing_in(connection)
-    return {"postgres": Standing.OK, "migrations": Standing.OK if is_complete else Standing.FAILED}
+        is_complete = not find_missing_in(connection)
+    return {"postgres": StoreStatus.OK, "migrations": StoreStatus.OK if is_complete else StoreStatus.FAILED}
 
 
-def _look_at_redis() -> dict[str, Standing]:
-    """Without it searches go on, and uploads: the sweep hints later."""
+def _probe_redis() -> dict[str, StoreStatus]:
+    """Ping Redis. Without it searches and uploads work: the sweep sends hints later."""
     with quick_redis(settings.REDIS_URL, connect_limit_s=LIMIT_S, answer_limit_s=LIMIT_S) as client:
         client.ping()
-    return {"redis": Standing.OK}
+    return {"redis": StoreStatus.OK}
 
 
-def _look_at_mirrors() -> dict[str, Standing]:
-    """Return whether this node's mirrors can follow; with a full disk they are searched as they are."""
+def _probe_mirrors() -> dict[str, StoreStatus]:
+    """Write a file in the mirrors' folder; on a full disk mirrors can be searched, but not updated."""
     folder = Path(settings.KEBAB_MIRROR_DIR)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,5 +129,5 @@ def _look_at_mirrors() -> dict[str, Standing]:
         finally:
             trial.unlink(missing_ok=True)
     except OSError as error:
-        return {"mirrors": Standing.DEGRADED if error.errno in _FULL else Standing.FAILED}
-    return {"mirrors": Standing.OK}
+        return {"mirrors": StoreStatus.DEGRADED if error.errno in _FULL else StoreStatus.FAILED}
+    return {"mirrors": StoreStatus.OK}

@@ -1,4 +1,4 @@
-"""The addresses for probes."""
+"""The URLs of probes."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The versions of what Kebab runs on."""
+"""Versions of the servers and libraries that Kebab runs on."""
 
 import re
 
@@ -13,13 +13,13 @@ Version = tuple[int, ...]
 
 
 def parse_version(text: str) -> Version:
-    """Return the numbers that `text` begins with: (0, 8, 5) for `0.8.5`, (18, 1) for `18.1 (Debian)`."""
+    """Parse the version that `text` begins with: (0, 8, 5) for `0.8.5`, (18, 1) for `18.1 (Debian)`."""
     found = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
-def show_version(version: Version) -> str:
-    """Return `0.8.5` for (0, 8, 5)."""
+def format_version(version: Version) -> str:
+    """Format a version: `0.8.5` for (0, 8, 5)."""
     return ".".join(map(str, version))
 
 
@@ -44,7 +44,7 @@ def sqlite_version() -> Version:
 
 
 def redis_client() -> "redis.Redis":
-    """Return a client of our Redis that waits two seconds at most; close it."""
+    """Return a client of the configured Redis with a time limit of two seconds; close it."""
     return redis.Redis.from_url(
         redis_client_url(settings.REDIS_URL), socket_timeout=2, socket_connect_timeout=2
     )

@@ -1,6 +1,6 @@
-"""`/healthz /readyz /metrics /version`: for probes and operators. Nothing of any tenant.
+"""Views of `/healthz /readyz /metrics /version` for probes and operators, without any tenant's data.
 
-The first three are answered by `probes` wherever requests come in by ASGI.
+Under ASGI `probes` answers the first three.
 """
 
 import platform
@@ -16,13 +16,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import kebab
-from kebab.http.api.views import OnlyFormat
-from kebab.observability.health.responses import Reply, healthy, measured, ready
+from kebab.http.api.views import SingleFormatNegotiation
+from kebab.observability.health.responses import Reply, health_reply, metrics_reply, readiness_reply
 from kebab.observability.health.versions import (
     Version,
+    format_version,
     pgvector_version,
     postgres_version,
-    show_version,
     sqlite_version,
 )
 from kebab.observability.metrics.access import may_read
@@ -32,53 +32,53 @@ from kebab.observability.metrics.access import may_read
 class _OpenView(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
-    content_negotiation_class = OnlyFormat
+    content_negotiation_class = SingleFormatNegotiation
     metadata_class = None
 
 
 class HealthView(_OpenView):
-    """Whether this process answers at all."""
+    """Liveness of this process."""
 
     def get(self, request: Request) -> HttpResponse:
-        """Say so."""
-        return _answer(healthy())
+        """Return 200 while the process answers."""
+        return _to_response(health_reply())
 
 
 class ReadyView(_OpenView):
-    """Whether this process can do its work: a load balancer's question."""
+    """Readiness of this process, for load balancers."""
 
     def get(self, request: Request) -> HttpResponse:
-        """Say so, and what isn't well; why is `kebab doctor`'s to tell."""
-        return _answer(ready())
+        """Return the readiness and the failed checks; `kebab doctor` explains them."""
+        return _to_response(readiness_reply())
 
 
 class MetricsView(_OpenView):
     """Metrics of this node's processes for Prometheus."""
 
     def get(self, request: Request) -> HttpResponse:
-        """Return them in the text format."""
-        return _answer(measured(**_who(request)))
+        """Return the metrics in the text format."""
+        return _to_response(metrics_reply(**_access_arguments(request)))
 
 
 class VersionView(_OpenView):
-    """What runs here."""
+    """Versions of Kebab and its servers."""
 
     def get(self, request: Request) -> Response:
-        """Return the versions, of all parts to who may read metrics; null for what can't be asked now."""
-        if not may_read(**_who(request)):
+        """Return Kebab's version; all versions to clients that may read metrics, null for unknown ones."""
+        if not may_read(**_access_arguments(request)):
             return Response({"version": kebab.__version__})
         versions: dict[str, Any] = {
             "version": kebab.__version__,
             "python": platform.python_version(),
-            "sqlite": show_version(sqlite_version()),
-            "postgres": _asked(postgres_version),
-            "pgvector": _asked(pgvector_version),
+            "sqlite": format_version(sqlite_version()),
+            "postgres": _query_version(postgres_version),
+            "pgvector": _query_version(pgvector_version),
         }
         return Response(versions)
 
 
-def _who(request: Request) -> dict[str, Any]:
-    """Return who asks, as `may_read` is told it."""
+def _access_arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments of `may_read` for a request."""
     return {
         "peer": request.META.get("REMOTE_ADDR", ""),
         "authorization": request.headers.get("Authorization", ""),
@@ -86,15 +86,15 @@ def _who(request: Request) -> dict[str, Any]:
     }
 
 
-def _asked(ask: Callable[[], Version | None]) -> str | None:
+def _query_version(query: Callable[[], Version | None]) -> str | None:
     try:
-        version = ask()
+        version = query()
     except DatabaseError:
         return None
-    return show_version(version) if version is not None else None
+    return format_version(version) if version is not None else None
 
 
-def _answer(reply: Reply) -> HttpResponse:
+def _to_response(reply: Reply) -> HttpResponse:
     return HttpResponse(
         reply.body, status=reply.status, content_type=reply.content_type, headers=dict(reply.headers)
     )

@@ -1,1 +1,1 @@
-"""What the processes of a node count, and how it is read: all of them at one address."""
+"""Metrics of a node's processes, all exposed at one address."""

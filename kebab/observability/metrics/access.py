@@ -4,7 +4,7 @@ from hmac import compare_digest
 
 from django.conf import settings
 
-from kebab.http.rate_limits.client_address import parsed_address
+from kebab.http.rate_limits.client_address import parse_address
 
 
 def may_read(peer: str, *, authorization: str, is_forwarded: bool) -> bool:
@@ -14,12 +14,12 @@ def may_read(peer: str, *, authorization: str, is_forwarded: bool) -> bool:
     """
     if settings.KEBAB_METRICS_OPEN or is_operator(authorization):
         return True
-    address = parsed_address(peer)
+    address = parse_address(peer)
     return not is_forwarded and address is not None and address.is_loopback
 
 
 def is_operator(authorization: str) -> bool:
-    """Return whether a request has the operator's token, which per-workspace series require."""
+    """Return whether a request has the operator's token, which is required for per-workspace series."""
     scheme, _, token = authorization.partition(" ")
     expected = settings.KEBAB_METRICS_TOKEN
     is_bearer = bool(expected) and scheme.lower() == "bearer"

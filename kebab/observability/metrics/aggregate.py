@@ -1,4 +1,4 @@
-"""The series of all processes that live, each with the role and the pid of its own."""
+"""Aggregation of the series of all living processes, labelled with role and pid."""
 
 import json
 from array import array
@@ -10,42 +10,42 @@ from pathlib import Path
 from typing import Any
 
 from kebab.observability.metrics.exposition import LINES, Page, sample_names, write_series
-from kebab.observability.metrics.files import living, remove_dead
+from kebab.observability.metrics.files import delete_dead_files, live_key_files
 from kebab.observability.metrics.metric import Family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivingProcess:
-    """A process that counts."""
+    """A living process with metrics."""
 
     role: str
     pid: int
-    #: The space that the pid is of.
+    #: The pid's namespace.
     pids: str
 
 
 @dataclass(slots=True)
 class _Reader:
-    """What is known of one process's keys, of which there are only ever more."""
+    """The reader of one process's key file, which only grows."""
 
     keys: Path
     process: LivingProcess = LivingProcess(role="", pid=0, pids="")
     offset: int = 0
     families: list[Family] = field(default_factory=list)
-    #: Of each series its family, its first slot, and its samples' names with their labels.
+    #: For each series its family, its first slot, and the names of its samples with their labels.
     series: list[tuple[Family, int, Sequence[str]]] = field(default_factory=list)
 
     def catch_up(self) -> None:
-        """Read the lines that were written since. Raises FileNotFoundError."""
+        """Read the lines that were appended since the last call. Raises FileNotFoundError."""
         with self.keys.open("rb") as lines:
             lines.seek(self.offset)
             whole, found, _ = lines.read().rpartition(b"\n")
         self.offset += len(whole) + len(found)
         for line in whole.splitlines():
-            self._take(*json.loads(line))
+            self._apply(*json.loads(line))
 
-    def _take(self, what: str, *told: Any) -> None:
-        match what, told:
+    def _apply(self, kind: str, *arguments: Any) -> None:
+        match kind, arguments:
             case "process", (facts,):
                 self.process = LivingProcess(**facts)
             case "family", (facts,):
@@ -63,7 +63,7 @@ class _Reader:
         return (numbers[slot] for family, slot, _ in self.series if family.name == name)
 
     def write(self, page: Page) -> None:
-        """Put all series on the page. Raises FileNotFoundError."""
+        """Add all series to the page. Raises FileNotFoundError."""
         numbers = array("d", self.keys.with_suffix(".values").read_bytes())
         by_family: dict[str, LINES] = defaultdict(list)
         for family, slot, names in self.series:
@@ -73,32 +73,34 @@ class _Reader:
 
 
 class ProcessReader:
-    """Reads the files of a folder again and again."""
+    """A reader of the metrics files in a folder, which can be read repeatedly."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._readers: dict[Path, _Reader] = {}
 
     def write(self, page: Page) -> list[LivingProcess]:
-        """Put the series of all living processes on the page, and give the processes."""
-        return [reader.process for reader in self._living() if _is_written(reader, page)]
+        """Add the series of all living processes to the page, and return the processes."""
+        return [reader.process for reader in self._live_readers() if _write_if_alive(reader, page)]
 
-    def greatest(self, name: str) -> dict[int, float]:
+    def max_values(self, name: str) -> dict[int, float]:
         """Return the greatest number of a gauge's or counter's series, by the pid of each living process."""
         found = {}
-        for reader in self._living():
+        for reader in self._live_readers():
             with suppress(FileNotFoundError):  # it has ended this moment
                 reader.catch_up()
                 found[reader.process.pid] = max(reader.numbers(name), default=0.0)
         return found
 
-    def _living(self) -> list[_Reader]:
-        remove_dead(self._folder)
-        self._readers = {keys: self._readers.get(keys) or _Reader(keys) for keys in living(self._folder)}
+    def _live_readers(self) -> list[_Reader]:
+        delete_dead_files(self._folder)
+        self._readers = {
+            keys: self._readers.get(keys) or _Reader(keys) for keys in live_key_files(self._folder)
+        }
         return list(self._readers.values())
 
 
-def _is_written(reader: _Reader, page: Page) -> bool:
+def _write_if_alive(reader: _Reader, page: Page) -> bool:
     try:
         reader.catch_up()
         reader.write(page)
@@ -107,14 +109,14 @@ def _is_written(reader: _Reader, page: Page) -> bool:
     return True
 
 
-def write_own(
+def write_memory_series(
     page: Page,
     role: str,
     pid: int,
     series: Iterable[tuple[Family, tuple[str, ...], int]],
     numbers: list[float],
 ) -> None:
-    """Put the series of a process on the page that counts in memory."""
+    """Add the series of a process that counts in memory to the page."""
     for family, values, slot in series:
         labels = dict(zip(family.labels, values, strict=True)) | {"role": role, "pid": str(pid)}
         lines: LINES = []

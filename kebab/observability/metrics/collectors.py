@@ -1,7 +1,7 @@
-"""What is asked of Postgres and Redis when somebody reads metrics: in threads, now and then.
+"""Collectors that query Postgres and Redis for metrics, in threads and at limited rates.
 
-An answer is given for as long as it is fresh. One that takes long is asked for the more rarely, so that no
-more than a twentieth of the time goes into it; a store that hangs holds one thread, and no reader.
+Samples are exposed as long as they are fresh. A slow collector runs less often, so that it takes at most a
+twentieth of the time; a store that hangs holds one thread, and no reader.
 """
 
 import logging
@@ -16,9 +16,9 @@ from kebab.observability.metrics.metric import Family, declare
 
 logger = logging.getLogger(__name__)
 
-#: The label of series that are shown to operators alone.
+#: The label of series that only operators may read.
 WORKSPACE = "workspace"
-# An answer that is older than this many of its periods is no answer any more.
+# Samples that are older than this many of their periods are stale.
 _FRESH_PERIODS = 4
 _SHARE_OF_TIME = 20
 
@@ -33,30 +33,30 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """Something that is asked of a store, every so many seconds at most."""
+class Collector:
+    """A query of a store, run at most every `interval_s` seconds."""
 
     store: str
-    ask: Callable[[], Iterable[Sample]]
-    every_s: float = 5.0
+    collect: Callable[[], Iterable[Sample]]
+    interval_s: float = 5.0
 
 
-_questions: dict[str, Question] = {}
+_collectors: dict[str, Collector] = {}
 
 
-def gauge(name: str, help: str, *labels: str) -> Family:
-    """Declare what a question answers."""
+def declare_gauge(name: str, help: str, *labels: str) -> Family:
+    """Declare a gauge whose samples a collector supplies."""
     return declare(Family(name=name, help=help, kind="gauge", labels=labels))
 
 
-def register_question(name: str, question: Question) -> None:
-    """Have it asked when metrics are read."""
-    _questions[name] = question
+def register_collector(name: str, collector: Collector) -> None:
+    """Register a collector, to be run when metrics are read."""
+    _collectors[name] = collector
 
 
 @dataclass(slots=True)
-class _Known:
-    """What a question was answered last."""
+class _LastSamples:
+    """The latest samples of a collector."""
 
     samples: Sequence[Sample] = ()
     at: float = float("-inf")
@@ -64,62 +64,62 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A store and the thread that asks it."""
+class _StoreThread:
+    """The thread that queries one store."""
 
     thread: ThreadPoolExecutor
     under_way: "Future[None] | None" = None
-    known: dict[str, _Known] = field(default_factory=dict)
+    last: dict[str, _LastSamples] = field(default_factory=dict)
 
 
-class Asker:
-    """Asks all questions, a thread for each store; each round of them runs inside of `around`."""
+class CollectorRunner:
+    """A runner of all collectors, with a thread for each store; each round runs inside of `around`."""
 
     def __init__(self, around: Callable[[], AbstractContextManager[None]]) -> None:
         self._around = around
-        self._stores: dict[str, _Asked] = {}
+        self._stores: dict[str, _StoreThread] = {}
 
     def write(self, page: Page, *, is_up: Callable[[str], bool], limit_s: float, is_operator: bool) -> None:
-        """Put the answers on the page that are there within the limit; none of a store that is away."""
-        stores = {question.store for question in _questions.values()}
-        rounds = {store: self._begin(store) for store in stores if is_up(store)}
+        """Add the samples that are ready within the limit to the page, except of stores that are down."""
+        stores = {collector.store for collector in _collectors.values()}
+        rounds = {store: self._start_round(store) for store in stores if is_up(store)}
         wait(rounds.values(), limit_s)
         now = time.monotonic()
         for store in rounds:
-            for known in list(self._stores[store].known.values()):
-                if now - known.at < _FRESH_PERIODS * known.period_s:
-                    _put(page, known.samples, is_operator=is_operator)
+            for last in list(self._stores[store].last.values()):
+                if now - last.at < _FRESH_PERIODS * last.period_s:
+                    _add_samples(page, last.samples, is_operator=is_operator)
 
-    def _begin(self, store: str) -> "Future[None]":
-        asked = self._stores.setdefault(
-            store, _Asked(ThreadPoolExecutor(1, thread_name_prefix=f"ask-{store}"))
+    def _start_round(self, store: str) -> "Future[None]":
+        store_thread = self._stores.setdefault(
+            store, _StoreThread(ThreadPoolExecutor(1, thread_name_prefix=f"ask-{store}"))
         )
-        if asked.under_way is None or asked.under_way.done():
-            asked.under_way = asked.thread.submit(self._ask_due, store, asked)
-        return asked.under_way
+        if store_thread.under_way is None or store_thread.under_way.done():
+            store_thread.under_way = store_thread.thread.submit(self._collect_due, store, store_thread)
+        return store_thread.under_way
 
-    def _ask_due(self, store: str, asked: _Asked) -> None:
+    def _collect_due(self, store: str, store_thread: _StoreThread) -> None:
         with self._around():
-            for name, question in list(_questions.items()):
-                if question.store == store:
-                    _ask_if_due(name, question, asked.known.setdefault(name, _Known()))
+            for name, collector in list(_collectors.items()):
+                if collector.store == store:
+                    _collect_if_due(name, collector, store_thread.last.setdefault(name, _LastSamples()))
 
 
-def _ask_if_due(name: str, question: Question, known: _Known) -> None:
+def _collect_if_due(name: str, collector: Collector, last: _LastSamples) -> None:
     began = time.monotonic()
-    if began - known.at < known.period_s:
+    if began - last.at < last.period_s:
         return
     try:
-        samples = tuple(question.ask())
-    except Exception as error:  # noqa: BLE001  # whatever is ill, metrics are to tell the rest
+        samples = tuple(collector.collect())
+    except Exception as error:  # noqa: BLE001  # one failing collector must not hide the others
         logger.debug("%s is not answered: %s", name, error)
         return
     now = time.monotonic()
-    known.samples, known.at = samples, now
-    known.period_s = max(question.every_s, _SHARE_OF_TIME * (now - began))
+    last.samples, last.at = samples, now
+    last.period_s = max(collector.interval_s, _SHARE_OF_TIME * (now - began))
 
 
-def _put(page: Page, samples: Iterable[Sample], *, is_operator: bool) -> None:
+def _add_samples(page: Page, samples: Iterable[Sample], *, is_operator: bool) -> None:
     for sample in samples:
         if is_operator or WORKSPACE not in sample.family.labels:
             page.add_sample(sample.family, sample.values, sample.amount)

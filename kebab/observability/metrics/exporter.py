@@ -1,6 +1,6 @@
-"""What the processes of a node count, told on a port of its own: on machines without a web process.
+"""A metrics exporter on its own port, for machines without a web process.
 
-What stores say is left to web processes: a worker may hold no connection to Postgres while it forks.
+Only web processes run collectors: a worker may hold no connection to Postgres while it forks.
 """
 
 import logging
@@ -15,29 +15,29 @@ from kebab.observability.metrics.aggregate import ProcessReader
 from kebab.observability.metrics.collectors import WORKSPACE
 from kebab.observability.metrics.exposition import CONTENT_TYPE, Page
 from kebab.observability.metrics.files import metrics_folder
-from kebab.observability.metrics.metric import declared
+from kebab.observability.metrics.metric import declared_families
 from kebab.observability.metrics.processes import write_processes
 
 logger = logging.getLogger(__name__)
 
 
-def serve_counts() -> None:
-    """Serve `/metrics` at `KEBAB_METRICS_PORT` beside the work, if one is set and nobody else does."""
+def serve_metrics() -> None:
+    """Serve `/metrics` at `KEBAB_METRICS_PORT` in a thread, if the port is set and free."""
     if not settings.KEBAB_METRICS_PORT:
         return
     try:
         server = ThreadingHTTPServer((settings.KEBAB_HOST, settings.KEBAB_METRICS_PORT), _Handler)
     except OSError as error:
-        # Whoever has it tells of all processes of the node.
+        # The process that has the port exposes all processes of the node.
         logger.info("port %d tells of this process: %s", settings.KEBAB_METRICS_PORT, error)
         return
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
 
 
-def counts() -> bytes:
-    """Return what is counted, and what the kernel says of who counts."""
-    page = Page(family for family in declared().values() if WORKSPACE not in family.labels)
+def render_metrics() -> bytes:
+    """Return the metrics of all processes of the node, with the kernel's data on them."""
+    page = Page(family for family in declared_families().values() if WORKSPACE not in family.labels)
     write_processes(page, ProcessReader(metrics_folder()).write(page))
     return page.text()
 
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = f"kebab/{kebab.__version__}", ""
 
     def do_GET(self) -> None:
-        """Answer the one address there is."""
+        """Answer the only address, `/metrics`."""
         status = 200 if self.path.partition("?")[0] == "/metrics" else 404
         if status == 200 and not may_read(
             str(self.client_address[0]),
@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
             is_forwarded="X-Forwarded-For" in self.headers,
         ):
             status = 401
-        body = counts() if status == 200 else b""
+        body = render_metrics() if status == 200 else b""
         self.send_response(status)
         self.send_header("Content-Type", CONTENT_TYPE)
         self.send_header("Content-Length", str(len(body)))
@@ -62,4 +62,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Scrapes are not logged."""
+        """Log nothing: scrapes are not logged."""

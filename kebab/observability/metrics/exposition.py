@@ -13,7 +13,7 @@ _HELP = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
 
 class Page:
-    """What is exposed, a family after the other: the format wants its lines together."""
+    """The exposition, grouped by family, as the format requires."""
 
     def __init__(self, declared: Iterable[Family] = ()) -> None:
         self._families = {family.name: family for family in declared}
@@ -27,13 +27,16 @@ class Page:
     def add_sample(self, family: Family, values: Sequence[str], amount: float) -> None:
         """Add one line of a family that is no histogram."""
         labels = dict(zip(family.labels, values, strict=True))
-        self.add(family, [f"{family.name}{_written(labels)} {_number(amount)}"])
+        self.add(family, [f"{family.name}{_format_labels(labels)} {_format_number(amount)}"])
 
     def text(self) -> bytes:
-        """Give it, in the order of names."""
-        return "\n".join(line for name in sorted(self._families) for line in self._of(name)).encode() + b"\n"
+        """Return the exposition, with families in the order of their names."""
+        return (
+            "\n".join(line for name in sorted(self._families) for line in self._family_lines(name)).encode()
+            + b"\n"
+        )
 
-    def _of(self, name: str) -> Iterable[str]:
+    def _family_lines(self, name: str) -> Iterable[str]:
         family = self._families[name]
         yield f"# HELP {name} {family.help.translate(_HELP)}"
         yield f"# TYPE {name} {family.kind}"
@@ -41,32 +44,36 @@ class Page:
 
 
 def sample_names(family: Family, labels: Mapping[str, str]) -> list[str]:
-    """Return the names of a series' samples with their labels: of a histogram its buckets, sum and count."""
+    """Return the names of a series' samples with labels: for a histogram its buckets, sum and count."""
     if family.kind != "histogram":
-        return [f"{family.name}{_written(labels)}"]
-    bounds = [*map(_number, family.bounds), "+Inf"]
-    buckets = [f"{family.name}_bucket{_written({**labels, 'le': bound})}" for bound in bounds]
-    return [*buckets, f"{family.name}_sum{_written(labels)}", f"{family.name}_count{_written(labels)}"]
+        return [f"{family.name}{_format_labels(labels)}"]
+    bounds = [*map(_format_number, family.bounds), "+Inf"]
+    buckets = [f"{family.name}_bucket{_format_labels({**labels, 'le': bound})}" for bound in bounds]
+    return [
+        *buckets,
+        f"{family.name}_sum{_format_labels(labels)}",
+        f"{family.name}_count{_format_labels(labels)}",
+    ]
 
 
 def write_series(family: Family, names: Sequence[str], numbers: Sequence[float], lines: LINES) -> None:
-    """Write a series whose numbers are as `Family.n_slots` has them; buckets hold what is in them alone."""
+    """Append a series to `lines`; its numbers are laid out as in `Family.n_slots`, buckets not cumulative."""
     if family.kind != "histogram":
-        lines.append(f"{names[0]} {_number(numbers[0])}")
+        lines.append(f"{names[0]} {_format_number(numbers[0])}")
         return
     total = 0.0
     for name, amount in zip(names, numbers[:-1], strict=False):
         total += amount
-        lines.append(f"{name} {_number(total)}")
-    lines.append(f"{names[-2]} {_number(numbers[-1])}")
-    lines.append(f"{names[-1]} {_number(total)}")
+        lines.append(f"{name} {_format_number(total)}")
+    lines.append(f"{names[-2]} {_format_number(numbers[-1])}")
+    lines.append(f"{names[-1]} {_format_number(total)}")
 
 
-def _written(labels: Mapping[str, str]) -> str:
+def _format_labels(labels: Mapping[str, str]) -> str:
     if not labels:
         return ""
     return "{" + ",".join(f'{name}="{value.translate(_VALUE)}"' for name, value in labels.items()) + "}"
 
 
-def _number(amount: float) -> str:
+def _format_number(amount: float) -> str:
     return str(int(amount)) if float(amount).is_integer() else repr(float(amount))

@@ -1,11 +1,12 @@
-"""The files in which a process counts, and those of the processes that live.
+"""The metrics files of processes.
 
 <data directory>/run/metrics/
     <role>-<pid>-<random>.keys       JSON lines: the process, families, series with their slots; locked while
-                                     it lives, so that no reused pid is taken for it
+                                     the process lives, so that a reused pid is not mistaken for it
     <role>-<pid>-<random>.values     its numbers, as doubles in the machine's order
 
-The files of a dead process are removed by whoever looks next: a sum that falls would be taken for a restart.
+The next reader deletes the files of a dead process. Its series are not merged into a sum, as a falling sum
+would be taken for a restart.
 """
 
 import errno
@@ -24,63 +25,63 @@ from typing import Any, Self
 
 from kebab.observability.metrics.metric import Family
 
-#: Numbers of one process, half a megabyte: each route with each method and status takes some twenty. What it
-#: counts beyond them is dropped.
+#: Numbers of one process, half a megabyte: each route with each method and status takes some twenty. Further
+#: series are dropped.
 N_SLOTS = 65_536
 _PRIVATE = 0o700
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]")
-_BEING_MADE_S = 60.0
+_CREATION_S = 60.0
 
 
 def metrics_folder() -> Path:
-    """Return the folder in which the processes of this node count."""
+    """Return the folder with the metrics files of this node's processes."""
     from django.conf import settings
 
     folder: Path = settings.KEBAB_METRICS_DIR
     return folder
 
 
-class OwnFiles:
-    """Where this process counts. `numbers` is memory that is shared with those who read it."""
+class ProcessFiles:
+    """The metrics files of this process. `numbers` is memory that is shared with readers."""
 
     def __init__(self, keys: int, numbers: "memoryview[float]", shared: mmap.mmap) -> None:
         self._keys = keys
         self.numbers = numbers
         self._shared = shared
-        self._named: dict[str, int] = {}
+        self._family_numbers: dict[str, int] = {}
 
     @classmethod
-    def make(cls, folder: Path, role: str) -> Self:
-        """Make them, and remove what the dead have left. Raises OSError."""
+    def create(cls, folder: Path, role: str) -> Self:
+        """Create the files, and delete those of dead processes. Raises OSError."""
         folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-        remove_dead(folder)
+        delete_dead_files(folder)
         stem = f"{_UNSAFE.sub('-', role)}-{os.getpid()}-{secrets.token_hex(4)}"
-        shared = _shared_memory(folder / f"{stem}.values")
-        # Locked before it has the name that others look for.
+        shared = _create_shared_memory(folder / f"{stem}.values")
+        # Locked before it gets the name that readers look for.
         unnamed = folder / f"{stem}.new"
         keys = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         fcntl.flock(keys, fcntl.LOCK_EX)
-        made = cls(keys, memoryview(shared).cast("d"), shared)
-        made._write(["process", {"role": role, "pid": os.getpid(), "pids": pid_namespace()}])
+        files = cls(keys, memoryview(shared).cast("d"), shared)
+        files._write(["process", {"role": role, "pid": os.getpid(), "pids": pid_namespace()}])
         unnamed.rename(folder / f"{stem}.keys")
-        return made
+        return files
 
-    def name_series(self, family: Family, values: tuple[str, ...], slot: int) -> bool:
-        """Return whose numbers begin at `slot`; False when that can't be written."""
+    def append_series(self, family: Family, values: tuple[str, ...], slot: int) -> bool:
+        """Append the series whose numbers begin at `slot`; return False when it can't be written."""
         try:
-            if family.name not in self._named:
+            if family.name not in self._family_numbers:
                 self._write(["family", asdict(family)])
-                self._named[family.name] = len(self._named)
-            self._write(["series", self._named[family.name], slot, values])
+                self._family_numbers[family.name] = len(self._family_numbers)
+            self._write(["series", self._family_numbers[family.name], slot, values])
         except OSError:
             return False
         return True
 
-    def let_go(self) -> None:
-        """Close them without a word to whoever shares them, as after a fork."""
+    def close(self) -> None:
+        """Close the files without any change of them, as in a forked child."""
         os.close(self._keys)
         self.numbers.release()
-        with suppress(BufferError):  # somebody is reading: it goes with them
+        with suppress(BufferError):  # a reader holds it and closes it
             self._shared.close()
 
     def _write(self, line: list[Any]) -> None:
@@ -91,10 +92,10 @@ class OwnFiles:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _shared_memory(path: Path) -> mmap.mmap:
+def _create_shared_memory(path: Path) -> mmap.mmap:
     descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        # Written and not only made that long: memory over a hole in a file ends the process on a full disk.
+        # Written, not truncated to this size: on a full disk, memory over a hole in a file ends the process.
         if os.write(descriptor, bytes(8 * N_SLOTS)) != 8 * N_SLOTS:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         return mmap.mmap(descriptor, 8 * N_SLOTS)
@@ -102,17 +103,17 @@ def _shared_memory(path: Path) -> mmap.mmap:
         os.close(descriptor)
 
 
-def living(folder: Path) -> Iterator[Path]:
-    """Return the `.keys` of each process that lives."""
+def live_key_files(folder: Path) -> Iterator[Path]:
+    """Yield the `.keys` file of each living process."""
     for keys in sorted(folder.glob("*.keys")):
-        if _is_held(keys):
+        if _is_locked(keys):
             yield keys
 
 
-def remove_dead(folder: Path) -> None:
-    """Remove the files of processes that have ended, and of such as never came to count."""
+def delete_dead_files(folder: Path) -> None:
+    """Delete the files of processes that have ended, and files whose creation was interrupted."""
     for keys in (*folder.glob("*.keys"), *folder.glob("*.new")):
-        if _is_held(keys) is False and not (keys.suffix == ".new" and _is_fresh(keys)):
+        if _is_locked(keys) is False and not (keys.suffix == ".new" and _is_fresh(keys)):
             keys.unlink(missing_ok=True)
             keys.with_suffix(".values").unlink(missing_ok=True)
     for values in folder.glob("*.values"):
@@ -122,27 +123,27 @@ def remove_dead(folder: Path) -> None:
 
 
 def _is_fresh(path: Path) -> bool:
-    """Return whether somebody may just be making it."""
+    """Return whether the file may still be in creation."""
     with suppress(FileNotFoundError):
-        return time.time() - path.stat().st_mtime < _BEING_MADE_S
+        return time.time() - path.stat().st_mtime < _CREATION_S
     return False
 
 
 def pid_namespace() -> str:
-    """Name the space that pids of this process are of: in another container the same ones are others'."""
+    """Return the pid namespace of this process: in another container the same pid is another process."""
     with suppress(OSError):
         return str(Path("/proc/self/ns/pid").readlink())
     return ""
 
 
-def _is_held(path: Path) -> bool | None:
-    """Return whether somebody has locked it; None when it is gone, or has been given its name meanwhile."""
+def _is_locked(path: Path) -> bool | None:
+    """Return whether the file is locked; None when it is gone or has been renamed."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        # Shared: two who look at once don't take each other for the owner.
+        # Shared: concurrent readers must not take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -1,71 +1,71 @@
-"""Counters, histograms and gauges of one process, as `prometheus_client` has them.
+"""Counters, histograms and gauges of one process, with an interface like `prometheus_client`'s.
 
-They count into a file that outlives no process and survives a kill, see `store`; that library's own files
-for several processes are sparse, and a write to one on a full disk ends the process by SIGBUS.
+They count into a file that survives a kill, but does not outlive its process, see `store`; that library's own
+multiprocess files are sparse, and a write to one on a full disk ends the process by SIGBUS.
 """
 
 from bisect import bisect_left
 from time import perf_counter
 
 from kebab.observability.metrics.metric import Family, declare
-from kebab.observability.metrics.store import own_store
+from kebab.observability.metrics.store import process_store
 
-#: From a part of a lookup to a request that is given up.
+#: Bucket bounds from a part of a lookup to a request that times out.
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-#: From a short document to an index over a large workspace.
+#: Bucket bounds from a short document to an index over a large workspace.
 LONG_SECONDS = (0.05, 0.25, 1, 5, 15, 60, 300, 1_800, 7_200)
 
 
 class Counter:
-    """Only grows; what it has come to ends with its process."""
+    """A number that only grows, and is lost with its process."""
 
     def __init__(self, name: str, help: str, *labels: str) -> None:
         self.family = declare(Family(name=name, help=help, kind="counter", labels=labels))
         if not labels:
-            own_store().begin_at_zero(self.family, ())
+            process_store().initialise(self.family, ())
 
-    def starting_with(self, *values: str) -> "Counter":
-        """Have this series there from the start, so that its first count is seen to be one; give itself."""
-        own_store().begin_at_zero(self.family, values)
+    def with_zero(self, *values: str) -> "Counter":
+        """Expose this series with 0 from the start, so that its first increase is visible; return self."""
+        process_store().initialise(self.family, values)
         return self
 
     def add(self, *values: str, amount: float = 1.0) -> None:
-        """Count under these values of its labels."""
-        own_store().add(self.family, values, amount)
+        """Add to the series with these label values."""
+        process_store().add(self.family, values, amount)
 
 
 class Gauge:
-    """Goes up and down."""
+    """A number that goes up and down."""
 
     def __init__(self, name: str, help: str, *labels: str) -> None:
         self.family = declare(Family(name=name, help=help, kind="gauge", labels=labels))
 
     def add(self, *values: str, amount: float) -> None:
-        """Change it under these values of its labels."""
-        own_store().add(self.family, values, amount)
+        """Add to the series with these label values."""
+        process_store().add(self.family, values, amount)
 
     def set(self, amount: float, *values: str) -> None:
-        """Return what it is now."""
-        own_store().set(self.family, values, amount)
+        """Set the series with these label values."""
+        process_store().set(self.family, values, amount)
 
 
 class Histogram:
-    """Counts how long things took, by buckets."""
+    """A histogram of durations."""
 
     def __init__(self, name: str, help: str, *labels: str, bounds: tuple[float, ...] = SECONDS) -> None:
         self._bounds = bounds
         self.family = declare(Family(name=name, help=help, kind="histogram", labels=labels, bounds=bounds))
 
     def observe(self, seconds: float, *values: str) -> None:
-        """Count one that took so long."""
-        own_store().observe(self.family, values, bisect_left(self._bounds, seconds), seconds)
+        """Count one duration."""
+        process_store().observe(self.family, values, bisect_left(self._bounds, seconds), seconds)
 
-    def timed(self, *values: str) -> "_Timed":
-        """Count what is inside, however it ends."""
-        return _Timed(self, values)
+    def time(self, *values: str) -> "_Timer":
+        """Return a context manager that counts the duration of its block, however it ends."""
+        return _Timer(self, values)
 
 
-class _Timed:
+class _Timer:
     __slots__ = ("_began", "_histogram", "_values")
 
     def __init__(self, histogram: Histogram, values: tuple[str, ...]) -> None:

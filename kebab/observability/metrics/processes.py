@@ -1,4 +1,4 @@
-"""What the kernel says of the node's processes."""
+"""Process metrics from the kernel: CPU time, memory, files and threads of the node's processes."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ import psutil
 from django.conf import settings
 
 from kebab.observability.metrics.aggregate import LivingProcess
-from kebab.observability.metrics.collectors import gauge
+from kebab.observability.metrics.collectors import declare_gauge
 from kebab.observability.metrics.exposition import Page
 from kebab.observability.metrics.files import pid_namespace
 from kebab.observability.metrics.metric import Family, declare
@@ -16,22 +16,22 @@ _BY_PROCESS = ("role", "pid")
 _CPU = declare(
     Family(name="process_cpu_seconds_total", help="Time on a processor.", kind="counter", labels=_BY_PROCESS)
 )
-_MEMORY = gauge("process_resident_memory_bytes", "Memory that is not on a disk.", *_BY_PROCESS)
-_FILES = gauge("process_open_fds", "Open files.", *_BY_PROCESS)
-_THREADS = gauge("process_threads", "Threads.", *_BY_PROCESS)
-_STARTED = gauge("process_start_time_seconds", "When it started, since the epoch.", *_BY_PROCESS)
+_MEMORY = declare_gauge("process_resident_memory_bytes", "Memory that is not on a disk.", *_BY_PROCESS)
+_FILES = declare_gauge("process_open_fds", "Open files.", *_BY_PROCESS)
+_THREADS = declare_gauge("process_threads", "Threads.", *_BY_PROCESS)
+_STARTED = declare_gauge("process_start_time_seconds", "When it started, since the epoch.", *_BY_PROCESS)
 
 
 def write_processes(page: Page, counting: Iterable[LivingProcess]) -> None:
-    """Put those on the page that count, as far as their pids are of our space, and the stack's servers."""
+    """Add the given processes of our own pid namespace, and the stack's servers, to the page."""
     own = pid_namespace()
     roles = {process.pid: process.role for process in counting if process.pids == own}
     for pid, role in {**_servers(), **roles}.items():
-        _write(page, role, pid)
+        _add_process(page, role, pid)
 
 
 def _servers() -> dict[int, str]:
-    """Return the supervisor and the embedded servers, which count nothing themselves."""
+    """Return the pids of the supervisor and the embedded servers, which have no metrics files, with roles."""
     state = running_state(settings.KEBAB_DATA_DIR)
     if state is None:
         return {}
@@ -39,7 +39,7 @@ def _servers() -> dict[int, str]:
     return {state.supervisor.pid: "supervisor", **servers}
 
 
-def _write(page: Page, role: str, pid: int) -> None:
+def _add_process(page: Page, role: str, pid: int) -> None:
     labels = (role, str(pid))
     try:
         process = psutil.Process(pid)

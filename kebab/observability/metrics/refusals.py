@@ -1,4 +1,4 @@
-"""What callers are refused, and which store is to blame."""
+"""Counters of refused requests, and of the stores that caused them."""
 
 from types import MappingProxyType
 from typing import Final
@@ -19,13 +19,13 @@ _BLAMED: Final = MappingProxyType(
 PROBLEMS = Counter("kebab_problems_total", "Answers that tell of a problem.", "status", "code")
 OUTAGES = Counter("kebab_outages_total", "Answers that a store was to blame for.", "store")
 for _store in dict.fromkeys(_BLAMED.values()):
-    OUTAGES.starting_with(_store)
+    OUTAGES.with_zero(_store)
 REDIS_FAILURES = Counter("kebab_redis_failures_total", "Times that Redis failed who could do without it.")
-PROBLEMS.starting_with("429", "rate_limited").starting_with("500", "internal_error")
+PROBLEMS.with_zero("429", "rate_limited").with_zero("500", "internal_error")
 
 
 def count_problem(status: int, code: str) -> None:
-    """Count an answer."""
+    """Count a problem response, and the outage of a store if one caused it."""
     PROBLEMS.add(str(status), code)
     if code in _BLAMED:
         OUTAGES.add(_BLAMED[code])

@@ -1,4 +1,4 @@
-"""Counts and times requests, by route: a route stands for all its addresses, so that the series stay few."""
+"""Counts and durations of requests by route; a route covers many addresses, so the series stay few."""
 
 import logging
 import time
@@ -11,8 +11,8 @@ from django.http.response import HttpResponseBase
 from kebab.observability.metrics.instruments import Counter, Gauge, Histogram
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# Between two looks at the pool.
-_LOOK_S = 1.0
+# Time between two updates of the pool's gauges.
+_POOL_PERIOD_S = 1.0
 
 REQUESTS = Counter("kebab_http_requests_total", "Requests answered.", "method", "route", "status")
 SECONDS = Histogram(
@@ -34,14 +34,14 @@ access_log = logging.getLogger("kebab.access")
 
 
 class MeasureRequests:
-    """Middleware; among the first in the list, so that it measures the others too."""
+    """Middleware that measures requests; it comes early in the list, so that it measures the others too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
         self._looked_at = float("-inf")
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer and count."""
+        """Answer the request and count the response."""
         began = time.perf_counter()
         UNDER_WAY.add(amount=1)
         try:
@@ -50,32 +50,32 @@ class MeasureRequests:
             UNDER_WAY.add(amount=-1)
         match = request.resolver_match
         route = match.route if match is not None else "none"
-        count_answer(str(request.method), route, response.status_code, began)
-        self._look_at_pool()
+        count_response(str(request.method), route, response.status_code, began)
+        self._update_pool_gauges()
         return response
 
-    def _look_at_pool(self) -> None:
+    def _update_pool_gauges(self) -> None:
         now = time.monotonic()
-        if now - self._looked_at > _LOOK_S:
+        if now - self._looked_at > _POOL_PERIOD_S:
             self._looked_at = now
-            note_pool()
+            update_pool_gauges()
 
 
-def count_answer(method: str, route: str, status: int, began: float) -> None:
-    """Count an answer to a request that began when `time.perf_counter` said `began`, and log it."""
-    known = method if method in _METHODS else "other"
+def count_response(method: str, route: str, status: int, began: float) -> None:
+    """Count and log the response to a request; `began` is its start by `time.perf_counter`."""
+    method_label = method if method in _METHODS else "other"
     took_s = time.perf_counter() - began
-    REQUESTS.add(known, route, str(status))
-    SECONDS.observe(took_s, known, route)
-    access_log.info("%s %s %d in %.1f ms", known, route, status, took_s * 1000)
+    REQUESTS.add(method_label, route, str(status))
+    SECONDS.observe(took_s, method_label, route)
+    access_log.info("%s %s %d in %.1f ms", method_label, route, status, took_s * 1000)
 
 
-def note_pool() -> None:
-    """Return how many connections to Postgres this process has, and how many it is making."""
+def update_pool_gauges() -> None:
+    """Set the gauges of this process's connection pool."""
     pool = getattr(connection, "pool", None)
     if pool is None:
         return
-    use = pool.use()
+    use = pool.usage()
     POOL.set(use.idle, "idle")
     POOL.set(use.in_use, "in_use")
     POOL.set(use.connecting, "connecting")

@@ -1,1 +1,1 @@
-"""Access: who is calling, what they may do, and a report of both."""
+"""Callers, their access to workspaces, and the access report."""

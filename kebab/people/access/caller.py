@@ -1,4 +1,4 @@
-"""Who is calling, and what they may do in which workspace: every door asks here."""
+"""Callers and their access to workspaces, for every interface."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,47 +8,47 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 
 from kebab.http.api.errors import NotFound
-from kebab.people.models import ApiToken, GroupMember, Membership, Role, Scope, User, Workspace
+from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenScope, User, Workspace
 from kebab.people.models.invitation import OPERATOR_PREFIX
 from kebab.people.models.workspace import SLUG
 from kebab.people.reader import OPERATOR, Reader
-from kebab.people.sessions import is_open
+from kebab.people.sessions import is_session_valid
 from kebab.people.tokens import readable_tokens
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
-from kebab.uuids import as_uuid
+from kebab.uuids import parse_uuid
 
 _READ_ALL = frozenset({Role.ADMIN, Role.OWNER})
-_SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
-    Role.VIEWER: frozenset({Scope.SEARCH, Scope.ASK}),
-    Role.EDITOR: frozenset({Scope.SEARCH, Scope.ASK, Scope.INGEST}),
-    Role.ADMIN: frozenset(Scope),
-    Role.OWNER: frozenset(Scope),
+_SCOPES_OF_ROLE: Mapping[Role, frozenset[TokenScope]] = {
+    Role.VIEWER: frozenset({TokenScope.SEARCH, TokenScope.ASK}),
+    Role.EDITOR: frozenset({TokenScope.SEARCH, TokenScope.ASK, TokenScope.INGEST}),
+    Role.ADMIN: frozenset(TokenScope),
+    Role.OWNER: frozenset(TokenScope),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: a person, a tool with a token, or an operator. Exactly one of these three is set."""
+    """The caller: a person, a tool with a token, or an operator. Exactly one of the three is set."""
 
     user: User | None = None
     token: ApiToken | None = None
-    #: Who acts by right of running Kebab, on the command line or in the admin, as the audit names them.
+    #: The actor name of an operator, who acts on the command line or in the admin.
     operator: str | None = None
-    #: By which door an operator came, where their name alone doesn't tell.
+    #: The interface an operator used, if their name alone doesn't show it.
     via: str = ""
-    #: The session that a person's request came with; it is as good as a password.
+    #: The session of a person's request; as secret as a password.
     session_key: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def actor(self) -> str:
-        """Return the person's address, or the token without its secret: what logs and audit show."""
+        """Return the person's address, or the token without its secret, for logs and audit events."""
         if self.operator is not None:
             return self.operator
         return f"kbb_{self.token.prefix}" if self.token is not None else self.user.email  # type: ignore[union-attr]
 
     @property
     def identity(self) -> str:
-        """Return a name that never passes to another caller: what cursors and kept answers are bound to."""
+        """Return a name that never passes to another caller; cursors and stored answers are bound to it."""
         if self.operator is not None:
             return self.operator
         return f"token:{self.token.pk}" if self.token is not None else f"user:{self.user.pk}"  # type: ignore[union-attr]
@@ -56,40 +56,40 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A caller in one workspace. It only exists for callers who may know of the workspace."""
+    """A caller's rights in one workspace. It exists only for callers who may know of the workspace."""
 
     workspace: Workspace
     caller: Caller
     #: A person's role; None for a token.
     role: Role | None
-    #: A token's own scopes, or what a person's role amounts to.
-    scopes: frozenset[Scope]
-    #: Which sources of the workspace there are for the caller.
+    #: A token's own scopes, or those of a person's role.
+    scopes: frozenset[TokenScope]
+    #: The caller's read rights: which sources are visible.
     reader: Reader
 
     @property
     def user(self) -> User | None:
-        """Return the person, if it is one."""
+        """Return the person, if the caller is one."""
         return self.caller.user
 
     @property
     def token(self) -> ApiToken | None:
-        """Return the token, if it is one."""
+        """Return the token, if the caller is one."""
         return self.caller.token
 
     @property
     def actor(self) -> str:
-        """See `Caller.actor`."""
+        """Return `Caller.actor`."""
         return self.caller.actor
 
     @property
     def identity(self) -> str:
-        """See `Caller.identity`."""
+        """Return `Caller.identity`."""
         return self.caller.identity
 
 
 def caller_of(request: Any) -> Caller | None:
-    """Return who made an HTTP request (Django's or REST framework's); None for nobody."""
+    """Return the caller of an HTTP request (Django's or REST framework's); None for an anonymous one."""
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken):
         return Caller(token=token)
@@ -99,7 +99,7 @@ def caller_of(request: Any) -> Caller | None:
     return Caller(user=request.user, session_key=None if session is None else session.session_key)
 
 
-def access_of(request: Any, slug_or_id: str) -> Access:
+def access_of_request(request: Any, slug_or_id: str) -> Access:
     """Return the caller's access to a workspace: one query for a person, none for a token.
 
     Raises NotFound, always the same, for a workspace that is missing, another token's or not the person's.
@@ -107,16 +107,18 @@ def access_of(request: Any, slug_or_id: str) -> Access:
     caller = caller_of(request)
     if caller is None:
         raise NotFound
-    return access_for(caller, slug_or_id)
+    return caller_access(caller, slug_or_id)
 
 
-def access_for(caller: Caller, slug_or_id: str) -> Access:
-    """Return `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of` does."""
+def caller_access(caller: Caller, slug_or_id: str) -> Access:
+    """Return `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of_request`."""
     if caller.token is not None:
-        return _token_access(caller, caller.token, slug_or_id)
-    if not SLUG.regex.match(slug_or_id) and as_uuid(slug_or_id) is None:
+        return _own_workspace_access(caller, caller.token, slug_or_id)
+    if not SLUG.regex.match(slug_or_id) and parse_uuid(slug_or_id) is None:
         raise NotFound
-    memberships = readable_memberships(caller.user).filter(workspace__in=Workspace.objects.named(slug_or_id))
+    memberships = readable_memberships(caller.user).filter(
+        workspace__in=Workspace.objects.by_slug_or_id(slug_or_id)
+    )
     with acting_everywhere():
         membership = memberships.first()
     if membership is None:
@@ -125,21 +127,21 @@ def access_for(caller: Caller, slug_or_id: str) -> Access:
 
 
 def readable_memberships(user: User | None) -> "QuerySet[Membership]":
-    """Return a person's memberships as `member_access` takes them, each with its workspace and
+    """Return a person's memberships as `member_access` needs them, each with its workspace and
     `group_ids`.
     """
-    return with_groups(Membership.objects.filter(user=user).select_related("workspace"))
+    return with_group_ids(Membership.objects.filter(user=user).select_related("workspace"))
 
 
-def with_groups(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
-    """Return each membership its `group_ids`, in the same query."""
+def with_group_ids(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
+    """Annotate each membership with its `group_ids`, in the same query."""
     mine = GroupMember.objects.filter(workspace=OuterRef("workspace"), membership=OuterRef("pk"))
     groups = mine.order_by("group_id")
     return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
 
 
 def member_access(caller: Caller, membership: Any) -> Access:
-    """Return the access that a person's membership, one of `readable_memberships`, amounts to."""
+    """Return the access of a person's membership, one of `readable_memberships`."""
     role = Role(membership.role)
     return Access(
         workspace=membership.workspace,
@@ -151,18 +153,18 @@ def member_access(caller: Caller, membership: Any) -> Access:
 
 
 def token_access(caller: Caller, token: Any) -> Access:
-    """Return a token's access to its own workspace; the token is one that `verify_token` gave."""
+    """Return a token's access to its own workspace; the token comes from `verify_token`."""
     return Access(
         workspace=token.workspace,
         caller=caller,
         role=None,
-        scopes=frozenset(Scope(scope) for scope in token.scopes),
+        scopes=frozenset(TokenScope(scope) for scope in token.scopes),
         reader=Reader(groups=frozenset(token.group_ids)),
     )
 
 
-def access_now(access: Access) -> Access | None:
-    """Return what has become of an access that was given before; None once it, or its session, has ended.
+def refresh_access(access: Access) -> Access | None:
+    """Return the current state of an earlier access; None once it, or its session, has ended.
 
     One query, and one more for a person's session.
     """
@@ -175,13 +177,13 @@ def access_now(access: Access) -> Access | None:
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
         members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
         membership = members.select_related("workspace", "user").first()
-        if membership is None or not is_open(caller.session_key, membership.user):
+        if membership is None or not is_session_valid(caller.session_key, membership.user):
             return None
         return member_access(caller, membership)
 
 
 def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
-    """Return what the caller may do now whom `Caller.identity` named so; None: nothing any more."""
+    """Return the current access of the caller with this `Caller.identity`; None if it has ended."""
     if identity.startswith(OPERATOR_PREFIX):
         return operator_access(workspace, identity)
     kind, _, key = identity.partition(":")
@@ -190,7 +192,7 @@ def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
             token = readable_tokens().filter(workspace=workspace, pk=key).first()
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
         if kind == "user":
-            members = with_groups(Membership.objects.filter(workspace=workspace, user=key))
+            members = with_group_ids(Membership.objects.filter(workspace=workspace, user=key))
             members = members.filter(user__is_active=True).select_related("workspace", "user")
             membership = members.first()
             return None if membership is None else member_access(Caller(user=membership.user), membership)
@@ -198,8 +200,8 @@ def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
 
 
 def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:
-    """Return the access of an operator, whom the audit calls `operator`, who came `via` a door: an
-    owner's.
+    """Return an owner's access for the operator with the actor name `operator`, who used the interface
+    `via`.
     """
     return Access(
         workspace=workspace,
@@ -210,8 +212,8 @@ def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Ac
     )
 
 
-def _token_access(caller: Caller, token: ApiToken, slug_or_id: str) -> Access:
+def _own_workspace_access(caller: Caller, token: ApiToken, slug_or_id: str) -> Access:
     workspace = token.workspace
-    if slug_or_id != workspace.slug and as_uuid(slug_or_id) != workspace.pk:
+    if slug_or_id != workspace.slug and parse_uuid(slug_or_id) != workspace.pk:
         raise NotFound
     return token_access(caller, token)

@@ -1,4 +1,4 @@
-"""The access simulator as pages of the Django admin: what somebody can see and do, and why."""
+"""The access report as pages of the Django admin."""
 
 import uuid
 from typing import Any
@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 from unfold.enums import ActionVariant
 
 from kebab.admin import formatting
-from kebab.admin.actions import Acting
+from kebab.admin.actions import ActionAdmin
 from kebab.http.api.errors import known_errors
 from kebab.people.access.caller import Caller
 from kebab.people.access.report import explain_access
@@ -20,47 +20,47 @@ from kebab.people.models import Workspace
 _PERMISSIONS = ("people.view_membership", "search.view_source")
 
 
-class Explained(Acting):
-    """An admin whose rows are somebody who has access; `caller_in` says who, and where."""
+class AccessReportAdmin(ActionAdmin):
+    """An admin whose rows stand for callers, with a page of the access report; see `caller_in`."""
 
     def caller_in(self, request: HttpRequest, row: Any) -> tuple[Caller, Workspace | None]:
-        """Return who a row is to the API, and the workspace that is asked about where none is named."""
+        """Return the caller that a row stands for, and the default workspace of its report."""
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address of the page."""
+        """Add the URL of the report."""
         view = self.admin_site.admin_view(self.access_view)
         name = f"{self.opts.app_label}_{self.opts.model_name}_access"
         return [path("<path:object_id>/access/", view, name=name), *super().get_urls()]
 
     def buttons(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """Add the way to the page."""
+        """Add the button that opens the report."""
         address = self._access_address(row)
         button = {"title": "Access", "icon": "policy", "variant": ActionVariant.DEFAULT, "attrs": {}}
         return [button | {"path": address}, *super().buttons(request, row)]
 
     def access_link(self, row: Any) -> Any:
-        """Return a link to the page, for lists."""
+        """Return a link to the report, for lists."""
         return formatting.anchor(self._access_address(row), "See")
 
     access_link.short_description = "access"  # type: ignore[attr-defined]
 
     def access_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show what the row's caller can see and do. Raises Http404, PermissionDenied."""
+        """Show the access report of the row's caller. Raises Http404, PermissionDenied."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404
         if not self.has_view_permission(request, row) or not request.user.has_perms(_PERMISSIONS):  # type: ignore[union-attr]
             raise PermissionDenied
         caller, default = self.caller_in(request, row)
-        workspace = _asked_workspace(request, default)
+        workspace = _requested_workspace(request, default)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Access of {caller.actor}",
             "opts": self.opts,
             "workspace": workspace,
             "asked": {name: request.GET.get(name, "") for name in ("workspace", "source", "document")},
-            **_explained(request, caller, workspace),
+            **_report_context(request, caller, workspace),
         }
         return TemplateResponse(request, "people/access.html", context)
 
@@ -69,14 +69,14 @@ class Explained(Acting):
         return reverse(name, args=(quote(row.pk),))
 
 
-def _asked_workspace(request: HttpRequest, default: Workspace | None) -> Workspace | None:
-    """Return the workspace that the form of the page names, by slug or id; `default` where it names none."""
+def _requested_workspace(request: HttpRequest, default: Workspace | None) -> Workspace | None:
+    """Return the workspace that the page's form names by slug or id; `default` if it names none."""
     named = request.GET.get("workspace", "").strip()
-    return Workspace.objects.named(named).first() if named else default  # type: ignore[attr-defined, no-any-return]
+    return Workspace.objects.by_slug_or_id(named).first() if named else default  # type: ignore[attr-defined, no-any-return]
 
 
-def _explained(request: HttpRequest, caller: Caller, workspace: Workspace | None) -> dict[str, Any]:
-    """Return the report, or why there is none."""
+def _report_context(request: HttpRequest, caller: Caller, workspace: Workspace | None) -> dict[str, Any]:
+    """Return the report, or the error, as template context."""
     source, document = (request.GET.get(name, "").strip() for name in ("source", "document"))
     if workspace is None:
         return {

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from unfold.contrib.filters.admin import TextFilter
 
 from kebab.admin import formatting
-from kebab.admin.changelist import ReadOnly
+from kebab.admin.changelist import ReadOnlyAdmin
 from kebab.admin.site import site
 from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER
 from kebab.people.models import AuditEvent
@@ -20,7 +20,7 @@ class _ActorFilter(TextFilter):  # type: ignore[misc]
     parameter_name = "actor"
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Return what just this actor did."""
+        """Return the events of this actor."""
         return queryset.filter(actor=self.value()) if self.value() else queryset
 
 
@@ -29,13 +29,13 @@ class _ActionFilter(TextFilter):  # type: ignore[misc]
     parameter_name = "action_begins"
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Return the actions that begin so: `member` for all that was done to members."""
+        """Return the events whose action has this prefix: `member` for all actions on members."""
         return queryset.filter(action__startswith=self.value()) if self.value() else queryset
 
 
 @admin.register(AuditEvent, site=site)
-class AuditEventAdmin(ReadOnly):
-    """What was done, newest first."""
+class AuditEventAdmin(ReadOnlyAdmin):
+    """Audit events, newest first."""
 
     list_display = ("at", "actor", "action", "subject_shown", "in_workspace", "address")
     ordering = ("-at", "id")
@@ -45,21 +45,21 @@ class AuditEventAdmin(ReadOnly):
     fields = ("at", "actor", "action", "subject", "in_workspace", "address", "detail_shown")
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[AuditEvent]:
-        """Join the workspace: of one that is gone, nothing."""
+        """Join the workspace, which is missing for a deleted one."""
         return super().get_queryset(request).select_related("workspace")  # type: ignore[no-any-return]
 
     @admin.display(description="subject")
     def subject_shown(self, event: AuditEvent) -> str:
-        """Return what it was done to."""
-        return formatting.clipped(event.subject)
+        """Return the subject, truncated."""
+        return formatting.truncate(event.subject)
 
     @admin.display(description="workspace")
     def in_workspace(self, event: AuditEvent) -> Any:
-        """Return the workspace; its id when it is gone."""
+        """Return a link to the workspace; its id if it is deleted."""
         gone = formatting.NONE if event.workspace_id is None else str(event.workspace_id)  # type: ignore[attr-defined]
         return gone if event.workspace is None else formatting.link(event.workspace)
 
     @admin.display(description="detail")
     def detail_shown(self, event: AuditEvent) -> Any:
-        """Return what else was written."""
+        """Return the event's detail as JSON."""
         return formatting.as_json(event.detail)

@@ -1,4 +1,4 @@
-"""Who there is, in the Django admin: workspaces, members, groups, invitations, tokens; people and audit."""
+"""Workspaces, members, groups, invitations and tokens in the Django admin."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -11,15 +11,15 @@ from django.http import HttpRequest
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from kebab.admin import formatting
-from kebab.admin.actions import Act, Acting, acting, offer
-from kebab.admin.changelist import FOUND, ReadOnly
+from kebab.admin.actions import ActionAdmin, RowAction, admin_access, register_actions
+from kebab.admin.changelist import FOUND, ReadOnlyAdmin
 from kebab.admin.site import site
-from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER, InWorkspace, TenantAdmin
+from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin, WorkspaceColumn
 from kebab.http.api.errors import InvalidRequest
 from kebab.people.access.caller import Caller
-from kebab.people.admin.access_report import Explained
+from kebab.people.admin.access_report import AccessReportAdmin
 from kebab.people.invitations.lifecycle import withdraw_invitation
-from kebab.people.issuing import take_back
+from kebab.people.issuing import revoke_token
 from kebab.people.members import remove_member
 from kebab.people.models import (
     ApiToken,
@@ -35,7 +35,7 @@ from kebab.people.tokens import with_token_groups
 from kebab.people.workspaces import change_workspace, check_slug
 
 
-class _RenamedWorkspace(forms.ModelForm):  # type: ignore[type-arg]
+class _WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_slug(self) -> str:
         try:
             return check_slug(self.cleaned_data["slug"])
@@ -44,10 +44,10 @@ class _RenamedWorkspace(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Workspace, site=site)
-class WorkspaceAdmin(Acting):
+class WorkspaceAdmin(ActionAdmin):
     """Workspaces. `kebab workspace delete` deletes one, because files go with it."""
 
-    form = _RenamedWorkspace
+    form = _WorkspaceForm
     list_display = ("slug", "name", "head_seq", "created_at")
     ordering = ("slug",)
     search_fields = ("slug",)
@@ -57,7 +57,7 @@ class WorkspaceAdmin(Acting):
 
     @admin.display(description="members")
     def members_shown(self, workspace: Workspace) -> Any:
-        """Return its first members."""
+        """Return a table of the first members."""
         memberships = Membership.objects.filter(workspace=workspace).select_related("user").order_by("user")
         cells = [
             (formatting.link(each, each.user.email), each.role)
@@ -67,30 +67,30 @@ class WorkspaceAdmin(Acting):
 
     @admin.display(description="settings")
     def settings_shown(self, workspace: Workspace) -> Any:
-        """Return its settings."""
+        """Return the settings as JSON."""
         return formatting.as_json(workspace.settings)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: one without an owner is nobody's. `kebab workspace create` names one."""
+        """Return False: a workspace needs an owner, which `kebab workspace create` sets."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False: the rows of search and ingest and their files would stay."""
+        """Return False: rows and files of search and ingest would remain."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
-        """Rename it as every door does."""
-        change_workspace(acting(request, obj), slug=obj.slug, name=obj.name)
+        """Rename it by the same function as every interface."""
+        change_workspace(admin_access(request, obj), slug=obj.slug, name=obj.name)
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Workspace]:
-        """Return the workspaces with this id, or whose slug begins so."""
+        """Return the workspaces with this id, or whose slug starts with `term`."""
         workspaces = Workspace.objects.filter(slug__startswith=term.lower())
-        return workspaces | Workspace.objects.named(term)  # type: ignore[attr-defined, no-any-return]
+        return workspaces | Workspace.objects.by_slug_or_id(term)  # type: ignore[attr-defined, no-any-return]
 
 
 @admin.register(Membership, site=site)
-class MembershipAdmin(InWorkspace, Explained, ReadOnly):
-    """Who belongs to which workspace: the newest people first, as the index on (workspace, user) has them."""
+class MembershipAdmin(WorkspaceColumn, AccessReportAdmin, ReadOnlyAdmin):
+    """Memberships, newest users first, in the order of the index on (workspace, user)."""
 
     list_display = ("__str__", "person", "in_workspace", "role", "created_at", "access_link")
     list_select_related = ("workspace", "user")
@@ -103,11 +103,11 @@ class MembershipAdmin(InWorkspace, Explained, ReadOnly):
     fields = ("person", "in_workspace", "role", "groups_shown", "created_at")
 
     def caller_in(self, request: HttpRequest, row: Membership) -> tuple[Caller, Workspace | None]:
-        """Return the person, in this workspace."""
+        """Return the user, in this workspace."""
         return Caller(user=row.user), row.workspace
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Membership]:
-        """Return the memberships that each word fits: the beginning of the address, or the
+        """Return the memberships that match each word: by the start of the address or the
         workspace's slug.
         """
         found = Membership.objects.all()
@@ -119,12 +119,12 @@ class MembershipAdmin(InWorkspace, Explained, ReadOnly):
 
     @admin.display(description="person")
     def person(self, membership: Membership) -> Any:
-        """Return the person."""
+        """Return a link to the user."""
         return formatting.link(membership.user, membership.user.email)
 
     @admin.display(description="groups")
     def groups_shown(self, membership: Membership) -> Any:
-        """Return the groups they are in."""
+        """Return a table of the member's groups."""
         return formatting.groups(
             GroupMember.objects.filter(workspace=membership.workspace_id, membership=membership)
         )
@@ -140,7 +140,7 @@ class GroupAdmin(TenantAdmin):
 
     @admin.display(description="members")
     def members_shown(self, group: Group) -> Any:
-        """Return its first members."""
+        """Return a table of the first members."""
         rows = (
             GroupMember.objects.filter(workspace=group.workspace_id, group=group)
             .select_related("membership__user")
@@ -154,7 +154,7 @@ class GroupAdmin(TenantAdmin):
 
     @admin.display(description="tokens")
     def tokens_shown(self, group: Group) -> Any:
-        """Return its first tokens."""
+        """Return a table of the first tokens."""
         rows = (
             TokenGroup.objects.filter(workspace=group.workspace_id, group=group)
             .select_related("token")
@@ -167,7 +167,7 @@ class GroupAdmin(TenantAdmin):
 
 @admin.register(Invitation, site=site)
 class InvitationAdmin(TenantAdmin):
-    """Invitations, without what their links hold."""
+    """Invitations, without the secrets of their links."""
 
     list_display = (
         "email",
@@ -184,7 +184,7 @@ class InvitationAdmin(TenantAdmin):
 
 
 @admin.register(ApiToken, site=site)
-class ApiTokenAdmin(InWorkspace, Explained, ReadOnly):
+class ApiTokenAdmin(WorkspaceColumn, AccessReportAdmin, ReadOnlyAdmin):
     """Tokens, without anything of their secrets."""
 
     list_display = (
@@ -216,7 +216,7 @@ class ApiTokenAdmin(InWorkspace, Explained, ReadOnly):
     )
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[ApiToken]:
-        """Return tokens as access is asked of them."""
+        """Return tokens with what the access report needs."""
         return with_token_groups(super().get_queryset(request).select_related("workspace"))
 
     def caller_in(self, request: HttpRequest, row: ApiToken) -> tuple[Caller, Workspace | None]:
@@ -225,37 +225,37 @@ class ApiTokenAdmin(InWorkspace, Explained, ReadOnly):
 
     @admin.display(description="made by")
     def maker(self, token: ApiToken) -> Any:
-        """Return who made it."""
+        """Return a link to the user who created the token."""
         return formatting.link(token.created_by)
 
     @admin.display(description="groups")
     def groups_shown(self, token: ApiToken) -> Any:
-        """Return the groups it reads with."""
+        """Return a table of the token's groups."""
         return formatting.groups(TokenGroup.objects.filter(workspace=token.workspace_id, token=token))
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[ApiToken]:
-        """Return the token that begins so: the rest of it, a secret, isn't looked at."""
+        """Return the token with this prefix; the rest of `term`, a secret, is ignored."""
         return ApiToken.objects.filter(prefix=term.removeprefix("kbb_")[:12])
 
 
 def _revoke(request: HttpRequest, token: ApiToken) -> str:
-    was_good = take_back(acting(request, token.workspace), token)
+    was_good = revoke_token(admin_access(request, token.workspace), token)
     return f"{token} is revoked." if was_good else f"{token} was revoked before."
 
 
 def _withdraw(request: HttpRequest, invitation: Invitation) -> str:
-    withdraw_invitation(acting(request, invitation.workspace), invitation.pk)
+    withdraw_invitation(admin_access(request, invitation.workspace), invitation.pk)
     return f"The invitation of {invitation.email} opens nothing any more."
 
 
 def _remove(request: HttpRequest, membership: Membership) -> str:
-    remove_member(acting(request, membership.workspace), membership.user_id)  # type: ignore[attr-defined]
+    remove_member(admin_access(request, membership.workspace), membership.user_id)  # type: ignore[attr-defined]
     return f"{membership.user.email} is no member of {membership.workspace} any more."
 
 
-offer(
+register_actions(
     ApiToken,
-    Act(
+    RowAction(
         name="revoke",
         label="Revoke",
         icon="block",
@@ -265,9 +265,9 @@ offer(
         fits=lambda token: token.revoked_at is None,
     ),
 )
-offer(
+register_actions(
     Invitation,
-    Act(
+    RowAction(
         name="withdraw",
         label="Withdraw",
         icon="block",
@@ -277,9 +277,9 @@ offer(
         fits=lambda invitation: invitation.accepted_at is None and invitation.withdrawn_at is None,
     ),
 )
-offer(
+register_actions(
     Membership,
-    Act(
+    RowAction(
         name="remove",
         label="Remove",
         icon="person_remove",

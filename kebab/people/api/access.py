@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/access`: the access simulator. For people only."""
+"""`/workspaces/{ws}/access`: the access report. For people only."""
 
 from typing import Any, ClassVar
 
@@ -14,12 +14,12 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.access.caller import Caller
 from kebab.people.access.report import AccessReport, explain_access
-from kebab.people.models import Group, Role, Scope, User
+from kebab.people.models import Group, Role, TokenScope, User
 from kebab.people.tokens import readable_tokens
 
 
 class AccessQuery(StrictSerializer):
-    """Whose access, and to what."""
+    """The caller and the item that a report covers."""
 
     user = serializers.IntegerField(min_value=1, required=False, help_text="A member, by `user_id`.")
     token = serializers.UUIDField(required=False, help_text="A token of this workspace, by its id.")
@@ -29,21 +29,21 @@ class AccessQuery(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters. Raises ValidationError."""
+        """Check that exactly one of user and token is given. Raises ValidationError."""
         if ("user" in attrs) == ("token" in attrs):
             raise serializers.ValidationError("Give user or token, one of them.")
         return attrs
 
 
 class NamedGroupSerializer(serializers.Serializer[Group]):
-    """A group by its name."""
+    """A group's id and name."""
 
     id = serializers.UUIDField()
     name = serializers.CharField()
 
 
 class PermissionSerializer(serializers.Serializer[Any]):
-    """Something one may or may not do."""
+    """One right, and whether the caller has it."""
 
     name = serializers.CharField()
     means = serializers.CharField()
@@ -55,7 +55,7 @@ class PermissionSerializer(serializers.Serializer[Any]):
 
 
 class ThingSerializer(serializers.Serializer[Any]):
-    """A source or a document as it is to somebody."""
+    """The visibility of a source or a document to the caller."""
 
     kind = serializers.CharField()
     id = serializers.CharField()
@@ -68,13 +68,13 @@ class ThingSerializer(serializers.Serializer[Any]):
 
 
 class AccessReportSerializer(serializers.Serializer[AccessReport]):
-    """What somebody can see and do in a workspace, and why."""
+    """The rights of a member or a token in a workspace, with reasons."""
 
     schema_version = serializers.CharField(default="access_report.v1", read_only=True)
     workspace = serializers.CharField(source="workspace.slug")
     subject = serializers.CharField(help_text="An address, or `kbb_` and a token's prefix.")
     role = serializers.ChoiceField(Role.choices, allow_null=True)
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    scopes = serializers.ListField(child=serializers.ChoiceField(TokenScope.choices))
     groups = NamedGroupSerializer(many=True)
     reads_all = serializers.BooleanField(help_text="Whether restricted sources are read without a group.")
     barred = serializers.CharField(allow_blank=True, help_text="Why they are not let in at all; else empty.")
@@ -86,16 +86,16 @@ class AccessReportSerializer(serializers.Serializer[AccessReport]):
 
 
 class AccessView(WorkspaceView):
-    """The access simulator."""
+    """The access report."""
 
     required: ClassVar = {"GET": ADMINS}
     queries: ClassVar = {"GET": AccessQuery}
 
     @extend_schema(responses=AccessReportSerializer)
     def get(self, request: Request, ws: str) -> Response:
-        """Return what a member or a token can see and do here, and why, by the rules that decide it."""
-        asked = {name: self.query.get(name) for name in ("document", "source")}
-        report = explain_access(self.workspace, self._caller(), **asked)  # type: ignore[arg-type]
+        """Return the rights of a member or a token in this workspace, with the rules that decide them."""
+        target = {name: self.query.get(name) for name in ("document", "source")}
+        report = explain_access(self.workspace, self._caller(), **target)  # type: ignore[arg-type]
         return Response(AccessReportSerializer(report).data)
 
     def _caller(self) -> Caller:

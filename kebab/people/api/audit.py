@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/audit`: what was done here, by whom. For people only."""
+"""`/workspaces/{ws}/audit`: the audit log. For people only."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from kebab.people.models import AuditEvent
 
 
 class AuditQuery(PageQuery):
-    """Which events; what is left out lets all through."""
+    """Filters of the audit log; a missing one matches all events."""
 
     action = serializers.CharField(
         max_length=64, required=False, help_text="`member.added`, or `member.` for all that begins so."
@@ -29,7 +29,7 @@ class AuditQuery(PageQuery):
 
 
 class AuditEventSerializer(serializers.Serializer[AuditEvent]):
-    """What was done."""
+    """One event of the audit log."""
 
     id = serializers.UUIDField()
     at = serializers.DateTimeField()
@@ -50,7 +50,9 @@ class AuditView(WorkspaceView):
 
     @extend_schema(responses=page_of(AuditEventSerializer))
     def get(self, request: Request, ws: str) -> Response:
-        """List what was done, newest first."""
-        page = KeysetPage.requested(self, ordering=("-at", "id"))
-        asked: dict[str, Any] = {name: self.query.get(name) for name in ("action", "actor", "since", "until")}
-        return page.response(events_of(self.workspace, **asked), lambda row: AuditEventSerializer(row).data)
+        """List the events of the audit log, newest first."""
+        page = KeysetPage.from_view(self, ordering=("-at", "id"))
+        filters: dict[str, Any] = {
+            name: self.query.get(name) for name in ("action", "actor", "since", "until")
+        }
+        return page.response(events_of(self.workspace, **filters), lambda row: AuditEventSerializer(row).data)

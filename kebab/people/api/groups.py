@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/groups`: whom the reading of single sources is narrowed to. For people only."""
+"""`/workspaces/{ws}/groups`: groups that sources can be restricted to. For people only."""
 
 import uuid
 from typing import Any, ClassVar
@@ -20,16 +20,16 @@ from kebab.people.groups import (
     add_to_group,
     create_group,
     delete_group,
-    one_group,
+    get_group,
+    group_sizes,
     remove_from_group,
     rename_group,
-    sizes,
 )
 from kebab.people.members import members_of
 
 
 class GroupName(StrictSerializer):
-    """The body that makes or renames a group."""
+    """The body that creates or renames a group."""
 
     name = serializers.CharField(
         max_length=500, help_text="1 to 100 characters, spaces counted once; no two groups have the same."
@@ -63,16 +63,16 @@ class GroupsView(WorkspaceView):
     @extend_schema(responses=page_of(GroupSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the groups by name."""
-        rows, next_cursor = KeysetPage.requested(self, ordering=("name",)).cut(self.workspace.groups.all())
-        found = GroupSerializer(sizes(self.workspace, rows), many=True).data
+        rows, next_cursor = KeysetPage.from_view(self, ordering=("name",)).fetch(self.workspace.groups.all())
+        found = GroupSerializer(group_sizes(self.workspace, rows), many=True).data
         return Response({"results": found, "next_cursor": next_cursor})
 
     @extend_schema(request=GroupName, responses={201: GroupSerializer})
     @idempotent(recheck=None)
     def post(self, request: Request, ws: str) -> Response:
-        """Make a group."""
+        """Create a group."""
         group = create_group(self.access, strict_body(request, GroupName)["name"])
-        return Response(_told(self, group), status=201)
+        return Response(_serialize_group(self, group), status=201)
 
 
 class OneGroupView(WorkspaceView):
@@ -84,45 +84,45 @@ class OneGroupView(WorkspaceView):
     @extend_schema(responses=GroupWithMembersSerializer)
     def get(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
         """Return the group with its members, oldest membership first."""
-        group = one_group(self.workspace, group_id)
-        page = KeysetPage.requested(self, ordering=("id",))
-        rows, next_cursor = page.cut(members_of(self.workspace).filter(groups__group=group))
+        group = get_group(self.workspace, group_id)
+        page = KeysetPage.from_view(self, ordering=("id",))
+        rows, next_cursor = page.fetch(members_of(self.workspace).filter(groups__group=group))
         members = MemberSerializer(rows, many=True).data
-        return Response({**_told(self, group), "members": members, "next_cursor": next_cursor})
+        return Response({**_serialize_group(self, group), "members": members, "next_cursor": next_cursor})
 
     @extend_schema(request=GroupName, responses=GroupSerializer)
     def patch(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
         """Rename the group."""
         fields = strict_body(request, GroupName)
-        return Response(_told(self, rename_group(self.access, group_id, fields["name"])))
+        return Response(_serialize_group(self, rename_group(self.access, group_id, fields["name"])))
 
     @extend_schema(responses={200: GroupSerializer})
     def delete(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
-        """Delete the group; the answer says what it had.
+        """Delete the group; the answer holds its last counts.
 
-        A source that was restricted to it alone stays restricted: only owners and admins read it then.
+        A source that was restricted to it alone stays restricted: only owners and admins can read it.
         """
         return Response(GroupSerializer(delete_group(self.access, group_id)).data)
 
 
 class GroupMemberView(WorkspaceView):
-    """A member's place in a group."""
+    """The membership of a member in a group."""
 
     required: ClassVar = {"PUT": ADMINS, "DELETE": ADMINS}
     with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={204: None})
     def put(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:
-        """Put a member into the group; one who is in it stays."""
+        """Add a member to the group; one who is in it stays."""
         add_to_group(self.access, group_id, user_id)
         return Response(status=204)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:
-        """Take a member out of the group."""
+        """Remove a member from the group."""
         remove_from_group(self.access, group_id, user_id)
         return Response(status=204)
 
 
-def _told(view: WorkspaceView, group: Any) -> dict[str, Any]:
-    return dict(GroupSerializer(sizes(view.workspace, [group])[0]).data)
+def _serialize_group(view: WorkspaceView, group: Any) -> dict[str, Any]:
+    return dict(GroupSerializer(group_sizes(view.workspace, [group])[0]).data)

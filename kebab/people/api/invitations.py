@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/invitations`: how people come. For people only."""
+"""`/workspaces/{ws}/invitations`: invitations by mail. For people only."""
 
 import uuid
 from typing import Any, ClassVar
@@ -46,7 +46,7 @@ class InvitationSerializer(serializers.Serializer[Invitation]):
 
 
 class InvitationWithLinkSerializer(InvitationSerializer):
-    """An invitation just made."""
+    """A new invitation."""
 
     link = serializers.CharField(
         allow_null=True,
@@ -66,9 +66,9 @@ class InvitationsView(WorkspaceView):
     @extend_schema(responses=page_of(InvitationSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the invitations, newest first, past ones too."""
-        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
+        page = KeysetPage.from_view(self, ordering=("-created_at", "id"))
         return page.response(
-            self.workspace.invitations.with_standing(), lambda row: InvitationSerializer(row).data
+            self.workspace.invitations.with_is_backed(), lambda row: InvitationSerializer(row).data
         )
 
     @extend_schema(request=NewInvitation, responses={201: InvitationWithLinkSerializer})
@@ -76,11 +76,11 @@ class InvitationsView(WorkspaceView):
     def post(self, request: Request, ws: str) -> Response:
         """Invite somebody by mail. An earlier invitation to the address is withdrawn.
 
-        The link works once and for a week, for whoever has that address.
+        The link works once and for a week, for the invited address only.
         """
         fields = strict_body(request, NewInvitation)
-        invited = {"email": fields["email"], "role": Role(fields["role"]), "groups": fields["groups"]}
-        sent = invite_by_mail(self.access, site_address(request), **invited)
+        invitation = {"email": fields["email"], "role": Role(fields["role"]), "groups": fields["groups"]}
+        sent = invite_by_mail(self.access, site_address(request), **invitation)
         answer: dict[str, Any] = {
             **InvitationSerializer(sent.invitation).data,
             "link": sent.link,
@@ -96,6 +96,6 @@ class OneInvitationView(WorkspaceView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, invitation_id: uuid.UUID) -> Response:
-        """Withdraw the invitation: its link opens nothing any more."""
+        """Withdraw the invitation: its link no longer works."""
         withdraw_invitation(self.access, invitation_id)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/members`: who belongs to it. For people only."""
+"""`/workspaces/{ws}/members`: members and their roles. For people only."""
 
 from typing import ClassVar
 
@@ -28,7 +28,7 @@ class MembersView(WorkspaceView):
     @extend_schema(responses=page_of(MemberSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the members, oldest membership first."""
-        page = KeysetPage.requested(self, ordering=("id",))
+        page = KeysetPage.from_view(self, ordering=("id",))
         return page.response(members_of(self.workspace), lambda row: MemberSerializer(row).data)
 
     @extend_schema(request=NewMember, responses={201: MemberSerializer})
@@ -52,12 +52,12 @@ class OneMemberView(WorkspaceView):
 
     @extend_schema(request=MemberChange, responses=MemberSerializer)
     def patch(self, request: Request, ws: str, user_id: int) -> Response:
-        """Change a member's role. The last owner stays one."""
+        """Change a member's role. The last owner remains an owner."""
         fields = strict_body(request, MemberChange)
         return Response(MemberSerializer(change_role(self.access, user_id, Role(fields["role"]))).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, user_id: int) -> Response:
-        """Remove a member, also from all groups; anyone may leave. The last owner stays."""
+        """Remove a member, also from all groups; anyone may leave. The last owner can't."""
         remove_member(self.access, user_id)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""What the workspaces' API takes and gives."""
+"""Serializers of workspaces, members and tokens."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,16 +11,16 @@ from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.issuing import MAX_OVERLAP
-from kebab.people.models import ApiToken, Membership, Role, Scope
+from kebab.people.models import ApiToken, Membership, Role, TokenScope
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 
 class PreferencesField(serializers.DictField):
-    """Settings of a workspace by name; null sets one back to its default."""
+    """Settings of a workspace by name; null restores the default."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Return the clean settings. Raises ValidationError naming the settings there are."""
+        """Return the validated settings. Raises ValidationError, which names the known settings."""
         clean, wrong = clean_preferences(super().to_internal_value(data))
         if wrong:
             raise serializers.ValidationError(dict(wrong.items()))
@@ -28,7 +28,7 @@ class PreferencesField(serializers.DictField):
 
 
 class NewWorkspace(StrictSerializer):
-    """The body that creates a workspace. Whether the slug may be had is for `create_workspace` to say."""
+    """The body that creates a workspace. `create_workspace` checks whether the slug is free."""
 
     slug = serializers.CharField(max_length=63)
     name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
@@ -36,7 +36,7 @@ class NewWorkspace(StrictSerializer):
 
 
 class WorkspaceChange(StrictSerializer):
-    """The body that changes a workspace; what is left out stays."""
+    """The body that changes a workspace; fields that are left out stay."""
 
     slug = serializers.CharField(max_length=63, required=False)
     name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
@@ -48,7 +48,7 @@ class WorkspaceChange(StrictSerializer):
 
 
 class WorkspaceSerializer(serializers.Serializer[Access]):
-    """A workspace as its caller may see it."""
+    """A workspace as the caller may see it."""
 
     id = serializers.UUIDField(source="workspace.id")
     slug = serializers.CharField(source="workspace.slug")
@@ -64,7 +64,7 @@ class WorkspaceSerializer(serializers.Serializer[Access]):
 
 
 class GroupIdsField(ShortListField):
-    """Ids of groups of the workspace, each once. Whether they are there is for the domain to say."""
+    """Ids of groups of the workspace, without duplicates. The domain checks that they exist."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
@@ -98,16 +98,16 @@ class MemberSerializer(serializers.Serializer[Membership]):
 
 
 class NewToken(StrictSerializer):
-    """The body that makes a token; without an expiry it is good until it is revoked."""
+    """The body that creates a token; without an expiry it works until it is revoked."""
 
     name = serializers.CharField(max_length=200, required=False, default="")
-    scopes = ShortListField(child=serializers.ChoiceField(Scope.choices), max_length=len(Scope))
+    scopes = ShortListField(child=serializers.ChoiceField(TokenScope.choices), max_length=len(TokenScope))
     groups = GroupIdsField(required=False, default=list, help_text="Whose restricted sources it may read.")
     expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
     expires_at = serializers.DateTimeField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with `expires_at` set, or None there. Raises ValidationError."""
+        """Return the fields with `expires_at`, which may be None. Raises ValidationError."""
         days = attrs.pop("expires_in_days", None)
         at = attrs.setdefault("expires_at", None)
         if days is not None and at is not None:
@@ -137,7 +137,7 @@ class TokenSerializer(serializers.Serializer[ApiToken]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     prefix = serializers.CharField(help_text="The token begins with `kbb_` and this.")
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    scopes = serializers.ListField(child=serializers.ChoiceField(TokenScope.choices))
     groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
     created_by = serializers.EmailField(source="created_by.email", default=None, allow_null=True)
     created_at = serializers.DateTimeField()
@@ -147,6 +147,6 @@ class TokenSerializer(serializers.Serializer[ApiToken]):
 
 
 class TokenWithSecretSerializer(TokenSerializer):
-    """A token just made, with its secret, which can't be had again."""
+    """A new token with its secret, which can't be shown again."""
 
     token = serializers.CharField(allow_null=True, help_text="Null in an answer repeated by Idempotency-Key.")

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/tokens`: what tools sign in with. Only people manage tokens."""
+"""`/workspaces/{ws}/tokens`: API tokens for tools. For people only."""
 
 import uuid
 from datetime import timedelta
@@ -17,7 +17,7 @@ from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
-from kebab.people.issuing import issue_token, rotate_token, take_back
+from kebab.people.issuing import issue_token, revoke_token, rotate_token
 from kebab.people.models import ApiToken
 from kebab.people.tokens import with_token_groups
 
@@ -31,13 +31,13 @@ class TokensView(WorkspaceView):
     @extend_schema(responses=page_of(TokenSerializer))
     def get(self, request: Request, ws: str) -> Response:
         """List the tokens, newest first, revoked ones too."""
-        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
+        page = KeysetPage.from_view(self, ordering=("-created_at", "id"))
         return page.response(_tokens(self), lambda row: TokenSerializer(row).data)
 
     @extend_schema(request=NewToken, responses={201: TokenWithSecretSerializer})
     @idempotent(recheck=None, withhold=("token",))
     def post(self, request: Request, ws: str) -> Response:
-        """Make a token. Its secret is in this answer only."""
+        """Create a token. Its secret is in this answer only."""
         fields = strict_body(request, NewToken)
         return _with_secret(*issue_token(self.access, **fields))
 
@@ -55,22 +55,22 @@ class OneTokenView(WorkspaceView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
-        """Revoke the token, at once and for good; its row stays."""
-        take_back(self.access, get_object_or_404(self.workspace.tokens, id=token_id))
+        """Revoke the token, at once and for good; it stays in the list."""
+        revoke_token(self.access, get_object_or_404(self.workspace.tokens, id=token_id))
         return Response(status=204)
 
 
 class TokenRotationView(WorkspaceView):
-    """The replacement of a token."""
+    """The rotation of a token."""
 
     required: ClassVar = {"POST": ADMINS}
 
     @extend_schema(request=TokenRotation, responses={201: TokenWithSecretSerializer})
     @idempotent(recheck=None, withhold=("token",))
     def post(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
-        """Make a token like this one, which ends at once or after `overlap_minutes`.
+        """Replace the token by a new one; the old one ends at once or after `overlap_minutes`.
 
-        Name, scopes, groups and expiry are the old one's. The new secret is in this answer only.
+        Name, scopes, groups and expiry are copied. The new secret is in this answer only.
         """
         overlap = timedelta(minutes=strict_body(request, TokenRotation)["overlap_minutes"])
         return _with_secret(*rotate_token(self.access, token_id, overlap))

@@ -1,4 +1,4 @@
-"""The addresses of workspaces and of the people and tools that belong to them, below `/api/v1/`."""
+"""API URLs of workspaces, members, groups, invitations, tokens and audit, below `/api/v1/`."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""`/workspaces`: the tenants themselves."""
+"""`/workspaces`: creation, listing, change and deletion of workspaces."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -16,10 +16,10 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import ApiView, WorkspaceView
-from kebab.people.access.caller import access_for, member_access, readable_memberships, token_access
+from kebab.people.access.caller import caller_access, member_access, readable_memberships, token_access
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, Scope
+from kebab.people.models import Role, TokenScope
 from kebab.people.workspaces import change_workspace, create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -31,8 +31,8 @@ class WorkspacesView(ApiView):
 
     @extend_schema(responses=page_of(WorkspaceSerializer))
     def get(self, request: Request) -> Response:
-        """List the workspaces that the caller belongs to, by slug; a token has just its own."""
-        page = KeysetPage.requested(self, ordering=("workspace__slug",))
+        """List the caller's workspaces by slug; a token has only its own."""
+        page = KeysetPage.from_view(self, ordering=("workspace__slug",))
         if self.caller.token is not None:
             access = token_access(self.caller, self.caller.token)
             Need(role=Role.VIEWER, scope="any").check(access)
@@ -46,13 +46,13 @@ class WorkspacesView(ApiView):
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
     @idempotent(recheck=None)
     def post(self, request: Request) -> Response:
-        """Create a workspace, which the caller then owns. For people only."""
+        """Create a workspace, which the caller owns. For people only."""
         if self.caller.user is None:
             raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
         fields = strict_body(request, NewWorkspace)
         with acting_everywhere(), transaction.atomic():
             workspace = create_workspace(self.caller, **fields, owner=self.caller.user)
-            access = access_for(self.caller, workspace.slug)
+            access = caller_access(self.caller, workspace.slug)
         location = reverse("api-workspace", kwargs={"ws": workspace.slug})
         return Response(WorkspaceSerializer(access).data, status=201, headers={"Location": location})
 
@@ -62,7 +62,7 @@ class OneWorkspaceView(WorkspaceView):
 
     required: ClassVar = {
         "GET": Need(role=Role.VIEWER, scope="any"),
-        "PATCH": Need(role=Role.ADMIN, scope=Scope.MANAGE),
+        "PATCH": Need(role=Role.ADMIN, scope=TokenScope.MANAGE),
         "DELETE": Need(role=Role.OWNER, scope=None),
     }
 
@@ -73,9 +73,9 @@ class OneWorkspaceView(WorkspaceView):
 
     @extend_schema(request=WorkspaceChange, responses=WorkspaceSerializer)
     def patch(self, request: Request, ws: str) -> Response:
-        """Change name, slug or settings; settings that are left out stay, null sets one back.
+        """Change name, slug or settings; settings that are left out stay, null restores the default.
 
-        409 `quality_gate` where settings that rank make the golden queries worse, unless it is forced.
+        409 `quality_gate` if ranking settings make the golden queries worse, unless `force` is set.
         """
         fields = strict_body(request, WorkspaceChange)
         changed = replace(self.access, workspace=change_workspace(self.access, **fields))
@@ -83,6 +83,6 @@ class OneWorkspaceView(WorkspaceView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str) -> Response:
-        """Delete the workspace with everything in it. For its owners."""
+        """Delete the workspace with everything in it. For owners only."""
         delete_workspace(self.access)
         return Response(status=204)

@@ -1,1 +1,1 @@
-"""Invitations: their life, their mail, their limits."""
+"""Invitations: life cycle, mail and rate limits."""

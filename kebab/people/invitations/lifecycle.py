@@ -1,9 +1,9 @@
-"""Invitations: a link, good once and for a week, that makes whoever has the invited address a member.
+"""The life cycle of invitations: links, valid once and for a week, that make the invited address a member.
 
-The link holds 256 random bits; only their SHA-256 is kept. Only the invited address and operators get it, so
-that whoever makes an account by it has shown the address to be theirs. An invitation can be accepted while
-whoever made it may still give its role: one that a removed admin left behind opens nothing. To a visitor
-every invitation that can't be accepted looks like one that never was.
+The link holds 256 random bits; only their SHA-256 is stored. Only the invited address and operators get it,
+so that creating an account through it proves ownership of the address. An invitation can be accepted while
+its inviter may still grant its role: one left behind by a removed admin is void. To a visitor every
+invitation that can't be accepted looks like one that never existed.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ from django.utils import timezone
 from kebab.http.api.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound
 from kebab.people import audit
 from kebab.people.access.caller import Access
-from kebab.people.groups import groups_of
+from kebab.people.groups import lock_groups
 from kebab.people.members import check_grant
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role, User
-from kebab.people.models.user import normal_address
+from kebab.people.models.user import normalize_email
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 LIFETIME = timedelta(days=7)
@@ -32,31 +32,33 @@ _SECRET = re.compile(r"\A[A-Za-z0-9_-]{43}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invited:
-    """A new invitation and its secret, which can't be had again."""
+class InvitationWithSecret:
+    """A new invitation and its secret, which can't be recovered later."""
 
     invitation: Invitation
     secret: str
 
     @property
     def path(self) -> str:
-        """Return where it is accepted, below the site's root."""
+        """Return the path of its link, below the site's root."""
         return f"/invitations/{self.secret}"
 
 
-def invite(access: Access, email: str, role: Role, groups: Collection[uuid.UUID] = ()) -> Invited:
-    """Invite whoever has this address; an earlier invitation to it is withdrawn.
+def invite(
+    access: Access, email: str, role: Role, groups: Collection[uuid.UUID] = ()
+) -> InvitationWithSecret:
+    """Invite an e-mail address; earlier open invitations to it are withdrawn.
 
-    Raises InvalidRequest for what mail can't be sent to, Forbidden for a role above the caller's, given or
-    withdrawn, Unprocessable for groups that aren't there, Conflict for a member.
+    Raises InvalidRequest for an undeliverable address, Forbidden for a role above the caller's, granted or
+    withdrawn, Unprocessable for groups that don't exist, Conflict for a member.
     """
     check_grant(access, role)
-    address, secret = _sendable(email), secrets.token_urlsafe(32)
+    address, secret = _validate_address(email), secrets.token_urlsafe(32)
     with transaction.atomic():
         _check_no_member(access, address)
         for earlier in access.workspace.invitations.open().filter(email=address):
             withdraw_invitation(access, earlier.pk)
-        named = groups_of(access.workspace, groups)  # after the invitation, as who accepts it does
+        named = lock_groups(access.workspace, groups)  # after the invitation, as accepting does
         invitation = Invitation.objects.create(
             workspace=access.workspace,
             email=address,
@@ -69,11 +71,11 @@ def invite(access: Access, email: str, role: Role, groups: Collection[uuid.UUID]
         invitation.is_backed = True  # type: ignore[attr-defined]
         names = sorted(group.name for group in named)
         audit.record(access, "invitation.made", address, id=str(invitation.pk), role=role, groups=names)
-    return Invited(invitation=invitation, secret=secret)
+    return InvitationWithSecret(invitation=invitation, secret=secret)
 
 
 def withdraw_invitation(access: Access, invitation_id: uuid.UUID) -> None:
-    """Make an invitation's link useless, at once and for good; one that is past stays as it is.
+    """Withdraw an invitation, at once and for good; an accepted or withdrawn one is left alone.
 
     Raises NotFound, Forbidden for one to a role above the caller's.
     """
@@ -90,33 +92,33 @@ def withdraw_invitation(access: Access, invitation_id: uuid.UUID) -> None:
 
 
 def find_invitation(secret: str) -> Invitation | None:
-    """Return the open invitation that `secret` is the secret of, its workspace loaded; else None.
+    """Return the open invitation with this secret, its workspace loaded; else None.
 
-    One query by a unique index, none for what has not the form of a secret. Anybody may ask.
+    One query by a unique index, none for a malformed secret. No rights are needed.
     """
     if not _SECRET.match(secret):
         return None
-    with acting_everywhere():  # whose it is shows only once it is found
+    with acting_everywhere():  # its workspace isn't known before it is found
         matching = Invitation.objects.open().select_related("workspace")
         return matching.filter(secret_sha256=_digest(secret)).first()
 
 
 def is_invited(email: str) -> bool:
-    """Return whether an open invitation to this address exists, in whichever workspace."""
+    """Return whether an open invitation to this address exists in any workspace."""
     with acting_everywhere():
         return Invitation.objects.open().filter(email=email).exists()
 
 
 def needs_account(invitation: Invitation) -> bool:
-    """Return whether nobody signs in with the invited address yet, so that accepting makes an account."""
+    """Return whether the invited address has no account yet, so that accepting creates one."""
     return not User.objects.filter(email=invitation.email).exists()
 
 
 def accept_invitation(invitation: Invitation, user: User) -> Membership:
-    """Make `user`, who has signed in, a member; one who is a member already keeps role and groups.
+    """Make the signed-in `user` a member; an existing member keeps role and groups.
 
-    Who holds the link has shown the address to be theirs. Raises NotFound when the invitation isn't open any
-    more, Forbidden for one to another address.
+    Holding the link proves ownership of the address. Raises NotFound if the invitation is no longer open,
+    Forbidden if it is for another address.
     """
     if user.email != invitation.email:
         raise Forbidden(
@@ -124,28 +126,28 @@ def accept_invitation(invitation: Invitation, user: User) -> Membership:
             code="invited_is_another",
         )
     with acting_in(invitation.workspace_id), transaction.atomic():
-        membership = _accepted(_claimed(invitation), user)
+        membership = _create_membership(_claim(invitation), user)
         if not user.has_proved_email:
             user.prove_email()
         return membership
 
 
 def accept_as_new_user(invitation: Invitation, *, password: str, display_name: str = "") -> Membership:
-    """Make an account for the invited address, and a member of it; the caller has checked the password.
+    """Create an account for the invited address and make it a member; the caller has checked the password.
 
-    Raises NotFound when the invitation isn't open any more, Conflict when the address has an account: its
-    owner signs in instead.
+    Raises NotFound if the invitation is no longer open, Conflict if the address has an account: its owner
+    signs in instead.
     """
     with acting_in(invitation.workspace_id), transaction.atomic():
-        claimed = _claimed(invitation)
-        user = _new_user(claimed, password, display_name)
+        claimed = _claim(invitation)
+        user = _create_user(claimed, password, display_name)
         with acting_everywhere():  # an account belongs to no workspace
             audit.record_person(user.email, "account.created", user.email, by="invitation")
-        return _accepted(claimed, user)
+        return _create_membership(claimed, user)
 
 
-def _claimed(invitation: Invitation) -> Invitation:
-    """Return the invitation locked and, from here on, accepted. Raises NotFound if somebody was faster."""
+def _claim(invitation: Invitation) -> Invitation:
+    """Lock the invitation and mark it as accepted. Raises NotFound if it is no longer open."""
     rows = Invitation.objects.filter(workspace=invitation.workspace_id, pk=invitation.pk)
     locked = rows.select_for_update(of=("self",)).open().select_related("workspace").first()
     if locked is None:
@@ -155,13 +157,14 @@ def _claimed(invitation: Invitation) -> Invitation:
     return locked
 
 
-def _accepted(invitation: Invitation, user: User) -> Membership:
+def _create_membership(invitation: Invitation, user: User) -> Membership:
     workspace = invitation.workspace
     membership, is_new = Membership.objects.get_or_create(
         workspace=workspace, user=user, defaults={"role": invitation.role}
     )
     named = Group.objects.filter(workspace=workspace, pk__in=invitation.group_ids if is_new else ())
-    groups = list(named.order_by("pk").select_for_update(no_key=True))  # none goes before this is written
+    # Locked, so that none is deleted before this is written.
+    groups = list(named.order_by("pk").select_for_update(no_key=True))
     for group in groups:
         GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
     audit.record_person(
@@ -177,7 +180,7 @@ def _accepted(invitation: Invitation, user: User) -> Membership:
     return membership
 
 
-def _new_user(invitation: Invitation, password: str, display_name: str) -> User:
+def _create_user(invitation: Invitation, password: str, display_name: str) -> User:
     try:
         with transaction.atomic():
             return User.objects.create_user(
@@ -189,13 +192,13 @@ def _new_user(invitation: Invitation, password: str, display_name: str) -> User:
         ) from error
 
 
-def _sendable(email: str) -> str:
-    """Return the address as it is kept. Raises InvalidRequest."""
-    address = normal_address(email)
+def _validate_address(email: str) -> str:
+    """Return the normalized address. Raises InvalidRequest if mail can't be sent to it."""
+    address = normalize_email(email)
     try:
         Invitation._meta.get_field("email").clean(address, None)
         address.rpartition("@")[0].encode("ascii")
-        address.rpartition("@")[2].encode("idna")  # as Django's mails and mail servers have it
+        address.rpartition("@")[2].encode("idna")  # as Django and mail servers encode it
     except (ValidationError, UnicodeError) as error:
         wrong = FieldError(field="email", message="No mail can be sent to this address.")
         raise InvalidRequest(f"No mail can be sent to {email[:254]!r}.", errors=[wrong]) from error

@@ -1,4 +1,4 @@
-"""Invites somebody by Django's mail framework: the mail goes once the invitation is committed."""
+"""Invitation mails, sent by Django's mail framework once the invitation is committed."""
 
 import logging
 import uuid
@@ -18,7 +18,7 @@ from kebab.people.models.invitation import OPERATOR_PREFIX
 
 logger = logging.getLogger(__name__)
 
-#: Backends that bring nothing to anybody: what is sent by them is seen by the operator alone.
+#: Mail backends that deliver nothing: their mails are visible to the operator alone.
 _UNDELIVERED = frozenset(
     f"django.core.mail.backends.{kind}.EmailBackend" for kind in ("console", "dummy", "filebased", "locmem")
 )
@@ -26,10 +26,10 @@ _UNDELIVERED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentInvitation:
-    """An invitation just made."""
+    """A new invitation, and whether its mail was sent."""
 
     invitation: Invitation
-    #: Where it is accepted, for those who may pass it on; None for all others.
+    #: The link, for callers who may pass it on; None for all others.
     link: str | None
     #: Whether a mail server has taken the mail.
     is_mailed: bool
@@ -38,30 +38,29 @@ class SentInvitation:
 def invite_by_mail(
     access: Access, site: str, *, email: str, role: Role, groups: Collection[uuid.UUID] = ()
 ) -> SentInvitation:
-    """Invite whoever has this address, and mail the link, which begins with `site`; outside of a transaction.
+    """Invite an address and mail it the link, which begins with `site`; call it outside of a transaction.
 
     Raises RateLimited, and what `invite` raises.
     """
     count_invitation(access, email)
-    invited = invite(access, email, role, groups)
-    link = f"{site}{invited.path}"
+    created = invite(access, email, role, groups)
+    link = f"{site}{created.path}"
     return SentInvitation(
-        invitation=invited.invitation,
+        invitation=created.invitation,
         link=link if may_see_link(access) else None,
-        is_mailed=send_invitation(invited.invitation, link),
+        is_mailed=send_invitation(created.invitation, link),
     )
 
 
 def mail_is_delivered() -> bool:
-    """Return whether mails leave this machine."""
+    """Return whether the mail backend sends mails to a server."""
     return settings.EMAIL_BACKEND not in _UNDELIVERED
 
 
 def may_see_link(access: Access) -> bool:
-    """Return whether who invites is told the link: an operator, who can read the mails that stay on this
-    machine.
+    """Return whether the inviter may see the link: an operator, if mails stay on this machine.
 
-    Anybody else could accept it in the place of the invited, and have an account in their name.
+    Anybody else could accept it instead of the invited person, and get an account in their name.
     """
     return not mail_is_delivered() and access.user is not None and access.user.is_superuser
 
@@ -69,11 +68,11 @@ def may_see_link(access: Access) -> bool:
 def send_invitation(invitation: Invitation, link: str) -> bool:
     """Send the absolute `link` to the invited address; call it outside of a transaction.
 
-    Gives False, and logs why, when no mail server takes it: the invitation stands.
+    Returns False, and logs the reason, if no mail server accepts it; the invitation stays open.
     """
     facts = {
         "workspace": " ".join(invitation.workspace.name.split()),  # a header has no line breaks
-        "invited_by": _who(invitation.invited_by),
+        "invited_by": _inviter_name(invitation.invited_by),
         "role": invitation.role,
         "expires_at": invitation.expires_at,
         "link": link,
@@ -88,5 +87,5 @@ def send_invitation(invitation: Invitation, link: str) -> bool:
     return mail_is_delivered()
 
 
-def _who(invited_by: str) -> str:
+def _inviter_name(invited_by: str) -> str:
     return "An operator" if invited_by.startswith(OPERATOR_PREFIX) else invited_by

@@ -1,9 +1,9 @@
-"""Who there is and what belongs to whom: users, workspaces, members, groups, invitations, tokens, audit."""
+"""Models of users, workspaces, members, groups, invitations, tokens and audit events."""
 
 from kebab.people.models.audit import AuditEvent
 from kebab.people.models.group import Group, GroupMember, TokenGroup
 from kebab.people.models.invitation import Invitation
-from kebab.people.models.token import ApiToken, Scope
+from kebab.people.models.token import ApiToken, TokenScope
 from kebab.people.models.user import User
 from kebab.people.models.workspace import Membership, Role, Workspace
 
@@ -15,8 +15,8 @@ __all__ = [
     "Invitation",
     "Membership",
     "Role",
-    "Scope",
     "TokenGroup",
+    "TokenScope",
     "User",
     "Workspace",
 ]

@@ -1,4 +1,4 @@
-"""What was done, by whom, when."""
+"""The audit event: an action, its actor and its time. Rows are append-only."""
 
 import uuid
 from typing import Any, NoReturn
@@ -6,36 +6,36 @@ from typing import Any, NoReturn
 from django.db import models
 
 
-class AuditIsFinal(Exception):
-    """An audit event was to be changed or deleted, which never happens."""
+class ImmutableAuditError(Exception):
+    """Raised by an attempt to change or delete an audit event."""
 
 
 class AuditQuerySet(models.QuerySet["AuditEvent"]):
-    """Events, which can be added and read."""
+    """Audit events, which can be added and read only."""
 
     def update(self, **fields: Any) -> NoReturn:
-        """Raises AuditIsFinal."""
-        raise AuditIsFinal("Audit events can't be changed.")
+        """Raise ImmutableAuditError."""
+        raise ImmutableAuditError("Audit events can't be changed.")
 
     def delete(self) -> NoReturn:
-        """Raises AuditIsFinal."""
-        raise AuditIsFinal("Audit events can't be deleted.")
+        """Raise ImmutableAuditError."""
+        raise ImmutableAuditError("Audit events can't be deleted.")
 
 
 class AuditEvent(models.Model):
-    """One security-relevant act. Rows are only ever added."""
+    """One security-relevant action. Rows are only ever added."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # Outlives the workspace. None: nothing of one workspace, like a sign-in.
+    # The event outlives the workspace. None: not about one workspace, like a sign-in.
     workspace = models.ForeignKey(
         "people.Workspace", models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
     )
-    # The actor's address or token prefix as it was then; it outlives the actor.
+    # The actor's address or token prefix at that time; it outlives the actor.
     actor = models.CharField(max_length=320)
     action = models.CharField(max_length=64)
     subject = models.CharField(max_length=500, blank=True)
     detail = models.JSONField(default=dict, blank=True)
-    # Where the request came from; None for the command line and tasks.
+    # The client address of the request; None for the command line and tasks.
     address = models.GenericIPAddressField(null=True, blank=True)
     at = models.DateTimeField(auto_now_add=True)
 
@@ -53,11 +53,11 @@ class AuditEvent(models.Model):
         return f"{self.at:%F %T} {self.actor} {self.action} {self.subject}"
 
     def save(self, **options: Any) -> None:
-        """Add the event. Raises AuditIsFinal for one that is there already."""
+        """Add the event. Raises ImmutableAuditError if it is stored already."""
         if not self._state.adding:
-            raise AuditIsFinal("Audit events can't be changed.")
+            raise ImmutableAuditError("Audit events can't be changed.")
         super().save(**{**options, "force_insert": True})
 
     def delete(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises AuditIsFinal."""
-        raise AuditIsFinal("Audit events can't be deleted.")
+        """Raise ImmutableAuditError."""
+        raise ImmutableAuditError("Audit events can't be deleted.")

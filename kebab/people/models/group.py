@@ -1,4 +1,4 @@
-"""Groups of a workspace: what reading of single sources can be narrowed to."""
+"""Groups of a workspace, to which reading of single sources can be restricted."""
 
 import uuid
 
@@ -24,7 +24,7 @@ class Group(models.Model):
 
 
 class GroupMember(models.Model):
-    """A member of the workspace in a group; it ends with the membership."""
+    """A workspace member's place in a group; it ends with the membership."""
 
     workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
     group = tenant_key("people.Group", "members")
@@ -41,7 +41,7 @@ class GroupMember(models.Model):
 
 
 class TokenGroup(models.Model):
-    """A token that reads what a group may read."""
+    """A token's place in a group, whose restricted sources it may read."""
 
     workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
     group = tenant_key("people.Group", "tokens")

@@ -1,4 +1,4 @@
-"""Invitations: a link that makes whom it was sent to a member."""
+"""Invitations: links that make their recipients members."""
 
 import uuid
 from typing import Self
@@ -9,26 +9,26 @@ from django.utils import timezone
 
 from kebab.people.models.workspace import Membership, Role
 
-#: What begins the name of whoever runs the command line, as `invited_by` and the audit have it.
+#: The prefix of the command line's actor name in `invited_by` and in audit events.
 OPERATOR_PREFIX = "operator:"
 
 
 class InvitationState(models.TextChoices):
-    """Where an invitation stands; only an open one can be accepted."""
+    """The state of an invitation; only an open one can be accepted."""
 
     OPEN = "open"
     ACCEPTED = "accepted"
     WITHDRAWN = "withdrawn"
     EXPIRED = "expired"
-    #: Who made it may no longer give that role, or belongs to the workspace no more.
+    #: The inviter may no longer grant that role, or has left the workspace.
     VOID = "void"
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
-    """Invitations and where they stand."""
+    """Invitations with the data of their state."""
 
-    def with_standing(self) -> Self:
-        """Say for each whether who made it may still give its role, as `is_backed`."""
+    def with_is_backed(self) -> Self:
+        """Annotate each with `is_backed`: whether its inviter may still grant its role."""
         inviters = Membership.objects.filter(
             workspace=models.OuterRef("workspace"),
             user__email=models.OuterRef("invited_by"),
@@ -43,13 +43,13 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         return self.annotate(is_backed=models.Case(models.When(backed, then=True), default=False))
 
     def open(self) -> Self:
-        """Those that can be accepted now."""
+        """Return the invitations that can be accepted now."""
         fresh = self.filter(accepted_at=None, withdrawn_at=None, expires_at__gt=timezone.now())
-        return fresh.with_standing().filter(is_backed=True)
+        return fresh.with_is_backed().filter(is_backed=True)
 
 
 class Invitation(models.Model):
-    """An offer of membership to an address, good once and for a while; only its secret's SHA-256 is kept."""
+    """An offer of membership to an address, valid once until it expires; only the secret's hash is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey(
@@ -57,10 +57,10 @@ class Invitation(models.Model):
     )
     email = models.EmailField()
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
-    # The groups that whoever accepts is put into; those deleted meanwhile are left out.
+    # The groups that the new member joins; deleted ones are left out.
     group_ids = ArrayField(models.UUIDField(), default=list, blank=True)
     secret_sha256 = models.BinaryField(max_length=32, unique=True, editable=False)
-    # The address of who invites, as it was then.
+    # The inviter's address at that time.
     invited_by = models.CharField(max_length=320)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -84,7 +84,7 @@ class Invitation(models.Model):
 
     @property
     def state(self) -> InvitationState:
-        """Return where it stands; it must come from `with_standing`."""
+        """Return the state of an invitation that was queried by `with_is_backed`."""
         if self.accepted_at is not None:
             return InvitationState.ACCEPTED
         if self.withdrawn_at is not None:

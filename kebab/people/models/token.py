@@ -1,4 +1,4 @@
-"""API tokens: what a tool shows instead of a password."""
+"""API tokens, with which tools authenticate."""
 
 import uuid
 
@@ -7,8 +7,8 @@ from django.db import models
 from django.utils import timezone
 
 
-class Scope(models.TextChoices):
-    """What a token may do. A token without scopes may do nothing."""
+class TokenScope(models.TextChoices):
+    """The rights of a token. A token without scopes may do nothing."""
 
     SEARCH = "search"
     INGEST = "ingest"
@@ -17,14 +17,14 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A secret bound to one workspace; only its SHA-256 is kept."""
+    """A secret bound to one workspace; only its SHA-256 is stored."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=200, blank=True)
     prefix = models.CharField(max_length=16, unique=True, editable=False)
     secret_sha256 = models.BinaryField(max_length=32, editable=False)
-    scopes = ArrayField(models.CharField(max_length=16, choices=Scope.choices), default=list, blank=True)
+    scopes = ArrayField(models.CharField(max_length=16, choices=TokenScope.choices), default=list, blank=True)
     created_by = models.ForeignKey("people.User", models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -35,7 +35,7 @@ class ApiToken(models.Model):
         ordering = ("created_at",)
         constraints = (
             models.CheckConstraint(
-                condition=models.Q(scopes__contained_by=Scope.values), name="token_scopes_known"
+                condition=models.Q(scopes__contained_by=TokenScope.values), name="token_scopes_known"
             ),
         )
 
@@ -44,5 +44,5 @@ class ApiToken(models.Model):
 
     @property
     def is_usable(self) -> bool:
-        """Return whether it is neither revoked nor expired."""
+        """Return whether the token is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())

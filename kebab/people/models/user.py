@@ -6,8 +6,8 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models, transaction
 
 
-def normal_address(email: str) -> str:
-    """Return an e-mail address as it is kept and compared."""
+def normalize_email(email: str) -> str:
+    """Return an e-mail address in the form in which it is stored and compared."""
     return email.strip().lower()
 
 
@@ -17,36 +17,36 @@ class UserManager(BaseUserManager["User"]):
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Return a new active user. Raises ValueError without an address."""
+        """Create an active user. Raises ValueError without an address."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
-        user = self.model(email=normal_address(email), **fields)
+        user = self.model(email=normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Return a new operator: may open the Django admin and every workspace's administration there."""
+        """Create an operator, who may open the Django admin with all workspaces."""
         user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-        user.prove_email()  # whoever makes operators vouches for them
+        user.prove_email()  # whoever creates an operator vouches for the address
         return user
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Find the user who signs in as `username`, in any case."""
+        """Return the user who signs in as `username`, ignoring case."""
         return self.with_address(username or "").get()
 
     def with_address(self, email: str) -> "models.QuerySet[User]":
-        """Return the user with this address, in any case; none or one."""
-        return self.filter(email=normal_address(email))
+        """Return the user with this address, ignoring case; none or one."""
+        return self.filter(email=normalize_email(email))
 
 
 class User(AbstractUser):
-    """A person. What they may see follows from their memberships."""
+    """A person, whose rights follow from their memberships."""
 
     username = None  # type: ignore[assignment]  # the address is the name
     email = models.EmailField("e-mail address", unique=True)
     display_name = models.CharField(max_length=200, blank=True)
-    # The address that this person has shown to be theirs; `email` may have been another's since, or always.
+    # The address that this person has proved to own; `email` may differ, and belong to somebody else.
     proved_email = models.EmailField(blank=True, default="", editable=False)
 
     USERNAME_FIELD = "email"
@@ -55,7 +55,7 @@ class User(AbstractUser):
     objects = UserManager()
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save, together with what else is written because of it."""
+        """Save in one transaction with the rows that signal handlers write."""
         with transaction.atomic():
             super().save(*args, **options)
 
@@ -64,10 +64,10 @@ class User(AbstractUser):
 
     @property
     def has_proved_email(self) -> bool:
-        """Return whether this person has shown that they read the mail of their address."""
+        """Return whether this person has proved to receive the mail of their address."""
         return self.proved_email == self.email
 
     def prove_email(self) -> None:
-        """Keep that this person has shown their address to be theirs."""
+        """Store that this person has proved to own their address."""
         self.proved_email = self.email
         self.save(update_fields=["proved_email"])

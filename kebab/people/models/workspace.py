@@ -1,4 +1,4 @@
-"""The tenant and who belongs to it."""
+"""Workspaces, which are the tenants, and their memberships."""
 
 import uuid
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ SLUG = RegexValidator(
 
 
 class Role(models.TextChoices):
-    """What a member may do; each role may do all that the ones below it may."""
+    """The role of a member; each includes the rights of the lower ones."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -26,18 +26,18 @@ class Role(models.TextChoices):
 
     @property
     def level(self) -> int:
-        """Return a higher role has a higher level."""
+        """Return 1 for viewer to 4 for owner."""
         return {"viewer": 1, "editor": 2, "admin": 3, "owner": 4}[self.value]
 
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
-    """Workspaces, narrowed to those a person belongs to."""
+    """Workspaces by member, and by slug or id."""
 
     def of_member(self, user: "User") -> "WorkspaceQuerySet":
         """Return the workspaces `user` is a member of."""
         return self.filter(memberships__user=user)
 
-    def named(self, slug_or_id: str) -> "WorkspaceQuerySet":
+    def by_slug_or_id(self, slug_or_id: str) -> "WorkspaceQuerySet":
         """Return the workspace with this slug or this UUID; none or one."""
         try:
             return self.filter(models.Q(slug=slug_or_id) | models.Q(id=uuid.UUID(slug_or_id)))
@@ -46,15 +46,15 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
 
 
 class Workspace(models.Model):
-    """The tenant: members, sources, documents, settings, one change log, one mirror file a node."""
+    """The tenant: members, sources, documents, settings, one change log, one mirror file on each node."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     slug = models.CharField(max_length=63, unique=True, validators=[SLUG])
     name = models.CharField(max_length=200)
-    # Goes into every document and chunk id, and travels with an export, so that an import gives equal ids.
+    # Part of every document and chunk id; it is exported, so that an import creates equal ids.
     corpus_id = models.UUIDField(default=uuid.uuid4, editable=False)
     settings = models.JSONField(default=dict, blank=True)
-    # What its operator lets it hold and ask for, where that differs from the settings of all.
+    # The operator's limits for it, where they differ from the defaults of the settings.
     quota = models.JSONField(
         default=dict, db_default=models.Value({}, models.JSONField()), blank=True, editable=False
     )

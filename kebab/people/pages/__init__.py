@@ -1,1 +1,1 @@
-"""The pages of people: who belongs to a workspace, groups, tokens, settings, what was done there."""
+"""Pages of members, groups, tokens, settings and the audit log."""

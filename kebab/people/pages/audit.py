@@ -1,4 +1,4 @@
-"""What was done in a workspace, by whom, as a list on a page."""
+"""The audit log of a workspace as a page."""
 
 import json
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownEvent:
-    """An event with what else is known of it, cut."""
+class EventRow:
+    """An audit event with its detail as truncated JSON."""
 
     event: AuditEvent
     detail: str
 
 
 class AuditForm(forms.Form):
-    """Which events; what is left empty lets all through."""
+    """Filters of the audit log; an empty one matches all events."""
 
     action = forms.CharField(
         label="What (member.added, or all of member.)", max_length=64, required=False, widget=_PLAIN
@@ -44,9 +44,9 @@ class AuditPage(WorkspacePage):
         """Return the page. Raises InvalidCursor."""
         form = AuditForm(request.GET)
         is_valid = form.is_valid()
-        asked: dict[str, Any] = {name: value or None for name, value in form.cleaned_data.items()}
-        listed = list_page(self, request, events_of(workspace, **asked), ordering=("-at", "id"))
-        events = [ShownEvent(event=event, detail=_detail(event)) for event in listed.rows]
+        filters: dict[str, Any] = {name: value or None for name, value in form.cleaned_data.items()}
+        listed = list_page(self, request, events_of(workspace, **filters), ordering=("-at", "id"))
+        events = [EventRow(event=event, detail=_detail(event)) for event in listed.rows]
         response = self.render(request, "people/pages/audit.html", form=form, list=listed, events=events)
         response.status_code = 200 if is_valid else 400
         return response

@@ -1,4 +1,4 @@
-"""A page with a form that is shown again, with what was typed, when it is refused."""
+"""Pages with forms that are shown again, with the input and the errors, when they are refused."""
 
 from typing import Any, ClassVar
 
@@ -8,52 +8,52 @@ from django.urls import reverse
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import ADMINS, Need
-from kebab.pages.page import Act, ActingPage, told
+from kebab.pages.page import ActionPage, PostAction, apply_problem
 
 
-class FormPage(ActingPage):
-    """A page for owners and admins; `page` gives it with a form, new or refused."""
+class FormPage(ActionPage):
+    """A page for owners and admins; `page` renders it with a new or a refused form."""
 
     need: ClassVar[Need] = ADMINS
     tab: ClassVar[str] = "people"
-    #: What was posted, once it is known what that is to do.
+    #: The posted form, once it has been parsed.
     form: forms.Form | None = None
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
-        """Return the page; without a form, with an empty one."""
+        """Render the page, with an empty form if none is given."""
         raise NotImplementedError
 
-    def again(self, request: HttpRequest, form: forms.Form) -> HttpResponse:
-        """Return the page with what is wrong with the form."""
+    def render_invalid(self, request: HttpRequest, form: forms.Form) -> HttpResponse:
+        """Render the page with the form's errors, status 400."""
         response = self.page(request, form)
         response.status_code = 400
         return response
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Tell `problem` beside the form that was posted; without one, on a page of its own."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render the page with `problem` in the posted form; without a form, an error page."""
         if self.form is None:
-            return super().refusal(request, problem)
-        tell(self.form, problem)
-        return told(self.page(request, self.form), problem)
+            return super().render_problem(request, problem)
+        add_problem_to_form(self.form, problem)
+        return apply_problem(self.page(request, self.form), problem)
 
 
-class PeopleAct(Act):
-    """An act of a form elsewhere; what refuses it is told with a way back to the page of the form."""
+class PeopleAction(PostAction):
+    """An action of a form on another page; its error page links back to that page."""
 
     need: ClassVar[Need] = ADMINS
     tab: ClassVar[str] = "people"
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Tell `problem`, with the way back."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render the error page with a link back."""
         if self.workspace is None:
-            return super().refusal(request, problem)
+            return super().render_problem(request, problem)
         back = reverse(self.tab, args=[self.workspace.slug])
         page = self.render(request, "people/pages/refused.html", problem=problem, back=back)
-        return told(page, problem)
+        return apply_problem(page, problem)
 
 
-def tell(form: forms.Form, problem: Problem) -> None:
-    """Write into a checked form what `problem` says of its fields, and the rest above them."""
+def add_problem_to_form(form: forms.Form, problem: Problem) -> None:
+    """Add the errors of `problem` to the fields of a validated form, and the rest above them."""
     for error in problem.errors:
         form.add_error(error.field if error.field in form.fields else None, error.message)
     if not problem.errors:

@@ -1,4 +1,4 @@
-"""The forms of the people's pages: the shape of what is typed. What may be done is for the domain to say."""
+"""Forms of the people's pages. They check the form of input; rights are checked by the domain."""
 
 import uuid
 from typing import Any
@@ -9,7 +9,7 @@ from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS, MAX_NAME_CHARS
 from kebab.people.models import Group, Role, Workspace
 
-#: The most groups that a form offers.
+#: The most groups offered in a form.
 OFFERED_GROUPS = 200
 _ROLES = {
     Role.VIEWER: "Viewer: search, read and ask",
@@ -20,7 +20,7 @@ _ROLES = {
 
 
 class GroupsField(forms.MultipleChoiceField):
-    """Ids of `most` groups at most, offered by name; whether they are there is for the domain to say."""
+    """Ids of at most `most` groups, offered by name; the domain checks that they exist."""
 
     widget = forms.CheckboxSelectMultiple
 
@@ -29,14 +29,14 @@ class GroupsField(forms.MultipleChoiceField):
         self._most = most
 
     def clean(self, value: Any) -> list[uuid.UUID]:
-        """Return the ids, each once. Raises ValidationError for what is none, and for too many."""
+        """Return the ids without duplicates. Raises ValidationError for invalid ids, and for too many."""
         given = sorted(set(super().clean(value)))
         if len(given) > self._most:
             raise forms.ValidationError(f"Choose at most {self._most} groups.")
         return [uuid.UUID(each) for each in given]
 
     def valid_value(self, value: str) -> bool:
-        """Return whether it has the form of an id."""
+        """Return whether `value` is a UUID in canonical form."""
         try:
             return str(uuid.UUID(value)) == value
         except ValueError:
@@ -44,20 +44,20 @@ class GroupsField(forms.MultipleChoiceField):
 
 
 def offered_groups(workspace: Workspace) -> list[tuple[str, str]]:
-    """Return id and name of the groups to choose from, by name."""
+    """Return id and name of the groups to offer, by name."""
     rows = workspace.groups.order_by("name").values_list("pk", "name")[:OFFERED_GROUPS]
     return [(str(group_id), name) for group_id, name in rows]
 
 
-def names_of(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Return the names of groups by id; one query, none for none."""
+def group_names_by_id(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Return the names of groups by id; one query, none without ids."""
     if not group_ids:
         return {}
     return dict(Group.objects.filter(workspace=workspace, pk__in=group_ids).values_list("pk", "name"))
 
 
 class RoleForm(forms.Form):
-    """A role, of those that the caller may give."""
+    """A role, out of those that the caller may grant."""
 
     role = forms.TypedChoiceField(label="Role", coerce=Role)
 
@@ -69,7 +69,7 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """Whom to invite, and as what."""
+    """An invitation: address, role and groups."""
 
     email = forms.EmailField(
         label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
@@ -84,7 +84,7 @@ class InvitationForm(RoleForm):
 
 
 class MemberGroupsForm(forms.Form):
-    """The groups that a member is in, and which ones the form has offered: it says nothing of others."""
+    """A member's groups, and the groups that the form offered; it doesn't change others."""
 
     groups = GroupsField(label="In which ones", most=OFFERED_GROUPS)
     offered = GroupsField(widget=forms.MultipleHiddenInput, most=OFFERED_GROUPS)
@@ -105,7 +105,7 @@ class GroupForm(forms.Form):
 
 
 class AdditionForm(forms.Form):
-    """Which member to put into a group."""
+    """The address of a member to add to a group."""
 
     email = forms.EmailField(
         label="E-mail address of a member",

@@ -1,4 +1,4 @@
-"""What is done with invitations on pages; they are made on the page of the members."""
+"""Actions on open invitations, which are created on the members' page."""
 
 import uuid
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from kebab.http.site_address import site_address
 from kebab.people.invitations.lifecycle import withdraw_invitation
 from kebab.people.invitations.mail import SentInvitation, invite_by_mail
 from kebab.people.models import Invitation, Role, Workspace
-from kebab.people.pages.form_page import PeopleAct
+from kebab.people.pages.form_page import PeopleAction
 
-#: The most invitations that are shown.
+#: The most invitations shown.
 SHOWN_INVITATIONS = 50
 
 
 def open_invitations(workspace: Workspace) -> Sequence[Invitation]:
-    """Return the newest invitations that were neither accepted nor withdrawn, those that ran out too."""
-    waiting = workspace.invitations.with_standing().filter(accepted_at=None, withdrawn_at=None)
+    """Return the newest invitations that were neither accepted nor withdrawn, expired ones too."""
+    waiting = workspace.invitations.with_is_backed().filter(accepted_at=None, withdrawn_at=None)
     return list(waiting.order_by("-created_at", "id")[:SHOWN_INVITATIONS])
 
 
-def say_sent(request: HttpRequest, sent: SentInvitation) -> None:
-    """Tell on the next page that somebody is invited, and whether the mail went."""
+def announce_invitation(request: HttpRequest, sent: SentInvitation) -> None:
+    """Add a message for the next page that somebody is invited, and whether the mail was sent."""
     email = sent.invitation.email
     if sent.is_mailed:
         messages.success(request, f"An invitation is on its way to {email}.")
@@ -37,21 +37,21 @@ def say_sent(request: HttpRequest, sent: SentInvitation) -> None:
         )
 
 
-class InvitationWithdrawal(PeopleAct):
-    """Makes an invitation's link useless."""
+class InvitationWithdrawal(PeopleAction):
+    """Withdraws an invitation."""
 
     def act(self, request: HttpRequest, workspace: Workspace, invitation_id: uuid.UUID) -> HttpResponse:
-        """Do it. Raises NotFound, Forbidden for one to a role above the caller's."""
+        """Withdraw it. Raises NotFound, Forbidden for one to a role above the caller's."""
         withdraw_invitation(self.access, invitation_id)
         messages.success(request, "The invitation is withdrawn. Its link opens nothing any more.")
         return redirect("people", workspace.slug)
 
 
-class InvitationAgain(PeopleAct):
-    """Invites the same address anew: only the hash of the first link is kept, so it can't be sent again."""
+class InvitationRenewal(PeopleAction):
+    """Invites the same address again, by a new link: only the hash of the first one is stored."""
 
     def act(self, request: HttpRequest, workspace: Workspace, invitation_id: uuid.UUID) -> HttpResponse:
-        """Do it; the first link ends. Raises NotFound, and what `invite` does."""
+        """Send a new invitation; the first link stops working. Raises NotFound, and what `invite` raises."""
         earlier = workspace.invitations.filter(pk=invitation_id).first()
         if earlier is None:
             raise NotFound
@@ -65,5 +65,5 @@ class InvitationAgain(PeopleAct):
         )
         if sent.link is not None:
             return self.render(request, "people/pages/invited.html", sent=sent)
-        say_sent(request, sent)
+        announce_invitation(request, sent)
         return redirect("people", workspace.slug)

@@ -1,11 +1,11 @@
-"""The forms of a workspace's settings."""
+"""Forms of a workspace's settings."""
 
 from typing import Any
 
 from django import forms
 
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import Preference, Words, known_preferences
+from kebab.people.workspace_settings.registry import Preference, PreferenceDescription, known_preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 _YES_NO = (("true", "yes"), ("false", "no"))
@@ -13,7 +13,7 @@ _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
 class NameForm(forms.Form):
-    """How a workspace is called, and its address."""
+    """A workspace's name and slug."""
 
     name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=_PLAIN)
     slug = forms.CharField(
@@ -25,17 +25,17 @@ class NameForm(forms.Form):
 
 
 class DeletionForm(forms.Form):
-    """The slug once more, typed by who wants the workspace gone."""
+    """The slug, typed to confirm the deletion of the workspace."""
 
     slug = forms.CharField(label="Type its short name to delete it", max_length=63, widget=_PLAIN)
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
-        # The name's form beside it has a slug, too.
+        # The name form on the same page has a slug, too.
         super().__init__(*args, auto_id="id_deletion_%s", **options)
         self._slug = workspace.slug
 
     def clean_slug(self) -> str:
-        """Give it. Raises ValidationError for another workspace's."""
+        """Return the slug. Raises ValidationError for another workspace's."""
         slug: str = self.cleaned_data["slug"]
         if slug != self._slug:
             raise forms.ValidationError(f"This is not {self._slug}.")
@@ -43,17 +43,17 @@ class DeletionForm(forms.Form):
 
 
 class SettingsForm(forms.Form):
-    """All settings that are registered. A field left empty has the default again."""
+    """All registered settings. An empty field restores the default."""
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
-        initial = {name: _typed(value) for name, value in workspace.settings.items()}
+        initial = {name: _format_value(value) for name, value in workspace.settings.items()}
         super().__init__(*args, initial=initial, **options)
         self._known = known_preferences()
-        for known, words in self._known:
-            self.fields[known.name] = _field(known, words, initial.get(known.name, ""))
+        for known, description in self._known:
+            self.fields[known.name] = _create_field(known, description, initial.get(known.name, ""))
 
     def clean(self) -> dict[str, Any]:
-        """Return the settings by name, None for the default; what is wrong stands beside its field."""
+        """Return the settings by name, None for the default; errors are added to their fields."""
         cleaned = super().clean() or {}
         for known, _ in self._known:
             text = cleaned.get(known.name, "")
@@ -61,34 +61,36 @@ class SettingsForm(forms.Form):
                 cleaned[known.name] = None
                 continue
             try:
-                cleaned[known.name] = known.validate(_value(text, known.default))
+                cleaned[known.name] = known.validate(_parse_value(text, known.default))
             except ValueError as error:
                 self.add_error(known.name, str(error))
         return cleaned
 
 
-def _field(known: Preference, words: Words, stored: str) -> forms.Field:
-    default = "" if known.default is None else _typed(known.default)
-    told = {"label": words.label, "help_text": words.about, "required": False}
-    choices = _YES_NO if isinstance(known.default, bool) else tuple(words.choices() if words.choices else ())
+def _create_field(known: Preference, description: PreferenceDescription, stored: str) -> forms.Field:
+    default = "" if known.default is None else _format_value(known.default)
+    field_options = {"label": description.label, "help_text": description.about, "required": False}
+    choices = (
+        _YES_NO
+        if isinstance(known.default, bool)
+        else tuple(description.choices() if description.choices else ())
+    )
     if not choices:
         attributes = {"autocomplete": "off", "inputmode": "decimal", "placeholder": f"{default} (default)"}
-        return forms.CharField(max_length=200, widget=forms.TextInput(attrs=attributes), **told)
-    if stored and stored not in dict(
-        choices
-    ):  # an embedder that the operator has taken away stays to be seen
+        return forms.CharField(max_length=200, widget=forms.TextInput(attrs=attributes), **field_options)
+    if stored and stored not in dict(choices):  # an embedder that the operator has removed stays visible
         choices = (*choices, (stored, stored))
     named = dict(choices).get(default, default or "the operator’s")
-    return forms.ChoiceField(choices=[("", f"default: {named}"), *choices], **told)
+    return forms.ChoiceField(choices=[("", f"default: {named}"), *choices], **field_options)
 
 
-def _typed(value: Any) -> str:
-    """Return a setting's value as it is typed."""
+def _format_value(value: Any) -> str:
+    """Return a setting's value as form input."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _value(text: str, default: Any) -> Any:
-    """Return what was typed as a value of the default's kind. Raises ValueError."""
+def _parse_value(text: str, default: Any) -> Any:
+    """Return form input as a value of the default's type. Raises ValueError."""
     if isinstance(default, bool):
         return text == "true"
     if isinstance(default, int | float):

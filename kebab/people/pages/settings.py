@@ -1,4 +1,4 @@
-"""A workspace's settings on pages: its name, how it searches, and its end."""
+"""Pages of a workspace's settings: name, search settings, deletion."""
 
 from typing import Any, ClassVar
 
@@ -9,23 +9,23 @@ from django.shortcuts import redirect
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import Need
-from kebab.pages.page import told
+from kebab.pages.page import apply_problem
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Role, Scope, Workspace
+from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.pages.form_page import FormPage
 from kebab.people.pages.setting_forms import DeletionForm, NameForm, SettingsForm
 from kebab.people.workspaces import change_workspace
 
-#: The codes of what a guard refuses and `force` lets pass begin with this.
+#: The prefix of error codes of guards that `force` overrides.
 _GATE = "quality_gate"
 
 
 class SettingsPage(FormPage):
-    """Name and address; the other forms of the page post elsewhere, and are shown here when refused."""
+    """Name and slug; the page's other forms post elsewhere, and are shown here again when refused."""
 
-    need: ClassVar[Need] = Need(role=Role.ADMIN, scope=Scope.MANAGE)
+    need: ClassVar[Need] = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
     tab: ClassVar[str] = "settings"
-    #: The name, in the page's context, of the form that this one acts on.
+    #: The form that this view handles, by its name in the template context.
     form_name: ClassVar[str] = "form"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -36,13 +36,13 @@ class SettingsPage(FormPage):
         """Change name and slug. Raises InvalidRequest, Conflict for a taken slug."""
         self.form = form = NameForm(request.POST)
         if not form.is_valid():
-            return self.again(request, form)
+            return self.render_invalid(request, form)
         changed = change_workspace(self.access, **form.cleaned_data)
         messages.success(request, "The name is saved.")
         return redirect("settings", changed.slug)
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
-        """Return the page with its three forms."""
+        """Render the page with its three forms."""
         workspace = self.access.workspace
         shown = {
             "form": NameForm(initial={"name": workspace.name, "slug": workspace.slug}),
@@ -55,28 +55,28 @@ class SettingsPage(FormPage):
         return self.render(request, "people/pages/settings.html", **shown, **context)
 
 
-class SettingsValues(SettingsPage):
-    """Changes how the workspace searches."""
+class SettingsUpdate(SettingsPage):
+    """Changes the workspace's search settings."""
 
     http_method_names = ("post",)
     form_name: ClassVar[str] = "settings_form"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Do it. Raises what a guard refuses it with; `force` has it let pass, which the audit log keeps."""
+        """Change the settings. Raises the error of a guard; `force` overrides it, which is audited."""
         self.form = form = SettingsForm(workspace, request.POST)
         if not form.is_valid():
-            return self.again(request, form)
+            return self.render_invalid(request, form)
         change_workspace(self.access, settings=form.cleaned_data, force="force" in request.POST)
         messages.success(request, "The settings are saved.")
         return redirect("settings", workspace.slug)
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Tell what a guard found, with the way to change it all the same."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render a guard's objections, with a button to change the settings anyway."""
         if self.form is None or not problem.code.startswith(_GATE):
-            return super().refusal(request, problem)
+            return super().render_problem(request, problem)
         reasons = [f"{error.field}: {error.message}" for error in problem.errors]
         self.form.add_error(None, problem.detail)
-        return told(self.page(request, self.form, reasons=reasons, may_force=True), problem)
+        return apply_problem(self.page(request, self.form, reasons=reasons, may_force=True), problem)
 
 
 class WorkspaceDeletion(SettingsPage):
@@ -87,10 +87,10 @@ class WorkspaceDeletion(SettingsPage):
     form_name: ClassVar[str] = "deletion_form"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Do it, once its slug was typed."""
+        """Delete it, if its slug was typed."""
         form = DeletionForm(workspace, request.POST)
         if not form.is_valid():
-            return self.again(request, form)
+            return self.render_invalid(request, form)
         name = workspace.name
         delete_workspace(self.access)
         messages.success(request, f"{name} is deleted, with everything in it.")

@@ -1,18 +1,18 @@
-"""The forms of tokens."""
+"""Forms of tokens."""
 
 from typing import Any
 
 from django import forms
 
 from kebab.people.issuing import MAX_OVERLAP
-from kebab.people.models import Scope, Workspace
+from kebab.people.models import TokenScope, Workspace
 from kebab.people.pages.forms import GroupsField, offered_groups
 
 _SCOPES = {
-    Scope.SEARCH: "search: search, and read documents",
-    Scope.ASK: "ask: ask questions",
-    Scope.INGEST: "ingest: add, change and delete sources and documents",
-    Scope.MANAGE: "manage: change settings and the embedding model",
+    TokenScope.SEARCH: "search: search, and read documents",
+    TokenScope.ASK: "ask: ask questions",
+    TokenScope.INGEST: "ingest: add, change and delete sources and documents",
+    TokenScope.MANAGE: "manage: change settings and the embedding model",
 }
 _MAX_MINUTES = int(MAX_OVERLAP.total_seconds() // 60)
 
@@ -30,7 +30,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         label="It may",
         choices=[(scope.value, words) for scope, words in _SCOPES.items()],
-        initial=[Scope.SEARCH.value],
+        initial=[TokenScope.SEARCH.value],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one: a token without a scope may do nothing."},
     )
@@ -57,7 +57,7 @@ class TokenForm(forms.Form):
 
 
 class RotationForm(forms.Form):
-    """How a token is replaced."""
+    """The rotation of a token: how long the old one still works."""
 
     overlap_minutes = forms.IntegerField(
         label="Minutes that the old one still works",

@@ -1,4 +1,4 @@
-"""Tokens on pages: what tools sign in with. A secret is in the answer to what made it, and nowhere else."""
+"""Pages of API tokens. A secret is shown once, in the response that created it."""
 
 import uuid
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from django.utils import timezone
 
 from kebab.http.api.errors import NotFound
 from kebab.pages.pagination import list_page
-from kebab.people.issuing import issue_token, rotate_token, take_back
+from kebab.people.issuing import issue_token, revoke_token, rotate_token
 from kebab.people.models import ApiToken, Workspace
-from kebab.people.pages.form_page import FormPage, PeopleAct
-from kebab.people.pages.forms import names_of
+from kebab.people.pages.form_page import FormPage, PeopleAction
+from kebab.people.pages.forms import group_names_by_id
 from kebab.people.pages.token_forms import RotationForm, TokenForm
 from kebab.people.tokens import with_token_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownToken:
-    """A token with the names of its groups, and whether it works."""
+class TokenRow:
+    """A token with its group names and its state."""
 
     token: ApiToken
     groups: tuple[str, ...]
@@ -32,86 +32,86 @@ class ShownToken:
 
 
 class TokensPage(FormPage):
-    """The tokens, and the form that makes one."""
+    """The tokens, and the form that creates one."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the page. Raises InvalidCursor."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Make a token; its secret is in this answer only. Raises Unprocessable for groups that are gone."""
+        """Create a token; its secret is in this response only. Raises Unprocessable for deleted groups."""
         self.form = form = TokenForm(workspace, request.POST)
         if not form.is_valid():
-            return self.again(request, form)
-        asked = dict(form.cleaned_data)
-        days = asked.pop("expires_in_days")
+            return self.render_invalid(request, form)
+        options = dict(form.cleaned_data)
+        days = options.pop("expires_in_days")
         expires_at = None if days is None else timezone.now() + timedelta(days=days)
-        token, secret = issue_token(self.access, **asked, expires_at=expires_at)
+        token, secret = issue_token(self.access, **options, expires_at=expires_at)
         return self.page(request, made=token, secret=secret)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Return the tokens, newest first."""
+        """Render the tokens, newest first."""
         workspace = self.access.workspace
-        listed = list_page(self, request, _tokens(workspace), ordering=("-created_at", "id"))
+        listed = list_page(self, request, _tokens_with_groups(workspace), ordering=("-created_at", "id"))
         context |= {
             "form": TokenForm(workspace) if form is None else form,
             "list": listed,
-            "tokens": _shown(workspace, listed.rows),
+            "tokens": _token_rows(workspace, listed.rows),
         }
         return self.render(request, "people/pages/tokens.html", **context)
 
 
 class TokenPage(FormPage):
-    """One token: what it may, and how it is replaced or revoked."""
+    """One token: its rights, rotation and revocation."""
 
     def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
         """Return the page. Raises NotFound."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Replace the token; the new secret is in this answer only. Raises NotFound, Conflict."""
-        _one(workspace, token_id)
+        """Rotate the token; the new secret is in this response only. Raises NotFound, Conflict."""
+        _get_token(workspace, token_id)
         self.form = form = RotationForm(request.POST)
         if not form.is_valid():
-            return self.again(request, form)
+            return self.render_invalid(request, form)
         overlap = timedelta(minutes=form.cleaned_data["overlap_minutes"])
         token, secret = rotate_token(self.access, token_id, overlap)
         return self.page(request, made=token, secret=secret)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Return the token's page. Raises NotFound."""
+        """Render the token's page. Raises NotFound."""
         workspace = self.access.workspace
-        (shown,) = _shown(workspace, [_one(workspace, self.kwargs["token_id"])])
+        (shown,) = _token_rows(workspace, [_get_token(workspace, self.kwargs["token_id"])])
         context |= {"form": RotationForm() if form is None else form, "shown": shown}
         return self.render(request, "people/pages/token.html", **context)
 
 
-class TokenRevocation(PeopleAct):
-    """Makes a token useless."""
+class TokenRevocation(PeopleAction):
+    """Revokes a token."""
 
     def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Do it. Raises NotFound."""
-        token = _one(workspace, token_id)
-        take_back(self.access, token)
+        """Revoke the token. Raises NotFound."""
+        token = _get_token(workspace, token_id)
+        revoke_token(self.access, token)
         messages.success(request, f"The token kbb_{token.prefix} is revoked. It opens nothing any more.")
         return redirect("tokens", workspace.slug)
 
 
-def _tokens(workspace: Workspace) -> "QuerySet[ApiToken]":
+def _tokens_with_groups(workspace: Workspace) -> "QuerySet[ApiToken]":
     return with_token_groups(workspace.tokens.select_related("created_by"))
 
 
-def _one(workspace: Workspace, token_id: uuid.UUID) -> ApiToken:
-    token = _tokens(workspace).filter(pk=token_id).first()
+def _get_token(workspace: Workspace, token_id: uuid.UUID) -> ApiToken:
+    token = _tokens_with_groups(workspace).filter(pk=token_id).first()
     if token is None:
         raise NotFound
     return token
 
 
-def _shown(workspace: Workspace, tokens: Any) -> list[ShownToken]:
-    named = names_of(workspace, {group for token in tokens for group in token.group_ids})
+def _token_rows(workspace: Workspace, tokens: Any) -> list[TokenRow]:
+    named = group_names_by_id(workspace, {group for token in tokens for group in token.group_ids})
     return [
-        ShownToken(
+        TokenRow(
             token=token,
             groups=tuple(sorted(named[group] for group in token.group_ids if group in named)),
             state=_state(token),

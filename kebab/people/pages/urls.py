@@ -1,13 +1,13 @@
-"""The addresses of the people's pages."""
+"""URLs of the people's pages."""
 
 from django.urls import path
 
 from kebab.people.pages.access import PersonAccess, TokenAccess
 from kebab.people.pages.audit import AuditPage
 from kebab.people.pages.groups import GroupAddition, GroupDeletion, GroupPage, GroupRemoval, GroupsPage
-from kebab.people.pages.invitations import InvitationAgain, InvitationWithdrawal
+from kebab.people.pages.invitations import InvitationRenewal, InvitationWithdrawal
 from kebab.people.pages.members import PeoplePage, PersonGroups, PersonPage, PersonRemoval
-from kebab.people.pages.settings import SettingsPage, SettingsValues, WorkspaceDeletion
+from kebab.people.pages.settings import SettingsPage, SettingsUpdate, WorkspaceDeletion
 from kebab.people.pages.tokens import TokenPage, TokenRevocation, TokensPage
 
 _W = "w/<str:slug>"
@@ -22,7 +22,7 @@ urlpatterns = [
     path(f"{_PERSON}/groups", PersonGroups.as_view(), name="person-groups"),
     path(f"{_PERSON}/remove", PersonRemoval.as_view(), name="person-removal"),
     path(f"{_INVITATION}/withdraw", InvitationWithdrawal.as_view(), name="invitation-withdrawal"),
-    path(f"{_INVITATION}/again", InvitationAgain.as_view(), name="invitation-again"),
+    path(f"{_INVITATION}/again", InvitationRenewal.as_view(), name="invitation-again"),
     path(f"{_W}/groups", GroupsPage.as_view(), name="groups"),
     path(_GROUP, GroupPage.as_view(), name="group"),
     path(f"{_GROUP}/delete", GroupDeletion.as_view(), name="group-deletion"),
@@ -34,7 +34,7 @@ urlpatterns = [
     path(f"{_PERSON}/access", PersonAccess.as_view(), name="person-access"),
     path(f"{_TOKEN}/access", TokenAccess.as_view(), name="token-access"),
     path(f"{_W}/settings", SettingsPage.as_view(), name="settings"),
-    path(f"{_W}/settings/values", SettingsValues.as_view(), name="settings-values"),
+    path(f"{_W}/settings/values", SettingsUpdate.as_view(), name="settings-values"),
     path(f"{_W}/settings/delete", WorkspaceDeletion.as_view(), name="workspace-deletion"),
     path(f"{_W}/audit", AuditPage.as_view(), name="audit"),
 ]

@@ -1,1 +1,1 @@
-"""Settings of a workspace: the registry, and hooks on their change."""
+"""Settings of a workspace: the registry, and hooks on changes."""

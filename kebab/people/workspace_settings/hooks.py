@@ -1,7 +1,7 @@
-"""What has a say before a workspace's settings change, and what follows once they have.
+"""Hooks on changes of a workspace's settings: guards before a change, followers after it.
 
-Parts above this one register: a guard looks at a change before it is made, and may refuse it; a follower
-begins, in the change's own transaction, what the new settings ask for.
+Other packages register them: a guard checks a change before it is made, and may refuse it; a follower
+starts, in the change's own transaction, the work that the new settings require.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,30 +10,30 @@ from typing import Any
 
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import merged, preferences
+from kebab.people.workspace_settings.registry import merge_settings, preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsChange:
-    """Settings of a workspace, as they are and as they are to be."""
+    """A proposed change of a workspace's settings."""
 
     access: Access
-    #: As it is stored now.
+    #: The workspace as it is stored.
     workspace: Workspace
-    #: The workspace with the settings it is to have; not stored.
+    #: The workspace with the new settings; not stored.
     proposed: Workspace
-    #: The settings in force that differ.
+    #: The names of the effective settings that differ.
     changed: frozenset[str]
-    #: Whether the caller wants it whatever a guard finds.
+    #: Whether the caller wants the change even if a guard objects.
     is_forced: bool
-    #: Called after each step of what takes long; what it raises passes. None: a request waits for the answer,
-    #: so what takes long is refused.
+    #: Called after each step of long work; its exceptions propagate. None: a request waits for the answer, so
+    #: long work is refused.
     advance: Callable[[], None] | None = None
 
 
-#: Gives what the audit log is to hold of what it found, {} for nothing. Raises an error of a known tree.
+#: Returns facts for the audit log, {} for none. Raises an error of a known tree to refuse the change.
 Guard = Callable[[SettingsChange], Mapping[str, Any]]
-#: Begins what follows from changed settings: of the stored workspace, by the names that changed.
+#: Starts work required by changed settings; gets the stored workspace and the changed names.
 Follower = Callable[[Access, Workspace, frozenset[str]], None]
 
 _guards: list[Guard] = []
@@ -41,55 +41,55 @@ _followers: list[Follower] = []
 
 
 def register_guard(guard: Guard) -> None:
-    """Have `guard` look at every change of settings before it is made."""
+    """Register `guard`, which checks every change of settings before it is made."""
     if guard not in _guards:
         _guards.append(guard)
 
 
 def register_follower(follower: Follower) -> None:
-    """Have `follower` begin what changed settings ask for."""
+    """Register `follower`, which starts the work that changed settings require."""
     if follower not in _followers:
         _followers.append(follower)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
-    """What the guards found of a change."""
+class GuardFindings:
+    """The guards' findings on a change."""
 
-    #: The stored settings that they looked at.
+    #: The stored settings that the guards saw.
     seen: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def proposed_workspace(workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
-    """Return a copy of `workspace` whose settings have `settings` merged in; it is never to be saved."""
+    """Return a copy of `workspace` with `settings` merged into its own; it must not be saved."""
     return Workspace(
         pk=workspace.pk,
         corpus_id=workspace.corpus_id,
         slug=workspace.slug,
         name=workspace.name,
         head_seq=workspace.head_seq,
-        settings=merged(workspace.settings, settings),
+        settings=merge_settings(workspace.settings, settings),
     )
 
 
-def differing(before: Workspace, after: Workspace) -> frozenset[str]:
-    """Return the names of the settings in force that differ between the two."""
+def changed_settings(before: Workspace, after: Workspace) -> frozenset[str]:
+    """Return the names of the effective settings that differ between the two."""
     old, new = preferences(before), preferences(after)
     return frozenset(name for name in old if old[name] != new[name])
 
 
-def examine(
+def run_guards(
     access: Access,
     workspace: Workspace,
     settings: Mapping[str, Any],
     *,
     is_forced: bool,
     advance: Callable[[], None] | None = None,
-) -> Examined:
-    """Have every guard look at `workspace` with `settings` merged in. Raises what a guard refuses it with."""
+) -> GuardFindings:
+    """Let every guard check `workspace` with `settings` merged in. Raises the error of a refusing guard."""
     proposed = proposed_workspace(workspace, settings)
-    changed = differing(workspace, proposed)
+    changed = changed_settings(workspace, proposed)
     facts: dict[str, Any] = {}
     if changed:
         change = SettingsChange(
@@ -102,11 +102,11 @@ def examine(
         )
         for guard in _guards:
             facts |= guard(change)
-    return Examined(seen=dict(workspace.settings), facts=facts)
+    return GuardFindings(seen=dict(workspace.settings), facts=facts)
 
 
-def follow(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
-    """Begin what the changed settings of `workspace` ask for."""
+def run_followers(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
+    """Let every follower start the work that the changed settings of `workspace` require."""
     if changed:
         for follower in _followers:
             follower(access, workspace, changed)

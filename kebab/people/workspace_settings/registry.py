@@ -1,4 +1,4 @@
-"""The settings a workspace may have. Each is registered by the part that reads it."""
+"""The registry of workspace settings. Each is registered by the package that reads it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,33 +13,33 @@ class Preference:
 
     name: str
     default: Any
-    #: Gives the value as it is to be stored. Raises ValueError with what is wrong and the remedy.
+    #: Returns the value to store. Raises ValueError with the problem and the remedy.
     validate: Callable[[Any], Any]
-    #: Whether the order of hits depends on it from the next query on: an evaluation may try another value.
+    #: Whether it affects ranking from the next query on, so that an evaluation may try other values.
     ranks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """What people are told of a setting, where they change it."""
+class PreferenceDescription:
+    """A setting's label, help text and choices on the settings page."""
 
     label: str
-    #: What it does and which values it takes.
+    #: Its effect and the values it takes.
     about: str
-    #: Gives the values that there are, with how each is called, where they are few.
+    #: Returns the possible values with their labels, if they are few.
     choices: Callable[[], Iterable[tuple[str, str]]] | None = None
 
 
 _known: dict[str, Preference] = {}
-_words: dict[str, Words] = {}
+_descriptions: dict[str, PreferenceDescription] = {}
 
 
 def register_preference(
     name: str, default: Any, validate: Callable[[Any], Any], *, ranks: bool = False
 ) -> None:
-    """Let workspaces have the setting `name`. `validate` gives the clean value or raises ValueError.
+    """Register the setting `name`. `validate` returns the value to store or raises ValueError.
 
-    With `ranks` it is one that the order of hits depends on from the next query on.
+    With `ranks` the setting affects ranking from the next query on.
     """
     _known[name] = Preference(name=name, default=default, validate=validate, ranks=ranks)
 
@@ -47,18 +47,26 @@ def register_preference(
 def describe_preference(
     name: str, label: str, about: str, *, choices: Callable[[], Iterable[tuple[str, str]]] | None = None
 ) -> None:
-    """Say in words what the setting `name` does."""
-    _words[name] = Words(label=label, about=about, choices=choices)
+    """Register label, help text and choices of the setting `name`."""
+    _descriptions[name] = PreferenceDescription(label=label, about=about, choices=choices)
 
 
-def known_preferences() -> list[tuple[Preference, Words]]:
-    """Return all settings with their words, in the order that these were given; those without come last."""
-    without = {name: Words(label=name, about="") for name in sorted(_known) if name not in _words}
-    return [(_known[name], words) for name, words in {**_words, **without}.items() if name in _known]
+def known_preferences() -> list[tuple[Preference, PreferenceDescription]]:
+    """Return all settings in the order in which they were described; undescribed ones come last."""
+    without = {
+        name: PreferenceDescription(label=name, about="")
+        for name in sorted(_known)
+        if name not in _descriptions
+    }
+    return [
+        (_known[name], description)
+        for name, description in {**_descriptions, **without}.items()
+        if name in _known
+    ]
 
 
 def ranking_preferences() -> frozenset[str]:
-    """Return the names of the settings that the order of hits depends on."""
+    """Return the names of the settings that affect ranking."""
     return frozenset(name for name, known in _known.items() if known.ranks)
 
 
@@ -70,17 +78,17 @@ def preference(workspace: Workspace, name: str) -> Any:
 
 
 def default_of(name: str) -> Any:
-    """Return what holds where a workspace has not set it. Raises KeyError if unregistered."""
+    """Return the default of a setting. Raises KeyError if unregistered."""
     return _known[name].default
 
 
 def preferences(workspace: Workspace) -> dict[str, Any]:
-    """Return all settings as they are in force, by name."""
+    """Return the effective value of every setting, by name."""
     return {name: preference(workspace, name) for name in sorted(_known)}
 
 
 def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the valid part of `given` and, by name, what is wrong with the rest. None: the default again."""
+    """Return the valid part of `given` and the errors of the rest, by name. None restores the default."""
     clean: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in given.items():
@@ -93,6 +101,6 @@ def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     return clean, wrong
 
 
-def merged(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `stored` with `changes` applied; a None takes a setting out."""
+def merge_settings(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `stored` with `changes` applied; None removes a setting."""
     return {name: value for name, value in {**stored, **changes}.items() if value is not None}

@@ -1,1 +1,1 @@
-"""Nodes and processes as their heartbeats describe them."""
+"""Nodes and processes, as known by their heartbeats."""

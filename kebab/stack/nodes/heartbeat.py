@@ -1,4 +1,4 @@
-"""The sign of life that a process writes to Postgres every ten seconds."""
+"""The heartbeat that a process writes to Postgres every ten seconds."""
 
 import logging
 import os
@@ -24,24 +24,24 @@ logger = logging.getLogger(__name__)
 PERIOD_S = 10.0
 #: A process whose row is older than this is not counted as running.
 FRESH_S = 35.0
-_FORGOTTEN_AFTER = timedelta(minutes=10)
+_EXPIRES_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """What a process does at the moment."""
+    """The current activity of a process."""
 
     busy: int = 0
-    #: Since something was started; None: nothing was.
+    #: Seconds since the last start of a task; None: there was none.
     idle_s: float | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
 
 class Heartbeat:
-    """Renews the row of this process from a thread of its own, and removes it at the end.
+    """A thread that updates the row of this process, and deletes it at the end.
 
-    `activity` is asked at every beat, `after_beat` is called after it with the row's id and whether the beat
-    before failed. A database that is away costs one line in the log.
+    `activity` is called at every beat, `after_beat` after it, with the row's id and whether the previous beat
+    failed. An outage of the database costs one line in the log.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Heartbeat:
         after_beat: Callable[[uuid.UUID, bool], None] = lambda process_id, was_cut_off: None,
     ) -> None:
         self._id = uuid.uuid4()
-        self._fixed = {
+        self._identity = {
             "node": settings.KEBAB_NODE_ID,
             "role": role,
             "name": name or str(role),
@@ -67,9 +67,9 @@ class Heartbeat:
         self._activity = activity
         self._after_beat = after_beat
         self._ended = threading.Event()
-        self._beating = threading.Lock()
+        self._lock = threading.Lock()
         self._is_cut_off = False
-        self._forks = False
+        self._guards_forks = False
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def __enter__(self) -> Self:
@@ -82,35 +82,35 @@ class Heartbeat:
         self.stop()
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Start the heartbeat."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop beating and remove the row."""
+        """Stop the heartbeat and delete the row."""
         self._ended.set()
         self._thread.join()
 
-    def hold_forks(self) -> None:
-        """Let this process fork only between two beats, when no database connection is open here.
+    def guard_forks(self) -> None:
+        """Let this process fork only between two beats, when this thread has no open database connection.
 
-        A child that inherited one would use its socket at the same time as we do.
+        A child that inherited one would use its socket concurrently with us.
         """
-        self._forks = True
+        self._guards_forks = True
         os.register_at_fork(
-            before=self._beating.acquire,
-            after_in_parent=self._beating.release,
-            after_in_child=self._beating.release,
+            before=self._lock.acquire,
+            after_in_parent=self._lock.release,
+            after_in_child=self._lock.release,
         )
 
     def _run(self) -> None:
-        self._write(self._forget_the_dead)
-        self._write(self._beat)
+        self._run_action(self._delete_dead_rows)
+        self._run_action(self._write_row)
         while not self._ended.wait(PERIOD_S):
-            self._write(self._beat)
-        self._write(self._leave)
+            self._run_action(self._write_row)
+        self._run_action(self._delete_row)
 
-    def _write(self, action: Callable[[], None]) -> None:
-        with self._beating:
+    def _run_action(self, action: Callable[[], None]) -> None:
+        with self._lock:
             try:
                 action()
                 self._is_cut_off = False
@@ -120,34 +120,34 @@ class Heartbeat:
                 self._is_cut_off = True
             finally:
                 connection.close()
-                if self._forks:
+                if self._guards_forks:
                     connection.close_pool()
 
-    def _beat(self) -> None:
+    def _write_row(self) -> None:
         now = self._activity()
         StackProcess.objects.update_or_create(
             id=self._id,
             defaults={
-                **self._fixed,
-                "started_at": _ago(time.monotonic() - self._began_at),
+                **self._identity,
+                "started_at": _time_before_now(time.monotonic() - self._began_at),
                 "heartbeat_at": Now(),
                 "busy": now.busy,
-                "last_started_at": None if now.idle_s is None else _ago(now.idle_s),
+                "last_started_at": None if now.idle_s is None else _time_before_now(now.idle_s),
                 "info": now.info,
             },
         )
-        StackProcess.objects.filter(heartbeat_at__lt=Now() - _FORGOTTEN_AFTER).delete()
+        StackProcess.objects.filter(heartbeat_at__lt=Now() - _EXPIRES_AFTER).delete()
         self._after_beat(self._id, self._is_cut_off)
 
-    def _forget_the_dead(self) -> None:
-        rows = StackProcess.objects.filter(node=self._fixed["node"])
+    def _delete_dead_rows(self) -> None:
+        rows = StackProcess.objects.filter(node=self._identity["node"])
         dead = [row.pk for row in rows if row.pid == os.getpid() or not psutil.pid_exists(row.pid)]
         rows.filter(pk__in=dead).delete()
 
-    def _leave(self) -> None:
+    def _delete_row(self) -> None:
         StackProcess.objects.filter(pk=self._id).delete()
 
 
-def _ago(seconds: float) -> CombinedExpression:
-    """Return a time by Postgres' clock, which it is compared with: a node's may be wrong."""
+def _time_before_now(seconds: float) -> CombinedExpression:
+    """Return a time by Postgres' clock, as readers compare it with that clock and a node's may be wrong."""
     return Now() - timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""What `status` shows: the processes of all nodes, the queues and the reports of the apps."""
+"""The listing of `kebab status`: the processes of all nodes, the queues and the reports of the apps."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from kebab.stack.supervisor.watchdog import queue_lengths
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRow:
-    """One process; `heartbeat_age_s` is None for what writes no heartbeat (servers, supervisor)."""
+    """One process; `heartbeat_age_s` is None for processes without a heartbeat (servers, supervisor)."""
 
     name: str
     role: str
@@ -33,7 +33,7 @@ class ProcessRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Everything `status` shows. `queues`: waiting messages by name, None when Redis does not answer."""
+    """The data of `kebab status`. `queues`: waiting messages by name, None when Redis does not answer."""
 
     node: str
     url: str
@@ -43,21 +43,21 @@ class Listing:
     reports: dict[str, Sequence[Row]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document that `status --json` prints."""
+        """Return the document of `kebab status --json`."""
         return {"schema_version": "status.v1", **asdict(self)}
 
 
-def current_listing(configuration: StackConfiguration) -> Listing:
-    """Ask the state file, Postgres, Redis and the apps; the servers have to run."""
+def build_listing(configuration: StackConfiguration) -> Listing:
+    """Build the listing from the state file, Postgres, Redis and the apps; the servers have to run."""
     state = running_state(configuration.directory.path)
-    beating = tuple(_beating_rows())
-    # On servers of one's own there may be no supervisor: units or containers run the processes.
-    is_running = state is not None or (not configuration.has_embedded_postgres and bool(beating))
+    heartbeat_rows = tuple(_process_rows())
+    # With external servers there may be no supervisor: systemd units or containers run the processes.
+    is_running = state is not None or (not configuration.has_embedded_postgres and bool(heartbeat_rows))
     return Listing(
         node=configuration.node_id,
         url="" if state is None else state.url,
         is_running=is_running,
-        processes=(*server_rows(configuration), *beating),
+        processes=(*server_rows(configuration), *heartbeat_rows),
         queues=_queue_lengths(configuration.redis_url),
         reports={name: report() for name, report in reports().items()},
     )
@@ -75,7 +75,7 @@ def server_rows(configuration: StackConfiguration) -> tuple[ProcessRow, ...]:
     )
 
 
-def _beating_rows() -> tuple[ProcessRow, ...]:
+def _process_rows() -> tuple[ProcessRow, ...]:
     age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
     rows = StackProcess.objects.annotate(age=age).order_by("node", "role", "name", "pid")
     return tuple(

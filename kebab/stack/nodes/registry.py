@@ -1,4 +1,4 @@
-"""Which nodes there are: all that is known of one are the heartbeats of its processes."""
+"""Registry of nodes, known only by the heartbeats of their processes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ from kebab.stack.nodes.heartbeat import FRESH_S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """A node as its processes speak of it."""
+    """A node, as known by its processes."""
 
     node: str
     processes: int
     roles: tuple[str, ...]
-    #: Whether any of them was heard of in time.
+    #: Whether any of its processes has a fresh heartbeat.
     is_alive: bool
-    #: Of the latest heartbeat.
+    #: Age of the latest heartbeat.
     heartbeat_age_s: float
 
 
-def nodes() -> list[NodeRow]:
-    """Return the nodes by name; one whose rows have gone, ten minutes after its end, is none any more."""
-    rows = _with_age(StackProcess.objects.all()).order_by("node", "role")
-    return [_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
+def list_nodes() -> list[NodeRow]:
+    """Return the nodes, ordered by name; a node disappears with its rows, ten minutes after its end."""
+    rows = _annotate_age(StackProcess.objects.all()).order_by("node", "role")
+    return [_node_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
 
 
 def forget_node(node: str) -> int:
-    """Delete what a node that has ended left; give how many processes that were.
+    """Delete the process rows of a node that has ended; return their number.
 
-    Raises NotFound, and Conflict while a process of it is heard of.
+    Raises NotFound, and Conflict while one of its processes is alive.
     """
-    known = {row.node: row for row in nodes()}
+    known = {row.node: row for row in list_nodes()}
     if node not in known:
         raise NotFound(f"There is no node {node!r}; there are: {', '.join(known) or 'none'}.")
     if known[node].is_alive:
@@ -44,7 +44,7 @@ def forget_node(node: str) -> int:
     return StackProcess.objects.filter(node=node).delete()[0]
 
 
-def _row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
+def _node_row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
     rows = list(rows)
     age_s = min(row.age.total_seconds() for row in rows)  # type: ignore[attr-defined]
     return NodeRow(
@@ -56,6 +56,6 @@ def _row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
     )
 
 
-def _with_age(rows: "QuerySet[StackProcess]") -> "QuerySet[StackProcess]":
+def _annotate_age(rows: "QuerySet[StackProcess]") -> "QuerySet[StackProcess]":
     age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
     return rows.annotate(age=age)

@@ -1,4 +1,4 @@
-"""A process that starts before its database is migrated waits for that, and says what it waits for."""
+"""The wait of a starting process until its database is migrated."""
 
 import logging
 import time
@@ -18,38 +18,38 @@ _SHOWN = 3
 _REMEDY = "`kebab init`, or the job that migrates, does that."
 
 
-def await_migrations(*, without_database: bool = False) -> None:
-    """Return once the database has all migrations of this code; each new reason to wait is logged once.
+def wait_until_migrated(*, without_database: bool = False) -> None:
+    """Wait until the database has all migrations of this code; each new reason to wait is logged once.
 
-    The embedded database is prepared by whoever started it. `without_database`: don't wait for one that
-    can't be reached; what serves then answers that itself.
+    The embedded database is prepared by the process that started it. `without_database`: don't wait for a
+    database that can't be reached; the web process then reports that in its responses.
     """
     if settings.KEBAB_EMBEDDED_POSTGRES:
         return
     expected = set(MigrationLoader(None).graph.leaf_nodes())
-    said = ""
+    last_reason = ""
     while reason := _reason_to_wait(expected, without_database=without_database):
-        if reason != said:
+        if reason != last_reason:
             logger.warning("Waiting: %s", reason)
-            said = reason
+            last_reason = reason
         time.sleep(_POLL_S)
-    if said:
+    if last_reason:
         logger.warning("The database is ready; starting.")
 
 
 def _reason_to_wait(expected: set[tuple[str, str]], *, without_database: bool) -> str:
-    """Return why this process can't start; "" when it can."""
+    """Return the reason why this process can't start; "" when it can."""
     try:
-        missing = sorted(".".join(each) for each in expected - _applied())
+        missing = sorted(".".join(each) for each in expected - _applied_migrations())
     except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):
         return f"the database isn't prepared yet; {_REMEDY}"
     except psycopg.OperationalError as error:
-        told = f"the database can't be reached ({str(error).strip().splitlines()[0]})."
-        return "" if without_database else told
+        message = f"the database can't be reached ({str(error).strip().splitlines()[0]})."
+        return "" if without_database else message
     named = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")
     return f"the database lacks {named}; {_REMEDY}" if missing else ""
 
 
-def _applied() -> set[tuple[str, str]]:
+def _applied_migrations() -> set[tuple[str, str]]:
     with connect(settings.DATABASES[APPLICATION], connect_timeout=_ANSWER_LIMIT_S) as connection:
         return set(connection.execute("SELECT app, name FROM django_migrations").fetchall())

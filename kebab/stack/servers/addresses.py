@@ -1,16 +1,16 @@
-"""Addresses of the embedded servers: known from the data directory alone, whether they run or not."""
+"""Addresses of the embedded servers, which depend on the data directory alone, not on running servers."""
 
 import re
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
-from kebab.stack.paths import checked_socket_path, runtime_directory
+from kebab.stack.paths import runtime_directory, validate_socket_path
 from kebab.stack.servers import secrets
 
 DATABASE_NAME = "kebab"
-#: Owns the cluster and the tables.
+#: The role that owns the cluster and the tables.
 DATABASE_OWNER = "kebab_owner"
-#: What Kebab's processes connect as: it owns nothing, and row-level security holds for it.
+#: The role of Kebab's processes: it owns nothing, and row-level security applies to it.
 DATABASE_APPLICATION = "kebab_app"
 #: Postgres names its socket after the port; nothing listens on it.
 POSTGRES_PORT = 5432
@@ -23,8 +23,8 @@ def postgres_socket_folder(data_dir: Path, runtime_dir: str = "") -> Path:
         PathRefused: the socket's path would be longer than 107 bytes.
     """
     folder = runtime_directory(data_dir, runtime_dir) / "pg"
-    # The longest name in it is the socket's lock file, which has no limit; the socket's has.
-    return checked_socket_path(folder / f".s.PGSQL.{POSTGRES_PORT}").parent
+    # The lock file's name is longer, but only the socket's path is limited.
+    return validate_socket_path(folder / f".s.PGSQL.{POSTGRES_PORT}").parent
 
 
 def redis_socket(data_dir: Path, runtime_dir: str = "") -> Path:
@@ -33,7 +33,7 @@ def redis_socket(data_dir: Path, runtime_dir: str = "") -> Path:
     Raises:
         PathRefused: its path would be longer than 107 bytes.
     """
-    return checked_socket_path(runtime_directory(data_dir, runtime_dir) / "r.sock")
+    return validate_socket_path(runtime_directory(data_dir, runtime_dir) / "r.sock")
 
 
 def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_APPLICATION) -> str:
@@ -43,13 +43,13 @@ def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_
         PathRefused: the socket's path would be longer than 107 bytes.
     """
     folder = str(postgres_socket_folder(data_dir, runtime_dir))
-    # urllib lower-cases the host part, so that capitals have to be escaped to survive.
-    host = re.sub(r"[^a-z0-9._-]", lambda found: _escaped(found.group()), folder)
+    # urllib lower-cases the host part, so capitals have to be escaped.
+    host = re.sub(r"[^a-z0-9._-]", lambda found: _percent_encode(found.group()), folder)
     return f"postgresql://{role}@{host}:{POSTGRES_PORT}/{DATABASE_NAME}"
 
 
 def redis_url(data_dir: Path, runtime_dir: str = "", *, db: int = 0) -> str:
-    """Return the URL of the embedded Redis as Celery wants it; `redis_client_url` turns it into redis-py's.
+    """Return the URL of the embedded Redis in Celery's format; `redis_client_url` converts it to redis-py's.
 
     Raises:
         PathRefused: the socket's path would be longer than 107 bytes, or the secrets cannot be read.
@@ -60,7 +60,7 @@ def redis_url(data_dir: Path, runtime_dir: str = "", *, db: int = 0) -> str:
 
 
 def redis_client_url(url: str) -> str:
-    """Return the same address as redis-py's `from_url` wants it; other URLs are already so."""
+    """Convert a Redis URL to the format of redis-py's `from_url`; URLs of other schemes are unchanged."""
     parts = urlsplit(url)
     if parts.scheme != "redis+socket":
         return url
@@ -69,5 +69,5 @@ def redis_client_url(url: str) -> str:
     return f"unix://{parts.netloc}{parts.path}?{urlencode({'db': db})}"
 
 
-def _escaped(character: str) -> str:
+def _percent_encode(character: str) -> str:
     return "".join(f"%{byte:02x}" for byte in character.encode())

@@ -1,4 +1,4 @@
-"""The servers for the length of one verb, when no stack runs."""
+"""Servers for the length of one command, when no stack runs."""
 
 import sys
 import threading
@@ -15,7 +15,7 @@ from kebab.stack.errors import StackBusy
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.servers.reachability import check_external_servers
-from kebab.stack.storage.data_dir_lock import acquire_after_verbs, end_leftovers
+from kebab.stack.storage.data_dir_lock import acquire_after_commands, terminate_leftovers
 from kebab.stack.storage.file_locks import HolderKind, StackLock
 from kebab.stack.supervisor.plan import Roles
 from kebab.stack.supervisor.state import running_state
@@ -25,61 +25,62 @@ _UP_LIMIT_S = 120.0
 _POLL_S = 0.05
 
 
-def _say(message: str) -> None:
+def _print_message(message: str) -> None:
     sys.stderr.write(f"{message}\n")
     sys.stderr.flush()
 
 
 @contextmanager
-def borrowed_stack(
+def borrow_stack(
     roles: Roles = Roles.SERVERS,
     *,
     configuration: StackConfiguration | None = None,
-    announce: Callable[[str], None] = _say,
+    announce: Callable[[str], None] = _print_message,
 ) -> Iterator[None]:
     """Run a block with servers (and workers) that answer and are migrated.
 
     A running stack is used as it is. Otherwise they are started for the block and stopped after it, and
-    `announce` (a line on stderr) says so. One verb at a time: others wait up to two minutes.
+    `announce` (a line on stderr) reports that. One command at a time: others wait up to two minutes.
 
     Raises:
-        StackBusy: another verb has the data directory for too long, or a starting stack is not ready in time.
+        StackBusy: another command holds the data directory for too long, or a starting stack is not ready in
+            time.
         StackError: the servers did not start.
     """
     stack = configuration or StackConfiguration.from_settings()
-    if _needs_nothing(stack, roles):
+    if _needs_no_servers(stack, roles):
         yield
         return
     stack.directory.ensure()
     lock = StackLock(stack.directory.stack_lock)
-    acquire_after_verbs(lock, stack.directory, HolderKind.VERB, announce)
+    acquire_after_commands(lock, stack.directory, HolderKind.COMMAND, announce)
     if not lock.is_ours:
-        _await_running_stack(stack)
+        _wait_for_running_stack(stack)
         yield
         return
     try:
-        end_leftovers(stack.directory)
+        terminate_leftovers(stack.directory)
         announce(f"No stack runs on {stack.directory.path}; starting its servers for this command ...")
-        with _running_in_thread(Supervisor(stack, roles, announce=announce)):
+        with _run_in_thread(Supervisor(stack, roles, announce=announce)):
             yield
     finally:
         lock.release()
 
 
-def _needs_nothing(stack: StackConfiguration, roles: Roles) -> bool:
-    """Return whether all that is asked for runs outside our data directory."""
+def _needs_no_servers(stack: StackConfiguration, roles: Roles) -> bool:
+    """Return whether all required servers and workers run outside our data directory."""
     if stack.has_embedded_postgres or stack.has_embedded_redis:
         return False
     check_external_servers(stack)
-    return roles is Roles.SERVERS or _some_worker_beats()
+    return roles is Roles.SERVERS or _has_live_worker()
 
 
-def _some_worker_beats() -> bool:
+def _has_live_worker() -> bool:
     fresh = Now() - timedelta(seconds=FRESH_S)
     return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=fresh).exists()
 
 
-def _await_running_stack(stack: StackConfiguration) -> None:
+def _wait_for_running_stack(stack: StackConfiguration) -> None:
     deadline = time.monotonic() + _UP_LIMIT_S
     while True:
         state = running_state(stack.directory.path)
@@ -94,8 +95,8 @@ def _await_running_stack(stack: StackConfiguration) -> None:
 
 
 @contextmanager
-def _running_in_thread(supervisor: Supervisor) -> Iterator[None]:
-    """Run a supervisor beside the block; its children live as long as its thread."""
+def _run_in_thread(supervisor: Supervisor) -> Iterator[None]:
+    """Run a supervisor in a thread during the block; its children live as long as that thread."""
     stop, ready, failures = StopRequest(), threading.Event(), []
 
     def run() -> None:
@@ -113,8 +114,8 @@ def _running_in_thread(supervisor: Supervisor) -> Iterator[None]:
             raise failures[0]
         yield
     finally:
-        # Connections that outlived the servers would fail at their next use.
+        # Connections to stopped servers would fail at their next use.
         connection.close()
         connection.close_pool()
-        stop.ask()
+        stop.request()
         thread.join()

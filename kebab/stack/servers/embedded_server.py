@@ -1,4 +1,4 @@
-"""What the two embedded servers have in common: started, borrowed or taken over, awaited and stopped."""
+"""The base class of the embedded servers: start, borrowing, takeover of orphans, stop."""
 
 import signal
 import time
@@ -10,12 +10,12 @@ from typing import Self
 from kebab.stack.errors import ServerFailed
 from kebab.stack.paths import DataDirectory, ensure_runtime_directory
 from kebab.stack.servers.ownership import read_record, write_record
-from kebab.stack.storage.file_locks import exclusive
+from kebab.stack.storage.file_locks import hold_exclusively
 from kebab.stack.supervisor.child import Child, ChildPlan
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_id import ProcessIdentity
 from kebab.stack.supervisor.process_logs import log_tail
 
-# Postgres may have much to replay after a crash.
+# Postgres may have to replay much WAL after a crash.
 START_LIMIT_S = 300.0
 STOP_LIMIT_S = 30.0
 _ORPHAN_PATIENCE_S = 10.0
@@ -23,20 +23,20 @@ _POLL_S = 0.02
 
 
 class EmbeddedServer(ABC):
-    """A server of our own on a private socket.
+    """An embedded server on a private socket.
 
     `start` and `stop` may be called from any thread that lives as long as the server. A server that another
-    living owner started on the same data directory is borrowed: used, and never stopped by us.
+    living process started on the same data directory is borrowed: used, and never stopped by us.
     """
 
-    #: Names the log file, the lock and the record.
+    #: The base name of the log file, the lock and the record.
     name: str
 
     def __init__(self, data_dir: Path, *, runtime_dir: str = "") -> None:
         self.directory = DataDirectory(data_dir)
         self.runtime_dir = runtime_dir
         self._child: Child | None = None
-        self._borrowed: ProcessMark | None = None
+        self._borrowed: ProcessIdentity | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -63,7 +63,7 @@ class EmbeddedServer(ABC):
         return self.directory.logs / f"{self.name}.log"
 
     def start(self, *, should_stop: Callable[[], bool] = lambda: False) -> None:
-        """Start the server and wait until it answers; does nothing when it already runs.
+        """Start the server, unless it runs, and wait until it answers.
 
         Raises:
             ServerMissing: there is no binary.
@@ -73,24 +73,24 @@ class EmbeddedServer(ABC):
         if not self.is_alive():
             self.spawn()
         try:
-            self._await_answer(should_stop)
+            self._wait_for_answer(should_stop)
         except BaseException:
             self.stop()
             raise
 
     def spawn(self) -> None:
-        """Start the process without waiting for it; take over from an orphan, borrow from a living owner."""
+        """Start the process without waiting; an orphan is terminated first, a living owner's is borrowed."""
         self.directory.ensure()
         ensure_runtime_directory(self.directory.path, self.runtime_dir)
-        with exclusive(self.directory.run / f"{self.name}.lock"):
+        with hold_exclusively(self.directory.run / f"{self.name}.lock"):
             record = read_record(self._record)
             if record is not None and record.is_borrowable():
                 self._borrowed = record.server
                 return
             self._borrowed = None
             if record is not None and record.is_orphan():
-                record.server.end(self.stop_signals, patience_s=_ORPHAN_PATIENCE_S)
-            self.mend()
+                record.server.terminate(self.stop_signals, grace_s=_ORPHAN_PATIENCE_S)
+            self.repair()
             self._child = Child(self.plan())
             write_record(self._record, self._child.spawn())
 
@@ -101,29 +101,27 @@ class EmbeddedServer(ABC):
         return self._child is not None and self._child.is_alive()
 
     def exit_status(self) -> int | None:
-        """Return how our process ended (negative: by that signal); None while it runs or when it is
-        borrowed.
-        """
+        """Return our process's exit status (negative: a signal); None if it runs or is borrowed."""
         if self._borrowed is not None or self._child is None:
             return None
         return self._child.exit_status()
 
     def ask_to_stop(self) -> None:
-        """Ask our process to stop; a borrowed one is left alone."""
+        """Ask our process to stop; do nothing to a borrowed one."""
         if self._child is not None:
             self._child.ask_to_stop()
 
     def wait(self, limit_s: float | None = None) -> bool:
-        """Wait for the end of our process; False when it still runs after the limit."""
+        """Wait for the end of our process; return False if it still runs after the limit."""
         return self._child is None or self._child.wait(limit_s)
 
     def kill(self) -> None:
-        """Kill our process at once; what was committed survives it."""
+        """Kill our process at once; committed data survives."""
         if self._child is not None:
             self._child.kill()
 
     def stop(self) -> None:
-        """Stop our process cleanly, by force after 30 seconds; a borrowed one is left alone."""
+        """Stop our process cleanly, by force after 30 seconds; do nothing to a borrowed one."""
         self._borrowed = None
         self.ask_to_stop()
         if not self.wait(STOP_LIMIT_S):
@@ -133,37 +131,37 @@ class EmbeddedServer(ABC):
     @property
     @abstractmethod
     def stop_signals(self) -> tuple[signal.Signals, ...]:
-        """Return what ends the server, the gentlest first."""
+        """Return the signals that end the server, the gentlest first."""
 
     @abstractmethod
     def plan(self) -> ChildPlan:
-        """Return how the process is started; makes what it needs first."""
+        """Create what the process needs, and return the plan of its start."""
 
     @abstractmethod
-    def answers(self) -> bool:
-        """Return whether the server takes requests now."""
+    def is_answering(self) -> bool:
+        """Return whether the server accepts requests."""
 
-    def settle(self) -> None:  # noqa: B027 - not every server needs something
-        """Make what has to exist inside the server once it answers."""
+    def set_up(self) -> None:  # noqa: B027 - optional
+        """Create what has to exist inside the server, once it answers."""
 
-    def mend(self) -> bool:
-        """Repair what kept the server from starting the last time; False when there was nothing to repair."""
+    def repair(self) -> bool:
+        """Repair what kept the server from starting; return False if there was nothing to repair."""
         return False
 
     @property
     def _record(self) -> Path:
         return self.directory.run / f"{self.name}.json"
 
-    def _await_answer(self, should_stop: Callable[[], bool]) -> None:
+    def _wait_for_answer(self, should_stop: Callable[[], bool]) -> None:
         deadline = time.monotonic() + START_LIMIT_S
-        while not self.answers():
+        while not self.is_answering():
             if should_stop():
                 return
-            if not self.is_alive() and self.mend():
+            if not self.is_alive() and self.repair():
                 self.spawn()
             self._check_start(deadline)
             time.sleep(_POLL_S)
-        self.settle()
+        self.set_up()
 
     def _check_start(self, deadline: float) -> None:
         if not self.is_alive():

@@ -1,4 +1,4 @@
-"""The user that Postgres runs as when we are root: it refuses to run as root itself."""
+"""The user that Postgres runs as when we are root, as it refuses to run as root."""
 
 import os
 import pwd
@@ -19,15 +19,15 @@ _CHECK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A user of the machine."""
+    """A user account of this machine."""
 
     name: str
     uid: int
     gid: int
 
     @classmethod
-    def named(cls, name: str) -> Self | None:
-        """Return the user of that name, if the machine has one."""
+    def find(cls, name: str) -> Self | None:
+        """Return the account of that name, None if the machine has none."""
         try:
             found = pwd.getpwnam(name)
         except KeyError:
@@ -35,10 +35,9 @@ class Account:
         return cls(name=name, uid=found.pw_uid, gid=found.pw_gid)
 
     def can_reach(self, *paths: Path) -> bool:
-        """Return whether this user can read each file and enter each folder; a process that became the user
-        says so.
+        """Return whether this user can read each file and enter each folder, tested by a process of it.
 
-        Modes alone do not answer this: access lists, mount options and every parent folder count.
+        Modes alone are not enough: access lists, mount options and every parent folder count.
         """
         drop = ["--uid", str(self.uid), "--gid", str(self.gid)]
         tie = ["--signal", "9", "--parent", str(os.getpid())]
@@ -48,7 +47,7 @@ class Account:
 
 
 def database_account(wanted: str) -> Account | None:
-    """Return who Postgres has to run as: None for an ordinary user, else `wanted`, `postgres` or `nobody`.
+    """Return the account for Postgres: None if we are not root, else `wanted`, `postgres` or `nobody`.
 
     Raises:
         PathRefused: the wanted user does not exist, or none of the usual ones does.
@@ -57,7 +56,7 @@ def database_account(wanted: str) -> Account | None:
         return None
     candidates = (wanted,) if wanted else _CANDIDATES
     for name in candidates:
-        account = Account.named(name)
+        account = Account.find(name)
         if account is not None and account.uid != 0:
             return account
     raise PathRefused(

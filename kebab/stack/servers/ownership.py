@@ -1,44 +1,44 @@
-"""Which process started an embedded server: whether it belongs to a running stack or is an orphan."""
+"""Ownership records of embedded servers, which tell a running stack's server from an orphan."""
 
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kebab.stack.paths import replace_text
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_id import ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRecord:
     """A server and the process that started it and will stop it."""
 
-    server: ProcessMark
-    owner: ProcessMark
+    server: ProcessIdentity
+    owner: ProcessIdentity
 
     def is_borrowable(self) -> bool:
-        """Return whether the server runs and someone looks after it."""
+        """Return whether the server and its owner run."""
         return self.server.is_alive() and self.owner.is_alive()
 
     def is_orphan(self) -> bool:
-        """Return whether the server runs though its owner is gone."""
+        """Return whether the server runs though its owner has ended."""
         return self.server.is_alive() and not self.owner.is_alive()
 
 
 def write_record(path: Path, server_pid: int) -> None:
-    """Write down that this process started the server."""
-    server = ProcessMark.of(server_pid)
+    """Record that this process started the server."""
+    server = ProcessIdentity.of(server_pid)
     if server is not None:
-        record = ServerRecord(server=server, owner=ProcessMark.own())
+        record = ServerRecord(server=server, owner=ProcessIdentity.own())
         replace_text(path, json.dumps(asdict(record)))
 
 
 def read_record(path: Path) -> ServerRecord | None:
-    """Return what was written last; None when nothing readable was."""
+    """Return the last record; None if there is no readable one."""
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
         return ServerRecord(
-            server=ProcessMark(**written["server"]),
-            owner=ProcessMark(**written["owner"]),
+            server=ProcessIdentity(**document["server"]),
+            owner=ProcessIdentity(**document["owner"]),
         )
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL 18 with pgvector, driven directly by its binaries."""
+"""The embedded PostgreSQL 18 with pgvector, run directly from its binaries."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from kebab.stack.errors import ServerFailed
-from kebab.stack.paths import make_folder
+from kebab.stack.paths import create_folder
 from kebab.stack.servers.addresses import (
     DATABASE_APPLICATION,
     DATABASE_NAME,
@@ -19,14 +19,14 @@ from kebab.stack.servers.addresses import (
     postgres_socket_folder,
 )
 from kebab.stack.servers.embedded_server import EmbeddedServer
-from kebab.stack.servers.postgres_cluster import PostgresCluster, settled_cluster
+from kebab.stack.servers.postgres_cluster import PostgresCluster, ensure_cluster
 from kebab.stack.servers.wal_archive import prepare_archive, wal_settings
 from kebab.stack.supervisor.child import ChildPlan
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_id import ProcessIdentity
 
 _CONNECT_LIMIT_S = 2
 _ORPHAN_PATIENCE_S = 10.0
-# Backends of a killed postmaster notice within moments; until then its shared memory is in use.
+# Backends of a killed postmaster end within moments; until then they use its shared memory.
 _LEFTOVER_LIMIT_S = 20.0
 
 
@@ -52,14 +52,14 @@ class EmbeddedPostgres(EmbeddedServer):
 
     @property
     def stop_signals(self) -> tuple[signal.Signals, ...]:
-        """Fast shutdown, immediate shutdown, kill."""
+        """Return the signals for fast shutdown, immediate shutdown, kill."""
         return (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
 
     def plan(self) -> ChildPlan:
-        """Return the postmaster's command line, after the cluster was made and an old postmaster has gone."""
-        cluster = settled_cluster(self.directory, self._user)
-        _end_old_postmaster(cluster.folder, self.stop_signals)
-        self._make_socket_folder(cluster)
+        """Create the cluster if needed, end an old postmaster, and return the plan of the new one."""
+        cluster = ensure_cluster(self.directory, self._user)
+        _terminate_old_postmaster(cluster.folder, self.stop_signals)
+        self._create_socket_folder(cluster)
         if self._archive is not None:
             prepare_archive(self._archive, cluster.account)
         return ChildPlan(
@@ -72,18 +72,18 @@ class EmbeddedPostgres(EmbeddedServer):
             folder=Path("/"),  # the account may not be able to enter ours
         )
 
-    def answers(self) -> bool:
-        """Return whether it takes connections; one that recovers from a crash does not yet."""
+    def is_answering(self) -> bool:
+        """Return whether it accepts connections; during crash recovery it does not yet."""
         try:
             self._connect("postgres").close()
         except psycopg.OperationalError:
             return False
         return True
 
-    def settle(self) -> None:
-        """Make the application's role, the database and its extension where they are missing."""
+    def set_up(self) -> None:
+        """Create the application's role, the database and its extension if they are missing."""
         with self._connect("postgres") as connection:
-            _settle_application_role(connection)
+            _create_application_role(connection)
             found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME])
             if found.fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
@@ -100,15 +100,15 @@ class EmbeddedPostgres(EmbeddedServer):
             autocommit=True,
         )
 
-    def _make_socket_folder(self, cluster: PostgresCluster) -> None:
-        make_folder(self.socket_folder, 0o700)
+    def _create_socket_folder(self, cluster: PostgresCluster) -> None:
+        create_folder(self.socket_folder, 0o700)
         if cluster.account is not None:
-            # Ours: it lies in the runtime directory, where only we can make anything.
+            # Safe: it is in the runtime directory, where only we can create files.
             os.chown(self.socket_folder, cluster.account.uid, cluster.account.gid)
 
 
-def _settle_application_role(connection: psycopg.Connection) -> None:
-    """Make the role that may neither make anything nor pass row-level security."""
+def _create_application_role(connection: psycopg.Connection) -> None:
+    """Create or alter the role that can neither create objects nor bypass row-level security."""
     role = sql.Identifier(DATABASE_APPLICATION)
     found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [DATABASE_APPLICATION])
     verb = sql.SQL("CREATE" if found.fetchone() is None else "ALTER")
@@ -131,38 +131,40 @@ def _postmaster_command(
     return (str(cluster.binaries / "postgres"), "-D", str(cluster.folder), *options)
 
 
-def _end_old_postmaster(cluster: Path, signals: tuple[signal.Signals, ...]) -> None:
-    """Clear away what a killed stack left: a postmaster that lives on, its backends, a stale pid file."""
+def _terminate_old_postmaster(cluster: Path, signals: tuple[signal.Signals, ...]) -> None:
+    """Clear the leftovers of a killed stack: a running postmaster, its backends, a stale pid file."""
     pid_file = cluster / "postmaster.pid"
-    pid = _written_pid(pid_file)
+    pid = _read_pid(pid_file)
     if pid is None:
         return
-    mark = ProcessMark.of(pid)
-    if mark is not None and _works_in(pid, cluster):
-        mark.end(signals, patience_s=_ORPHAN_PATIENCE_S)
+    mark = ProcessIdentity.of(pid)
+    if mark is not None and _is_postgres_of(pid, cluster):
+        mark.terminate(signals, grace_s=_ORPHAN_PATIENCE_S)
     elif mark is not None:
-        # Someone else got the pid. Postgres would take that process for its postmaster and refuse to start.
+        # Another process got the pid. Postgres would take it for its postmaster and refuse to start.
         pid_file.unlink()
-    _await_backends(cluster)
+    _wait_for_backends(cluster)
 
 
-def _await_backends(cluster: Path) -> None:
+def _wait_for_backends(cluster: Path) -> None:
     deadline = time.monotonic() + _LEFTOVER_LIMIT_S
-    while leftovers := [process.pid for process in psutil.process_iter() if _works_in(process.pid, cluster)]:
+    while leftovers := [
+        process.pid for process in psutil.process_iter() if _is_postgres_of(process.pid, cluster)
+    ]:
         if time.monotonic() > deadline:
             raise ServerFailed(f"Processes {leftovers} of an earlier Postgres still use {cluster}; end them.")
         time.sleep(0.05)
 
 
-def _written_pid(pid_file: Path) -> int | None:
+def _read_pid(pid_file: Path) -> int | None:
     try:
         return int(pid_file.read_text(encoding="utf-8").split("\n")[0])
     except (FileNotFoundError, ValueError):
         return None
 
 
-def _works_in(pid: int, cluster: Path) -> bool:
-    """Return whether a process is a Postgres of this cluster: each of them works in the cluster's folder."""
+def _is_postgres_of(pid: int, cluster: Path) -> bool:
+    """Return whether a process is a Postgres of this cluster, by its working directory."""
     try:
         process = psutil.Process(pid)
         return process.name() == "postgres" and Path(process.cwd()).samefile(cluster)

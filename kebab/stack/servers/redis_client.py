@@ -1,4 +1,4 @@
-"""Asking Redis while a request waits: for a moment only, and not again right after it has failed."""
+"""A Redis client for requests, with short timeouts and a circuit breaker."""
 
 import logging
 from collections.abc import Callable
@@ -18,31 +18,31 @@ Answer = TypeVar("Answer")
 
 
 def quick_redis(url: str, *, connect_limit_s: float, answer_limit_s: float) -> redis.Redis:
-    """Return a client for the Redis at `url` that waits for it no longer than a request can."""
+    """Return a client for the Redis at `url` with timeouts short enough for a request."""
     return redis.Redis.from_url(
         redis_client_url(url),
         socket_connect_timeout=connect_limit_s,
         socket_timeout=answer_limit_s,
-        # A connection that Redis closed while it was idle is made anew, once.
+        # A connection that Redis closed while it was idle is opened again, once.
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
     )
 
 
-class Pause:
-    """Leaves a Redis that has failed alone for a while. Threads may share it."""
+class RedisCircuitBreaker:
+    """A circuit breaker that stops calls to Redis for a while after a failure. Threads may share it."""
 
     def __init__(self, length_s: float, *, meanwhile: str) -> None:
-        """`meanwhile` is what the log says of the time, as in `no list is kept`."""
+        """Take the length of the pause and its effect for the log, such as `no list is kept`."""
         self._length_s = length_s
         self._meanwhile = meanwhile
         self._until = 0.0
 
-    def ask(self, question: Callable[[], Answer]) -> Answer:
-        """Return the answer of `question`. Raises RedisError, in a pause without asking."""
+    def call(self, operation: Callable[[], Answer]) -> Answer:
+        """Return the result of `operation`. Raises RedisError, without a call during a pause."""
         if monotonic() < self._until:
             raise redis.ConnectionError("Redis failed a moment ago.")
         try:
-            return question()
+            return operation()
         except redis.RedisError as error:
             REDIS_FAILURES.add()
             logger.warning("%s for the next %g s: %s", self._meanwhile, self._length_s, error)

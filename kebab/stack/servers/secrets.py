@@ -1,4 +1,4 @@
-"""The secrets of the embedded stack: made once at random, kept in the data directory."""
+"""The secrets of the embedded stack, generated once and stored in the data directory."""
 
 import base64
 import json
@@ -10,51 +10,51 @@ from typing import Any
 
 from kebab.stack.errors import PathRefused
 from kebab.stack.paths import DataDirectory, replace_text
-from kebab.stack.storage.file_locks import exclusive
+from kebab.stack.storage.file_locks import hold_exclusively
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackSecrets:
-    """What the embedded stack must know and nobody else; never part of a log or a representation."""
+    """The secrets of the embedded stack; never part of a log or a representation."""
 
     secret_key: str = field(repr=False)
     redis_password: str = field(repr=False)
-    #: 32 random bytes as URL-safe base64; seals the credentials that sources are read with.
+    #: 32 random bytes as URL-safe base64; encrypts the credentials of sources.
     encryption_key: str = field(repr=False)
-    #: Names this data directory's files where they have to lie outside it.
+    #: Identifies this data directory's files that have to lie outside it.
     stack_id: str
 
 
 _NAMES = {each.name for each in fields(StackSecrets)}
-#: What the first version wrote; a file without these is damaged.
+#: The fields of the first version; a file without them is damaged.
 _FIRST_NAMES = {"secret_key", "redis_password", "stack_id"}
 
 
 def load_or_create(data_dir: Path) -> StackSecrets:
-    """Return the secrets of a data directory; processes that ask at once get the same ones.
+    """Return the secrets of a data directory; concurrent processes get the same ones.
 
     Raises:
-        PathRefused: the file cannot be read, or is not what was written.
+        PathRefused: the file cannot be read, or is damaged.
     """
     directory = DataDirectory(data_dir)
     found = _load(directory.secrets)
     if _is_complete(found):
-        return _known(found)
+        return _select_known(found)
     directory.ensure()
-    with exclusive(directory.run / "secrets.lock"):
+    with hold_exclusively(directory.run / "secrets.lock"):
         found = _load(directory.secrets)
         if not _is_complete(found):
-            # What an earlier version wrote stays; what it had not yet is added.
-            found = {**asdict(_fresh()), **found}
+            # Fields of an earlier version stay; missing ones are added.
+            found = {**asdict(_generate()), **found}
             replace_text(directory.secrets, json.dumps(found, indent=1) + "\n")
-    return _known(found)
+    return _select_known(found)
 
 
-def _known(found: dict[str, str]) -> StackSecrets:
+def _select_known(found: dict[str, str]) -> StackSecrets:
     return StackSecrets(**{name: value for name, value in found.items() if name in _NAMES})
 
 
-def _fresh() -> StackSecrets:
+def _generate() -> StackSecrets:
     return StackSecrets(
         secret_key=secrets.token_urlsafe(50),
         redis_password=secrets.token_hex(32),
@@ -69,7 +69,7 @@ def _is_complete(found: dict[str, str]) -> bool:
 
 def _load(path: Path) -> dict[str, str]:
     try:
-        return _checked(json.loads(path.read_text(encoding="utf-8")))
+        return _validate(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
     except PermissionError as error:
@@ -83,8 +83,8 @@ def _load(path: Path) -> dict[str, str]:
         ) from error
 
 
-def _checked(found: Any) -> dict[str, str]:
-    # What a later version has added stays as it is: this one may have come back after it.
+def _validate(found: Any) -> dict[str, str]:
+    # Fields of a later version are kept, as this version may run after a downgrade.
     if not isinstance(found, dict) or not found.keys() >= _FIRST_NAMES:
         raise ValueError("it is not what was written")
     return found

@@ -1,4 +1,4 @@
-"""What the servers say of themselves, and the processes of all nodes."""
+"""Metrics of Postgres, Redis and the processes of all nodes."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Count, Sum
 from django.db.models.functions import Now
 
-from kebab.observability.metrics.collectors import Question, Sample, gauge, register_question
+from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge, register_collector
 from kebab.observability.metrics.metric import Family, declare
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole, StackProcess
@@ -17,16 +17,18 @@ from kebab.stack.servers.redis_client import quick_redis
 
 _LIMIT_S = 1.0
 
-ALIVE = gauge("kebab_processes_alive", "Processes of all nodes that were heard of in time.", "node", "name")
-SLOTS = gauge("kebab_worker_slots", "Jobs that living workers of all nodes can do at once.", "name")
-BUSY = gauge("kebab_worker_slots_busy", "Jobs that they do.", "name")
-CONNECTIONS = gauge("kebab_postgres_connections", "Connections to the database, everybody's.")
-SIZE = gauge("kebab_postgres_database_bytes", "What the database takes on its disk.")
+ALIVE = declare_gauge(
+    "kebab_processes_alive", "Processes of all nodes that were heard of in time.", "node", "name"
+)
+SLOTS = declare_gauge("kebab_worker_slots", "Jobs that living workers of all nodes can do at once.", "name")
+BUSY = declare_gauge("kebab_worker_slots_busy", "Jobs that they do.", "name")
+CONNECTIONS = declare_gauge("kebab_postgres_connections", "Connections to the database, everybody's.")
+SIZE = declare_gauge("kebab_postgres_database_bytes", "What the database takes on its disk.")
 WAL = declare(
     Family(name="kebab_postgres_wal_bytes_total", help="Write-ahead log that was written.", kind="counter")
 )
-MESSAGES = gauge("kebab_queue_messages", "Hints in Redis that no worker has taken yet.", "queue")
-MEMORY = gauge("kebab_redis_memory_bytes", "Memory that Redis has for what it keeps.")
+MESSAGES = declare_gauge("kebab_queue_messages", "Hints in Redis that no worker has taken yet.", "queue")
+MEMORY = declare_gauge("kebab_redis_memory_bytes", "Memory that Redis has for what it keeps.")
 
 _ASK_POSTGRES = """
     SELECT (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
@@ -36,14 +38,14 @@ _ASK_POSTGRES = """
 
 
 def register() -> None:
-    """Have it told with the metrics."""
-    register_question("processes", Question(store="postgres", ask=_processes))
-    # The size of a database is the sum of its files': a look at each of them.
-    register_question("postgres", Question(store="postgres", ask=_postgres, every_s=15.0))
-    register_question("redis", Question(store="redis", ask=_redis))
+    """Register the collectors."""
+    register_collector("processes", Collector(store="postgres", collect=_collect_processes))
+    # The size of a database is computed from each of its files, so it is collected less often.
+    register_collector("postgres", Collector(store="postgres", collect=_collect_postgres, interval_s=15.0))
+    register_collector("redis", Collector(store="redis", collect=_collect_redis))
 
 
-def _processes() -> Iterator[Sample]:
+def _collect_processes() -> Iterator[Sample]:
     alive = StackProcess.objects.filter(heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S)).order_by()
     for node, name, count in alive.values_list("node", "name").annotate(count=Count("pk")):
         yield Sample(family=ALIVE, values=(node, name), amount=count)
@@ -53,7 +55,7 @@ def _processes() -> Iterator[Sample]:
         yield Sample(family=BUSY, values=(name,), amount=busy)
 
 
-def _postgres() -> Iterator[Sample]:
+def _collect_postgres() -> Iterator[Sample]:
     with connection.cursor() as cursor:
         cursor.execute(_ASK_POSTGRES)
         connections, size_bytes, wal_bytes = cursor.fetchone()
@@ -62,7 +64,7 @@ def _postgres() -> Iterator[Sample]:
     yield Sample(family=WAL, amount=float(wal_bytes))
 
 
-def _redis() -> Iterator[Sample]:
+def _collect_redis() -> Iterator[Sample]:
     with quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S) as client:
         for queue in (*WORKER_QUEUES, *EMBED_QUEUES):
             yield Sample(family=MESSAGES, values=(queue,), amount=client.llen(queue))

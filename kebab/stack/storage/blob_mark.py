@@ -1,7 +1,7 @@
-"""Whether this node's blobs are the ones that the database's other nodes write: by a mark in both.
+"""A mark in blob store and database, which shows that this node's blobs are those of the other nodes.
 
-The first worker writes a mark beside the blobs and its number into the database; a worker that finds another
-number, or none, would miss what the others keep, and keep what they miss.
+The first worker writes the same mark next to the blobs and into the database. A worker that finds another
+mark, or none, could not read the other nodes' blobs, nor they its own.
 """
 
 import logging
@@ -19,56 +19,56 @@ logger = logging.getLogger(__name__)
 
 MARK_NAME = "kebab-store"
 _MARK_LIMIT_BYTES = 64
-# One process at a time makes a mark; the letters of "blobs".
+# One process at a time creates a mark; the letters of "blobs".
 _ADVISORY_LOCK = 0x626C6F6273
 _REMEDY = "See KEBAB_BLOBS_URL in docs/configuration.md."
 
 
 def check_blob_store(*, adopt: bool) -> None:
-    """Compare the mark beside the blobs with the database's; make both where there is none yet.
+    """Compare the mark next to the blobs with the database's; create both if there is none yet.
 
-    `adopt`: whatever lies here is right from now on, as on a machine that is alone, or after a restore.
+    `adopt`: the blobs here are the right ones from now on, as on a single machine, or after a restore.
 
     Raises:
         BlobsNotShared: they are another store's, or can't be read or written.
-        Error: the database is away.
+        Error: the database can't be reached.
     """
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
-            _compare(BlobStore.objects.first(), adopt=adopt)
+            _compare_mark(BlobStore.objects.first(), adopt=adopt)
     except OSError as error:
-        told = error.strerror or str(error)
-        raise BlobsNotShared(f"The documents' bytes can't be read or written: {told}. {_REMEDY}") from error
+        reason = error.strerror or str(error)
+        raise BlobsNotShared(f"The documents' bytes can't be read or written: {reason}. {_REMEDY}") from error
     finally:
-        # A worker forks after this.
+        # A worker forks after this, so it must hold no connection.
         connection.close()
         connection.close_pool()
 
 
 def adopt_blobs_if_possible() -> None:
-    """Adopt what lies here; a database that is away or a disk that is full is no reason not to work."""
+    """Adopt the blobs here; an unreachable database or a full disk is logged and does not stop the worker."""
     try:
         check_blob_store(adopt=True)
     except (Error, BlobsNotShared) as error:
         logger.warning("The documents' bytes bear no mark yet: %s", error)
 
 
-def _compare(known: BlobStore | None, *, adopt: bool) -> None:
-    mark = _read()
+def _compare_mark(known: BlobStore | None, *, adopt: bool) -> None:
+    mark = _read_mark()
     if known is not None and known.mark == mark:
         return
     if known is not None and not adopt:
         raise BlobsNotShared(
             "The documents' bytes that this node reaches are not those that other nodes keep"
-            f" ({_place()} has {'another mark' if mark else 'no mark'}): a worker here could not read what"
-            f" they take in. Give all nodes one folder or bucket. {_REMEDY} After a restore to another place:"
-            " kebab init --adopt-blobs."
+            f" ({_storage_location()} has {'another mark' if mark else 'no mark'}): a worker here could not"
+            f" read what they take in. Give all nodes one folder or bucket. {_REMEDY} After a restore to"
+            " another place: kebab init --adopt-blobs."
         )
-    BlobStore.objects.update_or_create(pk=1, defaults={"mark": mark or _write()})
+    BlobStore.objects.update_or_create(pk=1, defaults={"mark": mark or _write_mark()})
 
 
-def _read() -> str:
+def _read_mark() -> str:
     try:
         with default_storage.open(MARK_NAME, "rb") as mark:
             return str(mark.read(_MARK_LIMIT_BYTES).decode("ascii", "replace"))
@@ -76,13 +76,13 @@ def _read() -> str:
         return ""
 
 
-def _write() -> str:
+def _write_mark() -> str:
     mark = uuid.uuid4().hex
     default_storage.delete(MARK_NAME)
     default_storage.save(MARK_NAME, ContentFile(mark.encode()))
     return mark
 
 
-def _place() -> str:
+def _storage_location() -> str:
     options = settings.STORAGES["default"]["OPTIONS"]
     return str(options.get("location") if "bucket_name" not in options else f"s3://{options['bucket_name']}")

@@ -1,4 +1,4 @@
-"""Where documents' bytes are kept: a folder, or a bucket that all hosts reach."""
+"""Storage configuration of documents' bytes: a folder, or a bucket that all hosts reach."""
 
 import errno
 from pathlib import Path
@@ -7,19 +7,19 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-#: What the address of a bucket may say behind its `?`, and how django-storages calls it.
+#: The query parameters of a bucket's URL, with django-storages' names for them.
 _BUCKET_OPTIONS = {"endpoint": "endpoint_url", "region": "region_name", "addressing": "addressing_style"}
 
 
 class BlobsUnavailable(OSError):
-    """The bucket that keeps documents' bytes is away or refuses; what needs it waits or answers 503."""
+    """The bucket of documents' bytes can't be reached or refuses; callers wait or answer 503."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(errno.EREMOTEIO, reason)
 
 
 def blob_storage(url: str, folder: Path) -> dict[str, Any]:
-    """Return Django's storage for `file:///FOLDER` or `s3://BUCKET/PREFIX?endpoint=…&region=…`; "": `folder`.
+    """Return the storage of `file:///FOLDER`, `s3://BUCKET/PREFIX?endpoint=…&region=…` or "" (`folder`).
 
     Raises ImproperlyConfigured.
     """

@@ -1,4 +1,4 @@
-"""Documents' bytes in a bucket: django-storages' S3 with limits of time, whose failures are OSErrors."""
+"""Blob storage in a bucket: django-storages' S3 with timeouts, and with OSErrors for its failures."""
 
 import errno
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from kebab.stack.storage.blob_storage import BlobsUnavailable
 
 _CONNECT_LIMIT_S = 3
 _READ_LIMIT_S = 20
-# Larger ones go through a temporary file.
+# Larger objects go through a temporary file.
 _IN_MEMORY_BYTES = 8_000_000
 
 
 class Bucket(S3Storage):
-    """A bucket below a prefix. Credentials are found as by any client of S3: environment, file, host's role.
+    """A bucket below a prefix. Credentials are found as by any S3 client: environment, file, host's role.
 
-    Everything raises BlobsUnavailable when the bucket can't be reached or refuses, FileNotFoundError for what
-    isn't there.
+    All methods raise BlobsUnavailable when the bucket can't be reached or refuses, FileNotFoundError for a
+    missing object.
     """
 
     def __init__(self, *, addressing_style: str = "auto", **options: Any) -> None:
@@ -30,7 +30,7 @@ class Bucket(S3Storage):
             read_timeout=_READ_LIMIT_S,
             retries={"mode": "standard", "max_attempts": 2},
             s3={"addressing_style": addressing_style},
-            # Other makes than Amazon's don't know their newer checksums; names of blobs are hashes of them.
+            # Servers other than Amazon's lack its newer checksums; a blob's name is its hash anyway.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
@@ -38,45 +38,45 @@ class Bucket(S3Storage):
 
     def exists(self, name: str) -> bool:
         """Return whether there is an object of this name."""
-        with _told():
+        with _map_errors():
             return bool(super().exists(name))
 
     def delete(self, name: str) -> None:
-        """Delete an object; one that isn't there is no error."""
-        with _told():
+        """Delete an object; a missing one is no error."""
+        with _map_errors():
             super().delete(name)
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        """Return what lies directly below a name: prefixes and objects."""
-        with _told():
+        """Return the prefixes and objects directly below a name."""
+        with _map_errors():
             return super().listdir(name)
 
     def get_modified_time(self, name: str) -> Any:
-        """When an object was written."""
-        with _told():
+        """Return the time an object was written."""
+        with _map_errors():
             return super().get_modified_time(name)
 
     def _open(self, name: str, mode: str = "rb") -> "_Object":
-        with _told():
+        with _map_errors():
             return _Object(self._normalize_name(name), mode, self)
 
     def _save(self, name: str, content: Any) -> str:
-        with _told():
+        with _map_errors():
             return str(super()._save(name, content))
 
 
 class _Object(S3File):
-    """An object that is read when somebody first asks for its bytes."""
+    """An object that is downloaded at the first read."""
 
     def _get_file(self) -> Any:
-        with _told():
+        with _map_errors():
             return super()._get_file()
 
     file = property(_get_file, S3File._set_file)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _map_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:

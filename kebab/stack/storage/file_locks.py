@@ -1,4 +1,4 @@
-"""Advisory file locks: the kernel drops them when their holder dies, so none is ever stale."""
+"""Advisory file locks, which the kernel releases when their holder dies, so none is ever stale."""
 
 import fcntl
 import json
@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import TextIO
 
 _RETRY_S = 0.05
-# Who only looks whether the lock is held takes it for an instant.
+# `is_held` takes the lock for an instant.
 _PATIENCE_S = 0.5
 
 
 class HolderKind(StrEnum):
-    """Who holds a data directory."""
+    """The kind of process that holds a data directory."""
 
     UP = "up"
-    VERB = "verb"
+    COMMAND = "verb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """The process that says it holds a lock."""
+    """The process recorded as the holder of a lock."""
 
     pid: int
     kind: HolderKind
 
 
 class StackLock:
-    """The lock of a data directory: whoever holds it runs the servers."""
+    """The lock of a data directory: its holder runs the servers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,11 +40,11 @@ class StackLock:
 
     @property
     def is_ours(self) -> bool:
-        """Return whether this object has the lock."""
+        """Return whether this object holds the lock."""
         return self._stream is not None
 
     def acquire(self, kind: HolderKind) -> bool:
-        """Take the lock and write down who has it; False when another process has it."""
+        """Acquire the lock and record its holder; return False if another process holds it."""
         stream = self._path.open("a+", encoding="utf-8")
         deadline = time.monotonic() + _PATIENCE_S
         while not _try_flock(stream, fcntl.LOCK_EX):
@@ -59,14 +59,14 @@ class StackLock:
         return True
 
     def release(self) -> None:
-        """Return the lock back; harmless when it is not held."""
+        """Release the lock; do nothing if it is not held."""
         if self._stream is not None:
             self._stream.truncate(0)
             self._stream.close()
             self._stream = None
 
     def is_held(self) -> bool:
-        """Return whether any process has the lock now."""
+        """Return whether any process holds the lock."""
         try:
             with self._path.open("r", encoding="utf-8") as stream:
                 return not _try_flock(stream, fcntl.LOCK_SH)
@@ -74,19 +74,19 @@ class StackLock:
             return False
 
     def holder(self) -> Holder | None:
-        """Return who has the lock; None when nobody has, or has only just taken it."""
+        """Return the holder of the lock; None if it is free, or not recorded yet."""
         if not self.is_held():
             return None
         try:
-            written = json.loads(self._path.read_text(encoding="utf-8"))
-            return Holder(pid=written["pid"], kind=HolderKind(written["kind"]))
+            document = json.loads(self._path.read_text(encoding="utf-8"))
+            return Holder(pid=document["pid"], kind=HolderKind(document["kind"]))
         except (ValueError, KeyError):
             return None
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold a lock file for the length of a block; waits for its turn."""
+def hold_exclusively(path: Path) -> Iterator[None]:
+    """Hold a lock file exclusively for the length of a block, after waiting for it."""
     with path.open("a", encoding="utf-8") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield

@@ -14,7 +14,7 @@ from typing import Final, Self
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 
-from kebab.stack.paths import DataDirectory, identity_of, runtime_directory
+from kebab.stack.paths import DataDirectory, file_identity, runtime_directory
 from kebab.stack.storage.blob_mark import MARK_NAME
 
 #: The empty file that marks a private folder.
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PrivatePlaces:
+class PrivateFolders:
     """The private folders of this node, by device and inode."""
 
     identities: frozenset[tuple[int, int]]
@@ -36,22 +36,22 @@ class PrivatePlaces:
 
     @classmethod
     def find(cls) -> Self:
-        """Look up the folders of this node that exist."""
+        """Find the existing folders of this node."""
         data = DataDirectory(settings.KEBAB_DATA_DIR)
-        return cls(_identities(_folders()), _identities((data.demo, data.bench)))
+        return cls(_identities(_own_folders()), _identities((data.demo, data.bench)))
 
-    def hold(self, path: Path) -> bool:
-        """Return whether `path`, its links resolved, is a private folder or lies in one."""
+    def contains(self, path: Path) -> bool:
+        """Return whether `path` (with links resolved) is a private folder or lies in one."""
         for each in (path, *path.parents):
-            if identity_of(each) in self.readable:
+            if file_identity(each) in self.readable:
                 return False
-            if self.include(each):
+            if self.is_private(each):
                 return True
         return False
 
-    def include(self, folder: Path) -> bool:
+    def is_private(self, folder: Path) -> bool:
         """Return whether `folder` itself is private."""
-        if identity_of(folder) in self.identities:
+        if file_identity(folder) in self.identities:
             return True
         return any(os.path.lexists(folder / mark) for mark in _MARKS)
 
@@ -61,18 +61,18 @@ def mark_private(folder: Path) -> None:
     (folder / MARK).touch(mode=0o600)
 
 
-def prepare() -> None:
-    """Mark the folders of this node that others may mount, and warn of roots that expose any."""
+def mark_own_folders() -> None:
+    """Mark the folders of this node that other nodes may mount, and warn of roots that expose any."""
     for folder in (settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_WAL_ARCHIVE):
         if folder is not None and folder.is_dir():
             mark_private(folder)
-    for root, folder in exposed_places():
+    for root, folder in exposed_folders():
         logger.warning("KEBAB_FOLDER_ROOTS allows %s, where %s is Kebab's own; %s", root, folder, REMEDY)
 
 
-def exposed_places() -> list[tuple[Path, Path]]:
+def exposed_folders() -> list[tuple[Path, Path]]:
     """Return each root of sources that holds a private folder or lies in one, with that folder."""
-    places = [folder.resolve() for folder in _folders() if folder.is_dir()]
+    places = [folder.resolve() for folder in _own_folders() if folder.is_dir()]
     return [
         (root, place)
         for root in settings.KEBAB_FOLDER_ROOTS
@@ -82,11 +82,11 @@ def exposed_places() -> list[tuple[Path, Path]]:
 
 
 def _identities(folders: Iterable[Path]) -> frozenset[tuple[int, int]]:
-    found = (identity_of(folder) for folder in folders)
+    found = (file_identity(folder) for folder in folders)
     return frozenset(identity for identity in found if identity is not None)
 
 
-def _folders() -> Iterator[Path]:
+def _own_folders() -> Iterator[Path]:
     yield from (settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_METRICS_DIR)
     yield runtime_directory(settings.KEBAB_DATA_DIR, settings.KEBAB_RUNTIME_DIR)
     if settings.KEBAB_WAL_ARCHIVE is not None:

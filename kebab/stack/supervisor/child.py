@@ -1,4 +1,4 @@
-"""A supervised process: how it is started, asked to stop and killed."""
+"""A child process: its start, stop and kill."""
 
 import os
 import signal
@@ -14,25 +14,25 @@ from kebab.stack.supervisor.process_logs import open_log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildPlan:
-    """What a process is and how it wants to be treated."""
+    """The command, signals and user of a child process."""
 
     name: str
     command: tuple[str, ...]
     log: Path
-    #: What asks it to stop; what is there is finished first.
+    #: The signal that asks it to stop after its current work.
     stop_signal: signal.Signals = signal.SIGTERM
-    #: What the kernel sends it when we end.
+    #: The signal that the kernel sends it when we end.
     death_signal: signal.Signals = signal.SIGKILL
-    #: Added to our niceness, 0 to 19.
+    #: Added to our own niceness, 0 to 19.
     nice: int = 0
-    #: The user it drops to; None stays who we are.
+    #: The user it drops to; None: our own.
     account: Account | None = None
-    #: The folder it works in; None is ours.
+    #: Its working directory; None: our own.
     folder: Path | None = None
 
 
 class Child:
-    """A process of our own, in a session of its own so that a Ctrl-C at the terminal reaches only us."""
+    """A child process, in a separate session so that a Ctrl-C at the terminal reaches only the parent."""
 
     def __init__(self, plan: ChildPlan) -> None:
         self.plan = plan
@@ -49,7 +49,7 @@ class Child:
         return self._process.pid if self.is_alive() and self._process else None
 
     def spawn(self) -> int:
-        """Start the process and return its pid; the calling thread has to live as long as the process may."""
+        """Start the process and return its pid; the process is killed when the calling thread ends."""
         with open_log(self.plan.log) as log:
             self._process = subprocess.Popen(
                 launch_command(self.plan),
@@ -66,13 +66,11 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def exit_status(self) -> int | None:
-        """Return how the process ended (negative: by that signal); None while it runs or before it
-        started.
-        """
+        """Return the exit status (negative: a signal); None before the start or while it runs."""
         return None if self._process is None else self._process.poll()
 
     def wait(self, limit_s: float | None = None) -> bool:
-        """Wait for the end of the process; False when it still runs after the limit."""
+        """Wait for the end of the process; return False if it still runs after the limit."""
         if self._process is None:
             return True
         try:
@@ -87,15 +85,15 @@ class Child:
             self._process.send_signal(self.plan.stop_signal)
 
     def kill(self) -> None:
-        """Kill the process and everything in its session's first process group."""
+        """Kill the process and its session's first process group."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
 
 def launch_command(plan: ChildPlan) -> list[str]:
-    """Return the command line that ties a process to us, drops to its user and becomes its command."""
-    # Without site packages the detour costs some 20 ms.
+    """Return the command line of `lifeline`, which ties the process to us, drops to its user and execs."""
+    # Without site packages this intermediate Python costs some 20 ms.
     command = [sys.executable, "-I", "-S", lifeline.__file__]
     command += ["--signal", str(int(plan.death_signal)), "--parent", str(os.getpid())]
     command += ["--nice", str(plan.nice)]

@@ -1,7 +1,7 @@
-"""Tie a process to its parent, so that a killed supervisor leaves nothing behind.
+"""Lifeline of a process to its parent, so that a killed supervisor leaves no children behind.
 
 Also a program, `python lifeline.py --signal N --parent PID [--uid U --gid G] [--nice N] -- COMMAND…`: it ties
-itself to its parent, drops to the user and becomes the command. The standard library's `preexec_fn` would do
+itself to its parent, drops to the user and execs the command. The standard library's `preexec_fn` would do
 this between fork and exec, where Python code may hang in a process that has threads.
 """
 
@@ -16,13 +16,13 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(death_signal: int, *, parent_pid: int) -> str | None:
-    """Have the kernel send us the signal when our parent ends; the reason, where that is not possible.
+    """Have the kernel send us the signal when our parent ends; return the reason if that is not possible.
 
     The kernel watches the thread that started us: a parent has to start its children from a thread that lives
-    as long as they may. A change of user clears the tie, so this comes after it.
+    as long as they may. A change of user clears the setting, so call this after it.
 
     Raises:
-        SystemExit: the parent ended before the tie was made.
+        SystemExit: the parent ended before the setting took effect.
     """
     if sys.platform != "linux":
         return f"{sys.platform} cannot signal the children of a process that ends"
@@ -34,7 +34,7 @@ def die_with_parent(death_signal: int, *, parent_pid: int) -> str | None:
 
 
 def tie_to_spawner() -> None:
-    """Tie a process that `multiprocessing` spawned (a web worker) to its parent; others stay as they are."""
+    """Tie a process that `multiprocessing` spawned (a web worker) to its parent; do nothing in others."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         die_with_parent(signal.SIGKILL, parent_pid=parent.pid)
@@ -48,14 +48,14 @@ def _become_command() -> None:
     parser.add_argument("--gid", type=int)
     parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("command", nargs="+")
-    given = parser.parse_args()
-    if given.uid is not None:
-        os.setgroups([given.gid])
-        os.setgid(given.gid)
-        os.setuid(given.uid)
-    die_with_parent(given.signal, parent_pid=given.parent)
-    os.nice(given.nice)
-    os.execvp(given.command[0], given.command)  # noqa: S606 - becoming the command is the purpose
+    arguments = parser.parse_args()
+    if arguments.uid is not None:
+        os.setgroups([arguments.gid])
+        os.setgid(arguments.gid)
+        os.setuid(arguments.uid)
+    die_with_parent(arguments.signal, parent_pid=arguments.parent)
+    os.nice(arguments.nice)
+    os.execvp(arguments.command[0], arguments.command)  # noqa: S606 - exec is the purpose
 
 
 if __name__ == "__main__":

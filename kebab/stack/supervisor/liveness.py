@@ -1,4 +1,4 @@
-"""Whether a process of this node lives and works, as its row in Postgres says."""
+"""Liveness of a process of this node, by its row in Postgres."""
 
 from datetime import timedelta
 
@@ -9,8 +9,8 @@ from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.supervisor.watchdog import stuck_workers
 
 
-def complaint_about(node_id: str, name: str, redis_url: str) -> str:
-    """Return what is wrong with the node's youngest process of that name; "" when nothing is, or it is new.
+def find_complaint(node_id: str, name: str, redis_url: str) -> str:
+    """Return the problem of the node's youngest process of that name; "" if it has none or is still starting.
 
     Raises:
         Error: Postgres doesn't answer.

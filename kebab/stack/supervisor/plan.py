@@ -1,4 +1,4 @@
-"""Which processes a stack has, and how each is started."""
+"""Plans of a stack's processes: servers, preparation, web, workers, mirror, beat and watch."""
 
 import sys
 from enum import StrEnum
@@ -14,7 +14,7 @@ _EMBED_NICENESS = 10
 
 
 class Roles(StrEnum):
-    """How much of the stack runs."""
+    """The part of the stack that runs."""
 
     SERVERS = "servers"
     WORKERS = "servers+workers"
@@ -22,7 +22,7 @@ class Roles(StrEnum):
 
 
 def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
-    """Return the servers that this stack brings along, in the order of their start."""
+    """Return the embedded servers of this stack, in the order of their start."""
     directory, runtime_dir = configuration.directory.path, configuration.runtime_dir
     servers: list[EmbeddedServer] = []
     if configuration.has_embedded_postgres:
@@ -40,54 +40,54 @@ def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
 
 
 def preparation_plan(configuration: StackConfiguration) -> ChildPlan:
-    """Return the one-off process that migrates and runs the steps of `preparation`."""
-    return _verb_plan(configuration, "prepare", ("init", "--on-running-servers"))
+    """Return the plan of the one-off process that migrates and runs the init steps."""
+    return _command_plan(configuration, "prepare", ("init", "--on-running-servers"))
 
 
 def process_plans(configuration: StackConfiguration, roles: Roles) -> list[ChildPlan]:
-    """Kebab's own processes for these roles, in the order of their start."""
+    """Return the plans of Kebab's own processes for these roles, in the order of their start."""
     workers = [_worker_plan(configuration), _embedder_plan(configuration), _mirror_plan(configuration)]
     match roles:
         case Roles.SERVERS:
             return []
         case Roles.WORKERS:
-            return [*workers, _verb_plan(configuration, "beat", ("beat",))]
+            return [*workers, _command_plan(configuration, "beat", ("beat",))]
         case Roles.ALL:
-            others = [_verb_plan(configuration, name, (name,)) for name in ("beat", "watch")]
+            others = [_command_plan(configuration, name, (name,)) for name in ("beat", "watch")]
             return [_web_plan(configuration), *workers, *others]
 
 
 def _web_plan(configuration: StackConfiguration) -> ChildPlan:
     address = ("--host", configuration.host, "--port", str(configuration.port))
-    return _verb_plan(configuration, "web", ("web", *address))
+    return _command_plan(configuration, "web", ("web", *address))
 
 
 def _worker_plan(configuration: StackConfiguration) -> ChildPlan:
     slots = ("--slots", str(configuration.worker_slots))
     queues = ("--queues", ",".join(WORKER_QUEUES))
-    return _verb_plan(configuration, "worker", ("worker", "--name", "worker", *queues, *slots))
+    return _command_plan(configuration, "worker", ("worker", "--name", "worker", *queues, *slots))
 
 
 def _embedder_plan(configuration: StackConfiguration) -> ChildPlan:
     queues = ("--queues", ",".join(EMBED_QUEUES), "--slots", "1")
-    return _verb_plan(
+    return _command_plan(
         configuration, "embedder", ("worker", "--name", "embedder", *queues), nice=_EMBED_NICENESS
     )
 
 
 def _mirror_plan(configuration: StackConfiguration) -> ChildPlan:
-    return _verb_plan(configuration, "mirror", ("mirror",))
+    return _command_plan(configuration, "mirror", ("mirror",))
 
 
-def _verb_plan(
-    configuration: StackConfiguration, name: str, verb: tuple[str, ...], *, nice: int = 0
+def _command_plan(
+    configuration: StackConfiguration, name: str, arguments: tuple[str, ...], *, nice: int = 0
 ) -> ChildPlan:
     manage = configuration.project / "manage.py"
-    # An installed package has no manage.py beside it. The working folder stays: relative paths depend on it.
+    # An installed package has no manage.py. The working directory stays: relative paths depend on it.
     program = (str(manage),) if manage.exists() else ("-m", "kebab")
     return ChildPlan(
         name=name,
-        command=(sys.executable, *program, *verb),
+        command=(sys.executable, *program, *arguments),
         log=configuration.directory.logs / f"{name}.log",
         stop_signal=SIGTERM,
         nice=nice,

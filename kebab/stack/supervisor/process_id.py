@@ -1,4 +1,4 @@
-"""Processes named so that a reused pid is not mistaken for them."""
+"""Identity of a process that a reused pid is not mistaken for."""
 
 import os
 import sys
@@ -13,31 +13,31 @@ _POLL_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessMark:
-    """A process by pid and time of birth (clock ticks since boot on Linux, else seconds since the epoch)."""
+class ProcessIdentity:
+    """A process by pid and start time (clock ticks since boot on Linux, else seconds since the epoch)."""
 
     pid: int
     born: float
 
     @classmethod
     def of(cls, pid: int) -> Self | None:
-        """Return the mark of a living process; None when it has ended."""
-        born = _born(pid)
+        """Return the identity of a living process; None when it has ended."""
+        born = _start_time(pid)
         return None if born is None else cls(pid=pid, born=born)
 
     @classmethod
     def own(cls) -> Self:
-        """Return the mark of this process."""
-        born = _born(os.getpid())
+        """Return the identity of this process."""
+        born = _start_time(os.getpid())
         assert born is not None, "this process lives"  # noqa: S101
         return cls(pid=os.getpid(), born=born)
 
     def is_alive(self) -> bool:
-        """Return whether this very process still runs; one that only waits to be reaped does not."""
-        return _born(self.pid) == self.born
+        """Return whether this very process still runs; a zombie does not."""
+        return _start_time(self.pid) == self.born
 
     def wait(self, limit_s: float) -> bool:
-        """Wait for the end of the process; False when it still lives after the limit."""
+        """Wait for the end of the process; return False if it still runs after the limit."""
         deadline = time.monotonic() + limit_s
         while self.is_alive():
             if time.monotonic() > deadline:
@@ -45,20 +45,20 @@ class ProcessMark:
             time.sleep(_POLL_S)
         return True
 
-    def end(self, signals: tuple[int, ...], *, patience_s: float) -> None:
-        """Send one signal after the other until the process is gone, with `patience_s` seconds after each."""
+    def terminate(self, signals: tuple[int, ...], *, grace_s: float) -> None:
+        """Send the signals in turn until the process has ended, with `grace_s` seconds after each."""
         for number in signals:
             if not self.is_alive():
                 return
             psutil.Process(self.pid).send_signal(number)
-            if self.wait(patience_s):
+            if self.wait(grace_s):
                 return
 
 
-def _born(pid: int) -> float | None:
-    # psutil's create_time moves when the clock is set; the kernel's own figure does not.
+def _start_time(pid: int) -> float | None:
+    # psutil's create_time changes when the clock is set; the kernel's start time does not.
     if sys.platform == "linux":
-        return _born_by_proc(pid)
+        return _start_time_from_proc(pid)
     try:
         found = psutil.Process(pid)
         return None if found.status() == psutil.STATUS_ZOMBIE else found.create_time()
@@ -66,7 +66,7 @@ def _born(pid: int) -> float | None:
         return None
 
 
-def _born_by_proc(pid: int) -> float | None:
+def _start_time_from_proc(pid: int) -> float | None:
     try:
         line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):

@@ -8,10 +8,11 @@ LOG_LIMIT_BYTES = 10_000_000
 _TAIL_BYTES = 2_000
 
 
-def bound_log(path: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
-    """Move what a log file holds to `<name>.1` once it is longer than the limit.
+def limit_log(path: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
+    """Copy a log file to `<name>.1` and truncate it once it is longer than the limit.
 
-    The file itself stays: its writers append, and go on at its new end. A line written meanwhile may be lost.
+    The file itself stays: its writers append, and continue at its new end. A line written in between may be
+    lost.
     """
     if path.exists() and path.stat().st_size > limit_bytes:
         shutil.copyfile(path, path.with_name(f"{path.name}.1"))
@@ -20,8 +21,8 @@ def bound_log(path: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Return a log file to append to, kept within its limit."""
-    bound_log(path)
+    """Open a log file for appending, after limiting its size."""
+    limit_log(path)
     return path.open("ab")
 
 

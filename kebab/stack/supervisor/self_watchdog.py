@@ -1,4 +1,4 @@
-"""A worker that finds itself stuck ends: not every supervisor asks whether what it started does its work."""
+"""A watchdog inside a worker that ends it when it is stuck, as not every supervisor checks for that."""
 
 import logging
 import os
@@ -16,31 +16,31 @@ from kebab.stack.supervisor.watchdog import is_stuck
 
 logger = logging.getLogger(__name__)
 
-# With ten seconds between them: a worker whose machine stood still for minutes has started something by then.
+# Ten seconds apart: a worker whose machine was suspended for minutes has started a task by then.
 _IN_A_ROW: Final = 3
 
 
-class OwnWatch:
-    """Asks after each sign of life what `kebab alive` asks; stuck three times in a row, the process ends.
+class SelfWatchdog:
+    """Checks after each heartbeat whether this worker is stuck; after three times in a row it ends.
 
-    A time at which Postgres or Redis could not be asked, or something ran after all, begins a new row.
+    The count restarts if Postgres or Redis could not be queried, or if a task runs after all.
     """
 
     def __init__(self, activity: Callable[[], Activity], *, end: Callable[[], None] | None = None) -> None:
         self._activity = activity
-        self._end = _end if end is None else end
-        self._times = 0
+        self._end = _exit_process if end is None else end
+        self._stuck_count = 0
 
-    def look(self, process_id: uuid.UUID, was_cut_off: bool) -> None:
-        """Look once, just after a sign of life; the one before it failed where `was_cut_off`.
+    def check(self, process_id: uuid.UUID, was_cut_off: bool) -> None:
+        """Check once, after a heartbeat; `was_cut_off` if the previous heartbeat failed.
 
         Raises Error when Postgres doesn't answer.
         """
-        times, self._times = self._times, 0
+        stuck_count, self._stuck_count = self._stuck_count, 0
         if was_cut_off or not self._is_stuck(process_id):
             return
-        self._times = times + 1
-        if self._times == _IN_A_ROW:
+        self._stuck_count = stuck_count + 1
+        if self._stuck_count == _IN_A_ROW:
             StackProcess.objects.filter(pk=process_id).delete()
             self._end()
 
@@ -52,7 +52,7 @@ class OwnWatch:
             return False
 
 
-def _end() -> None:
-    """End without the main thread, which may hang; the children have nothing to do, and end with it."""
+def _exit_process() -> None:
+    """Exit at once, as the main thread may hang; the children are idle and end with the process."""
     logger.critical("This worker has work and does none: it ends, for whoever supervises it to start another")
     os._exit(Exit.UNHEALTHY)

@@ -1,4 +1,4 @@
-"""What a running stack writes down about itself. Only the lock proves that it runs."""
+"""The state file of a running stack. Only the lock proves that it runs."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kebab.stack.paths import DataDirectory, replace_text
 from kebab.stack.storage.file_locks import StackLock
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_id import ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,18 +14,18 @@ class NamedProcess:
     """A process of the stack."""
 
     name: str
-    mark: ProcessMark
+    mark: ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackState:
-    """The processes of a running stack; `started_at` in ISO 8601, `url` empty when nothing is served."""
+    """The processes of a running stack; `started_at` in ISO 8601, `url` empty without a web process."""
 
     node: str
     url: str
     started_at: str
     is_ready: bool
-    supervisor: ProcessMark
+    supervisor: ProcessIdentity
     processes: tuple[NamedProcess, ...]
 
 
@@ -35,20 +35,21 @@ def write_state(path: Path, state: StackState) -> None:
 
 
 def read_state(path: Path) -> StackState | None:
-    """Return what was written last, perhaps by a stack that is gone; None when nothing readable was."""
+    """Return the last written state, perhaps of a stack that has ended; None if there is no readable one."""
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
         processes = tuple(
-            NamedProcess(name=each["name"], mark=ProcessMark(**each["mark"])) for each in written["processes"]
+            NamedProcess(name=each["name"], mark=ProcessIdentity(**each["mark"]))
+            for each in document["processes"]
         )
-        supervisor = ProcessMark(**written["supervisor"])
-        return StackState(**{**written, "processes": processes, "supervisor": supervisor})
+        supervisor = ProcessIdentity(**document["supervisor"])
+        return StackState(**{**document, "processes": processes, "supervisor": supervisor})
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
 def running_state(data_dir: Path) -> StackState | None:
-    """Return the state of the stack that runs on this data directory now; None when none does."""
+    """Return the state of the stack that runs on this data directory; None when none does."""
     directory = DataDirectory(data_dir)
     if not stack_is_running(data_dir):
         return None
@@ -57,7 +58,5 @@ def running_state(data_dir: Path) -> StackState | None:
 
 
 def stack_is_running(data_dir: Path) -> bool:
-    """Return whether a process holds this data directory: `up`, or a verb that runs the servers for
-    itself.
-    """
+    """Return whether a process holds this data directory: `up`, or a command with servers of its own."""
     return StackLock(DataDirectory(data_dir).stack_lock).is_held()

@@ -1,4 +1,4 @@
-"""A process that is started again when it ends, with a growing pause."""
+"""A process that is restarted when it ends, with exponential backoff."""
 
 import time
 from typing import Protocol
@@ -13,11 +13,11 @@ class Member(Protocol):
 
     @property
     def name(self) -> str:
-        """Names it in logs and messages."""
+        """Return its name in logs and messages."""
 
     @property
     def pid(self) -> int | None:
-        """Return its pid while it runs."""
+        """Return its pid; None while it does not run."""
 
     def spawn(self) -> object:
         """Start it without waiting."""
@@ -26,7 +26,7 @@ class Member(Protocol):
         """Return whether it runs."""
 
     def exit_status(self) -> int | None:
-        """Return how it ended."""
+        """Return its exit status; None while it runs."""
 
     def ask_to_stop(self) -> None:
         """Ask it to finish."""
@@ -35,11 +35,11 @@ class Member(Protocol):
         """Wait for its end."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it."""
 
 
-class Supervised:
-    """A member and the pause before its next start: 0.2 s, doubled up to 10 s, reset by 30 s of health."""
+class SupervisedProcess:
+    """A member and its restart backoff: 0.2 s, doubled up to 10 s, reset after 30 s of uptime."""
 
     def __init__(self, member: Member) -> None:
         self.member = member
@@ -54,11 +54,11 @@ class Supervised:
         self.member.spawn()
 
     def uptime_s(self) -> float:
-        """Seconds since the last start."""
+        """Return the seconds since the last start."""
         return time.monotonic() - self._spawned_at
 
-    def note_end(self) -> float | None:
-        """Return the pause in seconds when the member was found to have ended just now; else None."""
+    def record_exit(self) -> float | None:
+        """Record an exit of the member; return the backoff in seconds if it is a new one, else None."""
         if self._due_at is not None or self.member.is_alive():
             return None
         if self.uptime_s() >= _HEALTHY_AFTER_S:
@@ -69,5 +69,5 @@ class Supervised:
         return pause_s
 
     def is_due(self) -> bool:
-        """Return whether the pause after its end is over."""
+        """Return whether the backoff is over and the member is to be started."""
         return self._due_at is not None and time.monotonic() >= self._due_at

@@ -1,4 +1,4 @@
-"""Starts the processes of a stack in order, keeps them running, and stops them in order."""
+"""The supervisor, which starts the processes of a stack in order, restarts them, and stops them in order."""
 
 import contextlib
 import logging
@@ -11,13 +11,13 @@ from kebab.cli.errors import Exit
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.paths import remove_runtime_directory
-from kebab.stack.servers.reachability import check_external_servers, serves
+from kebab.stack.servers.reachability import check_external_servers, is_serving
 from kebab.stack.supervisor.child import Child
 from kebab.stack.supervisor.plan import Roles, embedded_servers, preparation_plan, process_plans
-from kebab.stack.supervisor.process_id import ProcessMark
-from kebab.stack.supervisor.process_logs import bound_log, log_tail
+from kebab.stack.supervisor.process_id import ProcessIdentity
+from kebab.stack.supervisor.process_logs import limit_log, log_tail
 from kebab.stack.supervisor.state import NamedProcess, StackState, write_state
-from kebab.stack.supervisor.supervised_process import Supervised
+from kebab.stack.supervisor.supervised_process import SupervisedProcess
 from kebab.stack.supervisor.watchdog import Watchdog
 
 logger = logging.getLogger(__name__)
@@ -25,37 +25,37 @@ logger = logging.getLogger(__name__)
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
-# A web process whose application can't be imported ends, and says why only in its log.
+# A web process whose application can't be imported ends, and its log has the only message.
 _SLOW_START_S = 30.0
-# Servers that are lost again and again for so long are no accident.
+# The preparation is retried after a lost server, but not for longer.
 _PREPARATION_LIMIT_S = 120.0
 
 
 class StopRequest:
-    """Asked once, the stack stops when its work is done; asked twice, at once. Safe in a signal handler."""
+    """A stop request: after one the stack finishes its work, after two it stops at once. Signal-safe."""
 
     def __init__(self) -> None:
         self._times = 0
 
-    def ask(self, *_: object) -> None:
-        """Ask for the stop."""
+    def request(self, *_: object) -> None:
+        """Request the stop."""
         self._times += 1
 
     @property
-    def is_asked(self) -> bool:
-        """Return whether the stack shall stop."""
+    def is_requested(self) -> bool:
+        """Return whether the stack has to stop."""
         return self._times > 0
 
     @property
     def is_urgent(self) -> bool:
-        """Return whether it shall not wait for running work."""
+        """Return whether the stack must not wait for running work."""
         return self._times > 1
 
 
 class Supervisor:
-    """Runs a stack from the thread that calls `run`; the caller holds the data directory.
+    """The supervisor of a stack, run by the thread that calls `run`; the caller holds the data directory.
 
-    The children are tied to that thread: when it ends, in whatever way, they end.
+    The children are tied to that thread: when it ends in any way, they end.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Supervisor:
         self._announce = announce
         self._servers = embedded_servers(configuration)
         children = [Child(plan) for plan in process_plans(configuration, roles)]
-        self._supervised_servers = [Supervised(server) for server in self._servers]
-        self._supervised_children = [Supervised(child) for child in children]
+        self._supervised_servers = [SupervisedProcess(server) for server in self._servers]
+        self._supervised_children = [SupervisedProcess(child) for child in children]
         self._roles = roles
         self._watchdog = Watchdog(configuration) if children else None
         self._started_at = timezone.now().isoformat()
@@ -76,37 +76,37 @@ class Supervisor:
         self._logs_checked_at = time.monotonic()
 
     def run(self, stop: StopRequest, *, on_ready: Callable[[], None] = lambda: None) -> None:
-        """Start everything, keep it running until the stop is asked for, stop everything.
+        """Start all processes, keep them running until the stop is requested, then stop them.
 
         Raises:
-            StackError: a server or the preparation failed; what had been started is stopped again.
+            StackError: a server or the preparation failed; all started processes are stopped again.
         """
         try:
             self._start(stop)
-            while not stop.is_asked:
-                self._tend(stop)
+            while not stop.is_requested:
+                self._run_tick(stop)
                 if not self._is_ready:
-                    self._look_whether_ready(on_ready)
+                    self._check_ready(on_ready)
                 time.sleep(_TICK_S)
         finally:
             self._stop(stop)
 
     def _start(self, stop: StopRequest) -> None:
-        self._refuse_half_a_restore()
+        self._check_restore_finished()
         check_external_servers(self._configuration)
         for server in self._servers:
-            server.start(should_stop=lambda: stop.is_asked)
+            server.start(should_stop=lambda: stop.is_requested)
             self._write_state()
-        if not stop.is_asked:
+        if not stop.is_requested:
             self._prepare(stop)
         for supervised in self._supervised_children:
-            if not stop.is_asked:
+            if not stop.is_requested:
                 supervised.spawn()
                 self._write_state()
         if self._watchdog is not None:
             self._watchdog.start()
 
-    def _refuse_half_a_restore(self) -> None:
+    def _check_restore_finished(self) -> None:
         directory = self._configuration.directory
         if directory.unfinished_restore.exists():
             raise RestoreUnfinished(
@@ -114,78 +114,78 @@ class Supervisor:
             )
 
     def _prepare(self, stop: StopRequest) -> None:
-        """Prepare, from the beginning where a server is lost under it. Raises PreparationFailed."""
-        patience_ends_at = time.monotonic() + _PREPARATION_LIMIT_S
+        """Run the preparation, again if a server is lost during it. Raises PreparationFailed."""
+        retry_until = time.monotonic() + _PREPARATION_LIMIT_S
         plan = preparation_plan(self._configuration)
-        while not stop.is_asked:
-            status = self._prepared(Child(plan), stop)
-            if status == Exit.DONE or stop.is_asked:
+        while not stop.is_requested:
+            status = self._run_preparation(Child(plan), stop)
+            if status == Exit.DONE or stop.is_requested:
                 return
-            if status != Exit.UNHEALTHY or time.monotonic() > patience_ends_at:
+            if status != Exit.UNHEALTHY or time.monotonic() > retry_until:
                 raise PreparationFailed(
                     f"The preparation ended with status {status}; {plan.log} ends:\n{log_tail(plan.log)}"
                 )
-            self._say("A server was lost during the preparation, which begins again")
+            self._report("A server was lost during the preparation, which begins again")
 
-    def _prepared(self, preparation: Child, stop: StopRequest) -> int | None:
-        """Return how the preparation ended; the servers are kept running for it."""
+    def _run_preparation(self, preparation: Child, stop: StopRequest) -> int | None:
+        """Run the preparation once, keeping the servers running; return its exit status."""
         preparation.spawn()
         while preparation.is_alive():
-            if stop.is_asked:
+            if stop.is_requested:
                 preparation.kill()
             self._keep_running(self._supervised_servers, stop)
             preparation.wait(_TICK_S)
         return preparation.exit_status()
 
-    def _look_whether_ready(self, on_ready: Callable[[], None]) -> None:
-        if self._roles is not Roles.ALL or serves(self._configuration.url):
+    def _check_ready(self, on_ready: Callable[[], None]) -> None:
+        if self._roles is not Roles.ALL or is_serving(self._configuration.url):
             self._is_ready = True
             self._write_state()
             on_ready()
         elif time.monotonic() > self._slow_at:
             self._slow_at += _SLOW_START_S
             log = self._configuration.directory.logs / "web.log"
-            self._say(f"{self._configuration.url} does not answer yet; see {log}")
+            self._report(f"{self._configuration.url} does not answer yet; see {log}")
 
-    def _tend(self, stop: StopRequest) -> None:
+    def _run_tick(self, stop: StopRequest) -> None:
         self._keep_running((*self._supervised_servers, *self._supervised_children), stop)
         self._end_stuck_workers()
         if time.monotonic() - self._logs_checked_at > _LOG_CHECK_PERIOD_S:
             self._logs_checked_at = time.monotonic()
-            self._bound_logs()
+            self._limit_logs()
         if not self._is_state_written:
             self._write_state()
 
-    def _keep_running(self, members: Iterable[Supervised], stop: StopRequest) -> None:
+    def _keep_running(self, members: Iterable[SupervisedProcess], stop: StopRequest) -> None:
         for supervised in members:
-            self._note_end(supervised)
-            if supervised.is_due() and not stop.is_asked:
-                self._revive(supervised)
+            self._report_exit(supervised)
+            if supervised.is_due() and not stop.is_requested:
+                self._restart(supervised)
 
-    def _bound_logs(self) -> None:
+    def _limit_logs(self) -> None:
         for log in self._configuration.directory.logs.glob("*.log"):
             try:
-                bound_log(log)
+                limit_log(log)
             except OSError as error:
                 logger.error("%s cannot be shortened: %s", log, error)
 
-    def _say(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # it may go to a file on a full disk
+    def _report(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # the output may be a file on a full disk
             self._announce(line)
 
-    def _note_end(self, supervised: Supervised) -> None:
-        pause_s = supervised.note_end()
+    def _report_exit(self, supervised: SupervisedProcess) -> None:
+        pause_s = supervised.record_exit()
         if pause_s is not None:
             member = supervised.member
             log = self._configuration.directory.logs / f"{member.name}.log"
-            reason = _reason(member.exit_status())
-            self._say(f"{member.name} ended ({reason}), next start in {pause_s:g} s; see {log}")
+            reason = _exit_reason(member.exit_status())
+            self._report(f"{member.name} ended ({reason}), next start in {pause_s:g} s; see {log}")
 
-    def _revive(self, supervised: Supervised) -> None:
+    def _restart(self, supervised: SupervisedProcess) -> None:
         try:
             supervised.spawn()
         except (StackError, OSError) as error:
-            # A full disk or a vanished folder must not take the rest of the stack along; the pause grows.
+            # A full disk or a missing folder must not end the rest of the stack; the backoff grows.
             logger.error("%s cannot be started: %s", supervised.member.name, error)
         self._write_state()
 
@@ -195,7 +195,7 @@ class Supervisor:
         stuck = self._watchdog.take_stuck()
         for supervised in self._supervised_children:
             if supervised.member.pid in stuck:
-                self._say(f"{supervised.member.name} has work and does none; starting it again")
+                self._report(f"{supervised.member.name} has work and does none; starting it again")
                 supervised.member.kill()
 
     def _stop(self, stop: StopRequest) -> None:
@@ -224,12 +224,12 @@ class Supervisor:
             url=self._configuration.url if self._roles is Roles.ALL else "",
             started_at=self._started_at,
             is_ready=self._is_ready,
-            supervisor=ProcessMark.own(),
+            supervisor=ProcessIdentity.own(),
             processes=tuple(self._named_processes()),
         )
         try:
             write_state(self._configuration.directory.stack_state, state)
-        except OSError as error:  # a full disk must not take the stack along
+        except OSError as error:  # a full disk must not end the stack
             if self._is_state_written:
                 logger.error("the state of the stack cannot be written: %s", error)
             self._is_state_written = False
@@ -240,13 +240,13 @@ class Supervisor:
         named = []
         for supervised in (*self._supervised_servers, *self._supervised_children):
             pid = supervised.member.pid
-            mark = None if pid is None else ProcessMark.of(pid)
+            mark = None if pid is None else ProcessIdentity.of(pid)
             if mark is not None:
                 named.append(NamedProcess(name=supervised.member.name, mark=mark))
         return named
 
 
-def _reason(status: int | None) -> str:
+def _exit_reason(status: int | None) -> str:
     if status is None:
         return "it was another process's"
     return f"killed by signal {-status}" if status < 0 else f"status {status}"

@@ -1,4 +1,4 @@
-"""Finds workers that have work and start none: Celery's connection to Redis may hang for ever."""
+"""A watchdog for stuck workers, which have work but start none: Celery's connection to Redis may hang."""
 
 import logging
 import queue
@@ -24,7 +24,7 @@ _ANSWER_LIMIT_S = 5
 
 
 class Watchdog:
-    """Looks every ten seconds, from a thread: a database that hangs must not hold up the supervisor."""
+    """Checks every ten seconds, in a thread: a database that hangs must not block the supervisor."""
 
     def __init__(self, configuration: StackConfiguration) -> None:
         self._configuration = configuration
@@ -33,15 +33,15 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the checks."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking; a look that is under way is not awaited."""
+        """Stop the checks, without waiting for a running one."""
         self._ended.set()
 
     def take_stuck(self) -> set[int]:
-        """Return the pids found to be stuck since the last call."""
+        """Return the pids of workers found stuck since the last call."""
         found = set()
         while not self._stuck.empty():
             found.add(self._stuck.get_nowait())
@@ -59,18 +59,16 @@ class Watchdog:
 
 
 def stuck_workers(node_id: str, redis_url: str) -> list[int]:
-    """Return the pids of this node's workers that have work in Redis and have started none for
-    sixty seconds.
-    """
-    return [worker.pid for worker in _stuck(StackProcess.objects.filter(node=node_id), redis_url)]
+    """Return the pids of this node's workers that have work in Redis and started none for sixty seconds."""
+    return [worker.pid for worker in _find_stuck(StackProcess.objects.filter(node=node_id), redis_url)]
 
 
 def is_stuck(process_id: uuid.UUID, redis_url: str) -> bool:
-    """Return whether the process of this row is such a worker."""
-    return bool(_stuck(StackProcess.objects.filter(pk=process_id), redis_url))
+    """Return whether the process of this row is a stuck worker."""
+    return bool(_find_stuck(StackProcess.objects.filter(pk=process_id), redis_url))
 
 
-def _stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProcess]:
+def _find_stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProcess]:
     since = Now() - _STUCK_AFTER
     idle = processes.filter(
         Q(last_started_at__lt=since) | Q(last_started_at=None),
@@ -86,7 +84,7 @@ def _stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProce
 
 
 def queue_lengths(redis_url: str, names: Iterable[str]) -> dict[str, int]:
-    """Return how many messages wait in each Celery queue, by name.
+    """Return the number of waiting messages in each Celery queue, by name.
 
     Raises:
         redis.RedisError: Redis does not answer within five seconds.

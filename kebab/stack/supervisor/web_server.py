@@ -1,4 +1,4 @@
-"""The web server: granian, in several processes that share a port and drain before they stop."""
+"""The web server granian, in several processes that share a port and drain before they stop."""
 
 import multiprocessing
 import os
@@ -13,7 +13,7 @@ from granian.server import Server
 from kebab.http.admission import connection_limits
 from kebab.runtime import draining
 
-#: Options that tests serve the application with, too.
+#: Server options, which tests use, too.
 OPTIONS: Final[dict[str, Any]] = {
     "interface": Interfaces.ASGI,
     "http": HTTPModes.http1,
@@ -21,14 +21,15 @@ OPTIONS: Final[dict[str, Any]] = {
     "backlog": 2_048,
     "backpressure": connection_limits.CONNECTIONS,
     "http1_settings": HTTP1Settings(
-        header_read_timeout=connection_limits.HEAD_S * 1000, max_buffer_size=connection_limits.HEAD_BYTES
+        header_read_timeout=connection_limits.HEAD_TIMEOUT_S * 1000,
+        max_buffer_size=connection_limits.HEAD_BYTES,
     ),
 }
 _GRACE_S: Final = 20
 
 
 class WebServer(Server):
-    """Serve in several processes, restart those that die, and drain all before the end."""
+    """A server with several processes, which restarts those that die and drains all before it stops."""
 
     def __init__(self, *, host: str, port: int, workers: int, drain_s: float) -> None:
         super().__init__(
@@ -50,7 +51,7 @@ class WebServer(Server):
         """Drain, then stop; SIGINT or a second signal stops at once."""
         if number == signal.SIGTERM and self._drain_s and not self._is_stopping:
             self._is_stopping = True
-            self._tell(draining.DRAIN_SIGNAL)
+            self._signal_workers(draining.DRAIN_SIGNAL)
             timer = threading.Timer(self._drain_s, self._stop)
             timer.daemon = True
             timer.start()
@@ -58,17 +59,17 @@ class WebServer(Server):
             self._stop()
 
     def _stop(self) -> None:
-        self._tell(draining.END_SIGNAL)
+        self._signal_workers(draining.END_SIGNAL)
         super().signal_handler_interrupt()
 
-    def _tell(self, number: int) -> None:
+    def _signal_workers(self, number: int) -> None:
         for worker in self.wrks:
             if worker.is_alive():
                 os.kill(worker.inner.pid, number)
 
 
 def serve(*, host: str, port: int, workers: int, drain_s: float) -> None:
-    """Serve until SIGINT or SIGTERM; after SIGTERM for `drain_s` seconds more, in which it is not ready."""
-    # A fork would take over the locks of threads that it doesn't have.
+    """Serve until SIGINT or SIGTERM; SIGTERM drains for `drain_s` seconds first, while it is not ready."""
+    # A forked child would inherit locks held by threads that it doesn't have.
     multiprocessing.set_start_method("spawn", force=True)
     WebServer(host=host, port=port, workers=workers, drain_s=drain_s).serve()

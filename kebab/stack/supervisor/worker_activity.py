@@ -1,4 +1,4 @@
-"""What a Celery worker's main process knows about its tasks."""
+"""Activity of a Celery worker, as known to its main process."""
 
 import time
 
@@ -8,7 +8,7 @@ from kebab.stack.nodes.heartbeat import Activity
 
 
 class WorkerActivity:
-    """Counts running tasks, and dates the last start to within one beat."""
+    """Counts running tasks, and dates the last start to within one heartbeat."""
 
     def __init__(self) -> None:
         self._started = 0

@@ -1,32 +1,33 @@
-"""Whether this worker is asked to stop, which its children, who do the work, are to know as well.
+"""The stop request of a worker, shared with its children, which do the work.
 
-Only the parent gets the signal, and Celery has it wait for its children however long they work. What it was
-asked stands in memory that it shares with those it forks.
+Only the parent gets the signal, and Celery makes it wait for its children however long they work. The request
+is stored in memory shared with the forked children.
 """
 
 import mmap
 import time
 from typing import Final
 
-#: Seconds after which work that can't go on elsewhere from where it is gets broken off. Whoever supervises a
-#: worker kills it after 30 seconds or more.
-PATIENCE_S: Final = 20.0
+#: Seconds after which work that another worker can't resume is aborted. Supervisors kill a worker after 30
+#: seconds or more.
+GRACE_S: Final = 20.0
 
-# By the monotonic clock, which parent and children share; 0 before. Eight bytes, so that one write tells it.
-_asked_at = memoryview(mmap.mmap(-1, 8)).cast("d")
-
-
-def ask() -> None:
-    """Ask for the stop; safe in a signal handler, and once is enough."""
-    if not is_asked():
-        _asked_at[0] = time.monotonic()
+# By the monotonic clock, which parent and children share; 0 without a request. Eight bytes, so that one write
+# sets it.
+_requested_at = memoryview(mmap.mmap(-1, 8)).cast("d")
 
 
-def is_asked() -> bool:
-    """Return whether work is to be put back for another worker wherever that costs nothing."""
-    return _asked_at[0] > 0
+def request() -> None:
+    """Request the stop; signal-safe and idempotent."""
+    if not is_requested():
+        _requested_at[0] = time.monotonic()
+
+
+def is_requested() -> bool:
+    """Return whether work is to be requeued for another worker wherever that costs nothing."""
+    return _requested_at[0] > 0
 
 
 def is_urgent() -> bool:
-    """Return whether it is to be broken off wherever it is."""
-    return is_asked() and time.monotonic() > _asked_at[0] + PATIENCE_S
+    """Return whether work is to be aborted at any point."""
+    return is_requested() and time.monotonic() > _requested_at[0] + GRACE_S

@@ -1,1 +1,1 @@
-"""Hash partitions by workspace: tables that grow with the corpus, cut into parts, on a filled database."""
+"""Hash partitioning by workspace of the tables that grow with the corpus, on a filled database."""

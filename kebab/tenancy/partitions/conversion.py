@@ -1,8 +1,8 @@
-"""Cutting tables into parts, and putting them together again, on a filled database.
+"""Conversion of tables to partitioned ones and back, on a filled database.
 
-All of it is one transaction: new tables are made beside the old ones in a schema of their own, filled,
-indexed and counted while writers wait and readers go on; then they change places. Whatever ends it before
-the commit leaves the old tables as they are, and nothing else.
+It is one transaction: new tables are created next to the old ones in a schema of their own, filled, indexed
+and analyzed while writers wait and readers go on; then they are swapped. If it ends before the commit, the
+old tables stay as they are, and nothing else is left.
 """
 
 import uuid
@@ -20,14 +20,14 @@ from kebab.tenancy.partitions.definition import (
     referenced_tables,
 )
 from kebab.tenancy.partitions.layout import LEAVES, leaf_name
-from kebab.tenancy.partitions.locks import lock_tables, patiently
+from kebab.tenancy.partitions.locks import lock_tables, retry_with_locks
 
-#: Where the new tables are made.
+#: The schema of the new tables.
 _NEW: Final = "kebab_new"
-# While writers are kept out they wait five seconds before they answer `busy`, so that asking for this lock
-# may keep them waiting for two. Longer than a second: then autovacuum makes way.
+# Blocked writers wait five seconds before they answer `busy`, so waiting for this lock may take two of them.
+# Longer than a second, after which autovacuum yields.
 _WRITERS_WAIT_MS = 2_000
-# For everybody, at the end.
+# Blocks everybody, at the end.
 _READERS_WAIT_MS = 250
 _LOCK_LIMIT_S = 300.0
 
@@ -42,57 +42,59 @@ JOIN pg_class child ON child.oid = inhrelid JOIN pg_class parent ON parent.oid =
 WHERE indrelid = %s::regclass
 """
 
-#: Is told what is done now, and how much of it: (words, bytes more).
+#: Gets the current step, and the bytes copied since the last call: (words, bytes).
 Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """Which tables become how many parts; 0 makes them whole."""
+class RepartitionPlan:
+    """The tables to convert, and their new number of partitions; 0 for none."""
 
     tables: tuple[str, ...]
     parts: int
-    #: For sorting the rows of indexes, bytes.
+    #: Memory for building indexes, in bytes.
     memory_bytes: int
 
 
-def move_tables(owner: Connection, reader: Connection, move: Move, progress: Progress) -> None:
-    """Carry out `move` over two connections of the tables' owner that act everywhere. Raises TablesBusy."""
+def repartition_tables(
+    owner: Connection, reader: Connection, plan: RepartitionPlan, progress: Progress
+) -> None:
+    """Carry out `plan` over two connections of the tables' owner, in all workspaces. Raises TablesBusy."""
     with owner.transaction():
-        _prepare(owner, move)
+        _prepare(owner, plan)
         progress("Waiting for those who write ...", 0)
-        lock_tables(owner, move.tables, "SHARE", wait_ms=_WRITERS_WAIT_MS, limit_s=_LOCK_LIMIT_S)
-        definitions = [definition_of(owner, table) for table in move.tables]
+        lock_tables(owner, plan.tables, "SHARE", wait_ms=_WRITERS_WAIT_MS, limit_s=_LOCK_LIMIT_S)
+        definitions = [definition_of(owner, table) for table in plan.tables]
         owner.execute(f"CREATE SCHEMA {_NEW}")
         owner.execute(f"SET LOCAL search_path = {_NEW}, public")
         for definition in definitions:
-            _Building(owner, reader, move, definition, progress).build()
+            _TableBuilder(owner, reader, plan, definition, progress).build()
         progress("References ...", 0)
-        _refer(owner, definitions)
+        _add_references(owner, definitions)
         progress("Changing places ...", 0)
-        _change_places(owner, move, definitions)
+        _swap_tables(owner, plan, definitions)
 
 
-def _prepare(owner: Connection, move: Move) -> None:
+def _prepare(owner: Connection, plan: RepartitionPlan) -> None:
     owner.execute("SET LOCAL statement_timeout = 0")
     owner.execute("SET LOCAL search_path = public")
-    memory = sql.Literal(f"{move.memory_bytes // 1024}kB")
+    memory = sql.Literal(f"{plan.memory_bytes // 1024}kB")
     owner.execute(sql.SQL("SET LOCAL maintenance_work_mem = {}").format(memory))
 
 
 @dataclass(frozen=True, slots=True)
-class _Building:
-    """One table's new form, on its way."""
+class _TableBuilder:
+    """The builder of one table's new form."""
 
     owner: Connection
     reader: Connection
-    move: Move
+    plan: RepartitionPlan
     definition: Definition
     progress: Progress
 
     def build(self) -> None:
         table = self.definition.table
-        self._make()
+        self._create_table()
         self._copy()
         self.progress(f"{table}: keys and indexes ...", 0)
         for statement in (*self.definition.keys, *self.definition.indexes):
@@ -101,11 +103,11 @@ class _Building:
         self._index_workspaces()
         for statement in (*self.definition.triggers, *self.definition.rights):
             self.owner.execute(statement)
-        self._number_on()
+        self._continue_sequences()
         self.owner.execute(f"ANALYZE {_NEW}.{table}")
 
-    def _make(self) -> None:
-        table, parts = self.definition.table, self.move.parts
+    def _create_table(self) -> None:
+        table, parts = self.definition.table, self.plan.parts
         cut = "PARTITION BY HASH (workspace_id)" if parts else ""
         self.owner.execute(
             f"CREATE TABLE {_NEW}.{table} (LIKE public.{table} INCLUDING ALL EXCLUDING INDEXES) {cut}"
@@ -119,7 +121,7 @@ class _Building:
     def _copy(self) -> None:
         table, columns = self.definition.table, self.definition.columns
         words = f"{table}: rows"
-        if not self.move.parts:
+        if not self.plan.parts:
             copy_all(
                 self.reader,
                 self.owner,
@@ -139,15 +141,15 @@ class _Building:
             )
 
     def _workspaces_of_parts(self) -> Sequence[tuple[int, list[uuid.UUID]]]:
-        parts, table = self.move.parts, f"{_NEW}.{self.definition.table}"
+        parts, table = self.plan.parts, f"{_NEW}.{self.definition.table}"
         rows: list[tuple[int, list[uuid.UUID]]] = self.owner.execute(
             _OF_PARTS, [parts, table, parts]
         ).fetchall()
         return rows
 
     def _name_indexes(self) -> None:
-        """Name a leaf's indexes and keys after the parent's: code knows them by what a violation names."""
-        for number in range(self.move.parts):
+        """Name a leaf's indexes and keys after the parent's: code maps violations by constraint name."""
+        for number in range(self.plan.parts):
             leaf = f"{_NEW}.{leaf_name(self.definition.table, number)}"
             for child, parent in self.owner.execute(_INDEXES_OF_LEAF, [leaf]).fetchall():
                 names = sql.Identifier(_NEW, child), sql.Identifier(leaf_name(parent, number))
@@ -157,52 +159,52 @@ class _Building:
         leaves = {str(id_): number for number, ids in self._workspaces_of_parts() for id_ in ids}
         for index in self.definition.private_indexes:
             table = self.definition.table
-            if self.move.parts and index.workspace_id not in leaves:
+            if self.plan.parts and index.workspace_id not in leaves:
                 continue
             self.progress(f"{table}: vectors of workspace {index.workspace_id} ...", 0)
-            on = leaf_name(table, leaves[index.workspace_id]) if self.move.parts else table
-            self.owner.execute(index.on(on))
+            on = leaf_name(table, leaves[index.workspace_id]) if self.plan.parts else table
+            self.owner.execute(index.statement_on(on))
 
-    def _number_on(self) -> None:
+    def _continue_sequences(self) -> None:
         for column, old in self.definition.sequences:
             new = f"pg_get_serial_sequence('{_NEW}.{self.definition.table}', %s)"
             self.owner.execute(f"SELECT setval({new}, last_value, is_called) FROM {old}", [column])  # noqa: S608  # from the catalog
 
 
-def _refer(owner: Connection, definitions: Sequence[Definition]) -> None:
-    """Make the references, checked; who writes to what they name waits until the end."""
+def _add_references(owner: Connection, definitions: Sequence[Definition]) -> None:
+    """Create the foreign keys, checked; writers to the referenced tables wait until the end."""
 
-    def refer() -> None:
+    def add_references() -> None:
         for definition in definitions:
             for statement in definition.references:
                 owner.execute(statement)
 
-    patiently(owner, refer, wait_ms=_WRITERS_WAIT_MS, limit_s=_LOCK_LIMIT_S)
+    retry_with_locks(owner, add_references, wait_ms=_WRITERS_WAIT_MS, limit_s=_LOCK_LIMIT_S)
 
 
-def _change_places(owner: Connection, move: Move, definitions: Sequence[Definition]) -> None:
+def _swap_tables(owner: Connection, plan: RepartitionPlan, definitions: Sequence[Definition]) -> None:
     owner.execute("SET LOCAL search_path = public")
-    incoming = incoming_references(owner, move.tables)
-    # Whoever is referred to or refers is locked as well when a reference goes.
-    beside = {*referenced_tables(owner, move.tables), *(each.table for each in incoming)}
-    tables = (*move.tables, *sorted(beside))
+    incoming = incoming_references(owner, plan.tables)
+    # Dropping a reference locks both of its tables.
+    related = {*referenced_tables(owner, plan.tables), *(each.table for each in incoming)}
+    tables = (*plan.tables, *sorted(related))
     lock_tables(owner, tables, "ACCESS EXCLUSIVE", wait_ms=_READERS_WAIT_MS, limit_s=_LOCK_LIMIT_S)
     for reference in incoming:
         owner.execute(f"ALTER TABLE {reference.table} DROP CONSTRAINT {reference.name}")
-    owner.execute(f"DROP TABLE {', '.join(move.tables)}")
+    owner.execute(f"DROP TABLE {', '.join(plan.tables)}")
     for definition in definitions:
         owner.execute(f"ALTER TABLE {_NEW}.{definition.table} SET SCHEMA public")
-    _put_leaves(owner, move)
+    _move_leaves(owner, plan)
     for reference in incoming:
         owner.execute(f"ALTER TABLE {reference.table} ADD CONSTRAINT {reference.name} {reference.definition}")
     owner.execute(f"DROP SCHEMA {_NEW}")
 
 
-def _put_leaves(owner: Connection, move: Move) -> None:
-    if not move.parts:
+def _move_leaves(owner: Connection, plan: RepartitionPlan) -> None:
+    if not plan.parts:
         owner.execute(f"DROP SCHEMA IF EXISTS {LEAVES}")
         return
     owner.execute(f"CREATE SCHEMA IF NOT EXISTS {LEAVES}")
-    for table in move.tables:
-        for number in range(move.parts):
+    for table in plan.tables:
+        for number in range(plan.parts):
             owner.execute(f"ALTER TABLE {_NEW}.{leaf_name(table, number)} SET SCHEMA {LEAVES}")

@@ -1,8 +1,8 @@
-"""Rows from a table into the parts of another, frozen: every snapshot sees them, also an older one.
+"""Copying of rows into partitions, frozen: every snapshot sees them, also an older one.
 
-Without that a search or a mirror whose snapshot is older than the move would find empty tables after it
-(https://www.postgresql.org/docs/18/sql-copy.html, FREEZE). Frozen rows are copied into a leaf, never into a
-parent, so that the source is asked once for each part, for the workspaces that belong there.
+Without that a search or a mirror whose snapshot is older than the conversion would find empty tables after it
+(https://www.postgresql.org/docs/18/sql-copy.html, FREEZE). Frozen rows can be copied into a leaf, never into
+a parent, so the source is read once for each partition, for the workspaces that belong there.
 """
 
 import uuid
@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 from psycopg import Connection, sql
 
-#: Is told of how many bytes more have been copied.
+#: Gets the number of bytes copied since the last call.
 OnBytes = Callable[[int], None]
 
-# Through an index where few of many are asked for; PostgreSQL chooses.
+# PostgreSQL uses an index where few of many rows are selected.
 _READ = "COPY (SELECT {columns} FROM public.{table} {condition}) TO STDOUT (FORMAT binary)"
 _WRITE = "COPY {table} ({columns}) FROM STDIN (FORMAT binary, FREEZE)"
 _OF_WORKSPACES = "WHERE workspace_id = ANY({ids}::uuid[])"
@@ -23,7 +23,13 @@ def copy_all(
     source: Connection, target: Connection, table: str, *, columns: Sequence[str], on_bytes: OnBytes
 ) -> None:
     """Copy all rows of a table into the whole table of the same name on the target's search path."""
-    _copy(source, _reading(table, columns, sql.SQL("")), target, _writing(table, columns), on_bytes)
+    _copy(
+        source,
+        _read_statement(table, columns, sql.SQL("")),
+        target,
+        _write_statement(table, columns),
+        on_bytes,
+    )
 
 
 def copy_part(
@@ -36,20 +42,24 @@ def copy_part(
     workspaces: Sequence[uuid.UUID],
     on_bytes: OnBytes,
 ) -> None:
-    """Copy the rows of some workspaces into a leaf that the target's present transaction has made."""
+    """Copy the rows of some workspaces into a leaf that the target's current transaction has created."""
     condition = sql.SQL(_OF_WORKSPACES).format(ids=sql.Literal(list(workspaces)))
-    _copy(source, _reading(table, columns, condition), target, _writing(leaf, columns), on_bytes)
+    _copy(
+        source, _read_statement(table, columns, condition), target, _write_statement(leaf, columns), on_bytes
+    )
 
 
-def _reading(table: str, columns: Sequence[str], condition: sql.Composable) -> sql.Composed:
-    return sql.SQL(_READ).format(columns=_listed(columns), table=sql.Identifier(table), condition=condition)
+def _read_statement(table: str, columns: Sequence[str], condition: sql.Composable) -> sql.Composed:
+    return sql.SQL(_READ).format(
+        columns=_column_list(columns), table=sql.Identifier(table), condition=condition
+    )
 
 
-def _writing(table: str, columns: Sequence[str]) -> sql.Composed:
-    return sql.SQL(_WRITE).format(table=sql.Identifier(table), columns=_listed(columns))
+def _write_statement(table: str, columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(_WRITE).format(table=sql.Identifier(table), columns=_column_list(columns))
 
 
-def _listed(columns: Sequence[str]) -> sql.Composed:
+def _column_list(columns: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 

@@ -1,10 +1,10 @@
-"""What makes up a table beside its rows, read from the catalog, so that another can be made the same."""
+"""A table's definition, read from the catalog as statements that recreate it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.tenancy.partitions.layout import Executes
+from kebab.tenancy.partitions.layout import SqlExecutor
 
 _COLUMNS: Final = """
 SELECT attname FROM pg_attribute
@@ -60,7 +60,7 @@ _SEQUENCES: Final = """
 SELECT attname, pg_get_serial_sequence(%s, attname) FROM pg_attribute
 WHERE attrelid = %s::regclass AND attidentity <> ''
 """
-# References of tables that are not moved: they are made again to the new ones.
+# References of tables that are not converted; they are created again to the new ones.
 _INCOMING: Final = """
 SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
 WHERE confrelid = ANY(%s::regclass[]) AND contype = 'f' AND conparentid = 0
@@ -75,46 +75,46 @@ AND NOT confrelid = ANY(%s::regclass[]) ORDER BY 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateIndex:
-    """An index over one workspace's rows alone, as those of vectors are."""
+    """An index over one workspace's rows alone, like those of vectors."""
 
     statement: str
     workspace_id: str
 
-    def on(self, table: str) -> str:
-        """Return the statement that makes it on another table."""
+    def statement_on(self, table: str) -> str:
+        """Return the statement that creates it on another table."""
         head, tail = self.statement.split(" ON ", 1)
         return f"{head} ON {table} USING {tail.split(' USING ', 1)[1]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A table's statements; they name tables without schema, so that the search path says which."""
+    """A table's statements; they name tables without schema, so that the search path decides."""
 
     table: str
-    #: Those that rows are copied with: generated ones make themselves.
+    #: The columns to copy, without generated ones.
     columns: tuple[str, ...]
     keys: tuple[str, ...]
     indexes: tuple[str, ...]
     private_indexes: tuple[PrivateIndex, ...]
     references: tuple[str, ...]
     triggers: tuple[str, ...]
-    #: Policies, their switches, grants.
+    #: Policies, the switches of row-level security, grants.
     rights: tuple[str, ...]
-    #: Columns that number themselves, each with the name of its sequence.
+    #: Identity columns, each with the name of its sequence.
     sequences: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incoming:
-    """A reference of a table that stays to one that is moved."""
+class IncomingReference:
+    """A foreign key of an unconverted table to a converted one."""
 
     table: str
     name: str
     definition: str
 
 
-def definition_of(owner: Executes, table: str) -> Definition:
-    """Read a table's definition."""
+def definition_of(owner: SqlExecutor, table: str) -> Definition:
+    """Return a table's definition, read from the catalog."""
 
     def column(query: str, *values: str) -> tuple[str, ...]:
         return tuple(row[0] for row in owner.execute(query, values).fetchall())
@@ -133,13 +133,13 @@ def definition_of(owner: Executes, table: str) -> Definition:
     )
 
 
-def incoming_references(owner: Executes, tables: Sequence[str]) -> list[Incoming]:
-    """Return the references of other tables to these."""
+def incoming_references(owner: SqlExecutor, tables: Sequence[str]) -> list[IncomingReference]:
+    """Return the foreign keys of other tables to these."""
     rows = owner.execute(_INCOMING, [list(tables), list(tables)]).fetchall()
-    return [Incoming(table=table, name=name, definition=text) for table, name, text in rows]
+    return [IncomingReference(table=table, name=name, definition=text) for table, name, text in rows]
 
 
-def referenced_tables(owner: Executes, tables: Sequence[str]) -> list[str]:
+def referenced_tables(owner: SqlExecutor, tables: Sequence[str]) -> list[str]:
     """Return the other tables that these refer to."""
     return [name for (name,) in owner.execute(_NEIGHBOURS, [list(tables), list(tables)]).fetchall()]
 

@@ -1,13 +1,13 @@
-"""How a table is cut into parts: the parent in `public`, its leaves in a schema of their own.
+"""The layout of partitioned tables: the parent in `public`, its leaves in a schema of their own.
 
-The application's role has no rights in that schema, so that rows are reached through the parent, whose
-policies hold, and never through a leaf.
+The application's role has no rights in that schema, so that it reaches rows only through the parent, whose
+policies apply, and never through a leaf.
 """
 
 import uuid
 from typing import Any, Final, Protocol
 
-#: Where leaves lie.
+#: The schema of the leaves.
 LEAVES: Final = "kebab_parts"
 
 _PARTS = """
@@ -22,27 +22,27 @@ AND satisfies_hash_partition(%(table)s::regclass, %(parts)s, number, %(workspace
 """
 
 
-class Executes(Protocol):
-    """A connection of psycopg, as far as it is needed here."""
+class SqlExecutor(Protocol):
+    """The part of a psycopg connection that is needed here."""
 
     def execute(self, query: Any, params: Any = None) -> Any:
         """Run a statement."""
         ...
 
 
-def parts_of(connection: Executes, table: str) -> int:
-    """Return into how many parts a table is cut; 0: it is whole."""
+def partition_count(connection: SqlExecutor, table: str) -> int:
+    """Return the number of partitions of a table; 0 if it isn't partitioned."""
     return int(connection.execute(_PARTS, [table]).fetchone()[0])
 
 
 def leaf_name(table: str, number: int) -> str:
-    """Return what part `number`, from 0, of a table is called, without its schema."""
+    """Return the name of partition `number`, from 0, of a table, without its schema."""
     return f"{table}_{number}"
 
 
-def table_of(connection: Executes, table: str, workspace_id: uuid.UUID) -> str:
-    """Return the table in which a workspace's rows lie: a leaf with its schema, or the whole table."""
-    parts = parts_of(connection, table)
+def table_of(connection: SqlExecutor, table: str, workspace_id: uuid.UUID) -> str:
+    """Return the table that holds a workspace's rows: a leaf with its schema, or the whole table."""
+    parts = partition_count(connection, table)
     if not parts:
         return table
     values = {"table": table, "parts": parts, "leaves": LEAVES, "workspace": workspace_id}

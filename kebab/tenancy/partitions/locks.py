@@ -1,4 +1,4 @@
-"""Locks that make way: waited for briefly, let go, and asked for again, so that nobody queues for long."""
+"""Table locks with short timeouts and retries, so that nobody queues behind them for long."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,14 +15,16 @@ class TablesBusy(Exception):
 def lock_tables(
     connection: Connection, tables: Sequence[str], mode: str, *, wait_ms: int, limit_s: float
 ) -> None:
-    """Lock tables together, in turns of `wait_ms` with as long a pause between. Raises TablesBusy."""
+    """Lock tables together, in attempts of `wait_ms` with pauses of the same length. Raises TablesBusy."""
     names = sql.SQL(", ").join(sql.Identifier(*name.split(".")) for name in tables)
     locking = sql.SQL("LOCK TABLE {} IN {} MODE").format(names, sql.SQL(mode))
-    patiently(connection, lambda: connection.execute(locking), wait_ms=wait_ms, limit_s=limit_s)
+    retry_with_locks(connection, lambda: connection.execute(locking), wait_ms=wait_ms, limit_s=limit_s)
 
 
-def patiently(connection: Connection, step: Callable[[], object], *, wait_ms: int, limit_s: float) -> None:
-    """Do a step of a transaction again until its locks were free. Raises TablesBusy after `limit_s`."""
+def retry_with_locks(
+    connection: Connection, step: Callable[[], object], *, wait_ms: int, limit_s: float
+) -> None:
+    """Retry a step of a transaction until it gets its locks. Raises TablesBusy after `limit_s`."""
     deadline = time.monotonic() + limit_s
     while True:
         try:

@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, telling row-level security with every statement where the code acts."""
+"""Django's PostgreSQL backend, which sends the current workspace with every statement."""

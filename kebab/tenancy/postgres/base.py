@@ -1,8 +1,8 @@
 """The database backend `kebab.tenancy.postgres`: `SET LOCAL kebab.workspace_id` goes with every statement.
 
-Both travel as one simple query, which is one transaction in autocommit: no round trip more, nothing that
-outlives the transaction on a pooled connection, and nothing to remember about transactions and savepoints.
-Whatever goes past these cursors (`copy`, `stream`, a connection of one's own) has no setting of its own.
+Both are sent as one simple query, which is one transaction in autocommit: no additional round trip, nothing
+that outlives the transaction on a pooled connection, and no state of transactions and savepoints to track.
+Statements that bypass these cursors (`copy`, `stream`, other connections) don't have the setting.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,78 +15,78 @@ from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, sq
 from psycopg.client_cursor import ClientCursorMixin
 from psycopg.pq import ConnStatus, TransactionStatus
 
-from kebab.tenancy.current_workspace import acting_in_setting
-from kebab.tenancy.postgres.availability import presence
+from kebab.tenancy.current_workspace import workspace_setting
+from kebab.tenancy.postgres.availability import database_breaker
 from kebab.tenancy.postgres.creation import DatabaseCreation
-from kebab.tenancy.postgres.pool import KeptConnections
+from kebab.tenancy.postgres.pool import PostgresPool
 
 
 class Cursor(base.CursorMixin, ClientCursor[Any]):
-    """Executes each statement behind the setting, and shows the statement's results alone."""
+    """Executes each statement after the setting, and returns the statement's results only."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        """Execute as psycopg does; a connection that breaks is told of, and none is tried while all are."""
-        presence().refuse_while_away()
+        """Execute as psycopg does, through the circuit breaker: refused while open, losses are reported."""
+        database_breaker().refuse_while_away()
         try:
             return self._execute(query, params, **options)
         except OperationalError as error:
             if self.connection.pgconn.status != ConnStatus.OK:
-                presence().note_loss(error)
+                database_breaker().report_loss(error)
             raise
 
     def _execute(self, query: Any, params: Any, **options: Any) -> Self:
-        if self._is_transaction_lost:  # nothing but ROLLBACK is taken
+        if self._is_transaction_aborted:  # only ROLLBACK is accepted
             return super().execute(query, params, **options)
-        super().execute(_behind_setting(query), params, **options)
+        super().execute(_prepend_setting(query), params, **options)
         self.nextset()
         return self
 
     def executemany(self, query: Any, params_seq: Iterable[Any], **options: Any) -> None:
-        """Execute as psycopg does: in a pipeline, which takes one statement at a time."""
-        with _setting_sent(self.connection):
+        """Execute as psycopg does: in a pipeline, which accepts single statements only."""
+        with _transaction_with_setting(self.connection):
             super().executemany(query, params_seq, **options)
 
     @property
-    def _is_transaction_lost(self) -> bool:
+    def _is_transaction_aborted(self) -> bool:
         return self.connection.pgconn.transaction_status == TransactionStatus.INERROR
 
 
 class ServerSideCursor(base.CursorMixin, ClientCursorMixin[Any, Any], ServerCursor[Any]):
-    """Is declared behind the setting; in autocommit it is held, and so filled before the setting ends."""
+    """Is declared after the setting; in autocommit WITH HOLD, so it is filled before the setting ends."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Declare the cursor."""
-        with _setting_sent(self.connection):
+        with _transaction_with_setting(self.connection):
             return super().execute(query, params, **options)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, with these cursors."""
+    """Django's wrapper, with these cursors and the connection pool."""
 
     creation_class = DatabaseCreation
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Return psycopg's parameters."""
+        """Return psycopg's parameters, with the cursor class."""
         return {**super().get_connection_params(), "cursor_factory": Cursor}
 
     @property
-    def pool(self) -> KeptConnections | None:
-        """Return what the process keeps for this database; nothing where the settings name no such thing."""
+    def pool(self) -> PostgresPool | None:
+        """Return the process's connection pool of this database; None if the settings configure none."""
         options = self.settings_dict["OPTIONS"].get("pool")
         if self.alias == NO_DB_ALIAS or not options:
             return None
         if self.alias not in self._connection_pools:
-            kept = KeptConnections(self.get_connection_params(), self._configure_connection, **options)
-            self._connection_pools.setdefault(self.alias, kept)
+            new_pool = PostgresPool(self.get_connection_params(), self._configure_connection, **options)
+            self._connection_pools.setdefault(self.alias, new_pool)
         return self._connection_pools[self.alias]
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Return a connection that is sound, of those that are kept or a new one."""
-        presence().refuse_while_away()
+        """Return a working connection, from the pool or a new one."""
+        database_breaker().refuse_while_away()
         try:
             return super().get_new_connection(conn_params)
         except OperationalError as error:
-            presence().note_loss(error)
+            database_breaker().report_loss(error)
             raise
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -98,8 +98,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         )
 
 
-def _behind_setting(query: Any) -> Any:
-    setting = f"SET LOCAL kebab.workspace_id = '{acting_in_setting()}';"
+def _prepend_setting(query: Any) -> Any:
+    setting = f"SET LOCAL kebab.workspace_id = '{workspace_setting()}';"
     if isinstance(query, bytes):
         return setting.encode() + query
     if isinstance(query, sql.Composable):
@@ -108,8 +108,8 @@ def _behind_setting(query: Any) -> Any:
 
 
 @contextmanager
-def _setting_sent(connection: Connection) -> Iterator[None]:
-    """Have the block's statements run in one transaction with the setting, which is sent for itself."""
+def _transaction_with_setting(connection: Connection) -> Iterator[None]:
+    """Run the block's statements in one transaction with the setting, which is sent first."""
     if not connection.autocommit:
         connection.execute("")
         yield

@@ -1,4 +1,4 @@
-"""Test databases: made, migrated and dropped by the owner, and used by the application's role."""
+"""Test databases: created, migrated and dropped by the owner, and used by the application's role."""
 
 from contextlib import AbstractContextManager
 from typing import Any
@@ -10,10 +10,10 @@ from kebab.tenancy.roles import OWNER, grant_truncate
 
 
 class DatabaseCreation(creation.DatabaseCreation):
-    """Has the owner do what the application's role may not."""
+    """Creates and drops test databases as the owner."""
 
     def create_test_db(self, *args: Any, **options: Any) -> str:
-        """Make the database; tests may empty its tables between them."""
+        """Create the database, with the right to truncate its tables between tests."""
         owner = connections[OWNER]
         name = str(owner.creation.create_test_db(*args, **options))
         grant_truncate()

@@ -1,4 +1,4 @@
-"""A chat model over HTTP: any endpoint that speaks OpenAI's `/v1/chat/completions`, streaming or not."""
+"""Chat model over HTTP: any endpoint that speaks OpenAI's `/v1/chat/completions`, streaming or not."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -9,23 +9,23 @@ import httpcore2
 import httpx2
 import openai
 
-from kebab.http_client.errors import AddressRefused, OutOfTime, RequestFailed
+from kebab.http_client.errors import AddressRefused, RequestFailed, TimedOut
 from search.answers.errors import ModelFailed
 from search.answers.model.options import AnswerOptions
 from search.answers.model.transport import CallDeadline, CallTransport
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 
-#: Longer answers are of no use; a model that goes on and on is cut short.
+#: Longer answers are of no use; the limit ends a model that doesn't stop.
 MAX_ANSWER_CHARS: Final = 40_000
 _NO_KEY = "none"
 
 
 class EndpointModel:
-    """Asks the model that `options`, which have no problems, name. Threads may share it."""
+    """Client of the model that `options` name; they must have no problems. Thread-safe."""
 
-    def __init__(self, options: AnswerOptions, breaker: Breaker) -> None:
+    def __init__(self, options: AnswerOptions, breaker: CircuitBreaker) -> None:
         self._options = options
         self._breaker = breaker
 
@@ -36,24 +36,24 @@ class EndpointModel:
 
     @property
     def context_tokens(self) -> int:
-        """Return what it reads and writes together."""
+        """Return the size of the context, prompt and answer together, in tokens."""
         return self._options.context_tokens
 
     def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
-        """Return the pieces of its text as they come, and what it counted where it says so.
+        """Yield the pieces of the text as they come, and the token usage if the endpoint reports it.
 
-        `on_wait` is called about twice a second while it is waited for; what it raises ends the call, as
-        closing the iterator does. Raises ModelFailed.
+        `on_wait` is called about twice a second while waiting for the model; an exception from it ends the
+        call, as closing the iterator does. Raises ModelFailed.
         """
         deadline = CallDeadline(self._options.limit_s, on_wait)
         with (
             closing(CallTransport(deadline, self._options.private_hosts)) as transport,
             closing(self._client(transport)) as client,
         ):
-            with self._breaker.attempt(), _failures_named(has_begun=False):
-                answer = self._asked(client, messages)
-            with closing(answer.http_response), _failures_named(has_begun=True):
-                yield from _bounded(_read(answer, transport))
+            with self._breaker.attempt(), _translate_failures(has_begun=False):
+                answer = self._request_completion(client, messages)
+            with closing(answer.http_response), _translate_failures(has_begun=True):
+                yield from _limit_length(_read_answer(answer, transport))
 
     def _client(self, transport: CallTransport) -> openai.OpenAI:
         return openai.OpenAI(
@@ -64,24 +64,24 @@ class EndpointModel:
             http_client=httpx2.Client(transport=transport, trust_env=False, follow_redirects=False),
         )
 
-    def _asked(self, client: openai.OpenAI, messages: Sequence[Message]) -> Any:
+    def _request_completion(self, client: openai.OpenAI, messages: Sequence[Message]) -> Any:
         create: Any = client.chat.completions.with_raw_response.create
-        how: dict[str, Any] = {"stream": False}
+        options: dict[str, Any] = {"stream": False}
         if self._options.streams:
-            how = {"stream": True, "stream_options": {"include_usage": True}}
+            options = {"stream": True, "stream_options": {"include_usage": True}}
         if not self._options.api_key:
-            how["extra_headers"] = {"Authorization": openai.Omit()}
-        return create(model=self._options.model, messages=list(messages), **how)
+            options["extra_headers"] = {"Authorization": openai.Omit()}
+        return create(model=self._options.model, messages=list(messages), **options)
 
 
-def _read(answer: Any, transport: CallTransport) -> Iterator[str | Usage]:
-    """Read a stream, or a whole answer: some endpoints give one though they were asked for the other."""
+def _read_answer(answer: Any, transport: CallTransport) -> Iterator[str | Usage]:
+    """Read a stream or a whole answer; some endpoints send the one that wasn't requested."""
     if "event-stream" in answer.headers.get("content-type", ""):
-        return _of_stream(answer.parse(), transport)
-    return _of_whole(json.loads(answer.http_response.read()))
+        return _read_stream(answer.parse(), transport)
+    return _read_document(json.loads(answer.http_response.read()))
 
 
-def _of_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]:
+def _read_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]:
     is_finished = False
     for event in stream:
         for choice in event.choices or ():
@@ -96,7 +96,7 @@ def _of_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]:
         raise RequestFailed("broke off its answer")
 
 
-def _of_whole(document: Any) -> Iterator[str | Usage]:
+def _read_document(document: Any) -> Iterator[str | Usage]:
     content = document["choices"][0]["message"]["content"]
     if content is not None and not isinstance(content, str):
         raise TypeError("the content is no text")
@@ -107,7 +107,7 @@ def _of_whole(document: Any) -> Iterator[str | Usage]:
         yield Usage(**{name: n if isinstance(n, int) else None for name, n in numbers.items()})
 
 
-def _bounded(pieces: Iterator[str | Usage]) -> Iterator[str | Usage]:
+def _limit_length(pieces: Iterator[str | Usage]) -> Iterator[str | Usage]:
     room = MAX_ANSWER_CHARS
     for piece in pieces:
         if isinstance(piece, str):
@@ -118,25 +118,25 @@ def _bounded(pieces: Iterator[str | Usage]) -> Iterator[str | Usage]:
 
 
 @contextmanager
-def _failures_named(*, has_begun: bool) -> Iterator[None]:
-    """Return what the SDK, the HTTP client and a malformed answer raise as ModelFailed."""
+def _translate_failures(*, has_begun: bool) -> Iterator[None]:
+    """Translate the errors of the SDK, the HTTP client and malformed answers to ModelFailed."""
     try:
         yield
     except openai.RateLimitError as error:
         raise ModelFailed(AnswerReason.RATE_LIMITED, "is asked too often", is_fault=False) from error
     except openai.APIStatusError as error:
-        raise _refused(error.status_code) from error
+        raise _status_failure(error.status_code) from error
     except openai.APIConnectionError as error:
-        raise _failed(error.__cause__ or error, has_begun) from error
+        raise _connection_failure(error.__cause__ or error, has_begun) from error
     except (RequestFailed, TimeoutError, httpx2.HTTPError, httpcore2.TimeoutException) as error:
-        raise _failed(error, has_begun) from error
+        raise _connection_failure(error, has_begun) from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ConnectError) as error:
-        raise _failed(error, has_begun) from error
+        raise _connection_failure(error, has_begun) from error
     except (openai.APIError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFailed(AnswerReason.MODEL_DIED, "did not answer a chat completion") from error
 
 
-def _refused(status: int) -> ModelFailed:
+def _status_failure(status: int) -> ModelFailed:
     if status >= 500:
         return ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"answered {status}")
     remedy = (
@@ -145,10 +145,10 @@ def _refused(status: int) -> ModelFailed:
     return ModelFailed(AnswerReason.MODEL_REFUSED, f"answered {status}", remedy=remedy, is_fault=False)
 
 
-def _failed(error: BaseException, has_begun: bool) -> ModelFailed:
-    if isinstance(error, ModelFailed):  # raised by who waits
+def _connection_failure(error: BaseException, has_begun: bool) -> ModelFailed:
+    if isinstance(error, ModelFailed):  # raised by `on_wait`
         return error
-    if isinstance(error, TimeoutError | OutOfTime | httpx2.TimeoutException | httpcore2.TimeoutException):
+    if isinstance(error, TimeoutError | TimedOut | httpx2.TimeoutException | httpcore2.TimeoutException):
         return ModelFailed(AnswerReason.MODEL_TIMEOUT, "did not answer in time")
     if has_begun:
         return ModelFailed(AnswerReason.MODEL_DIED, "broke off its answer")

@@ -1,4 +1,4 @@
-"""What Django's system checks, the start of the stack and `kebab doctor` say about the model that answers."""
+"""Checks of the chat model for Django's system checks, the start of the stack and `kebab doctor`."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from search.answers.model.options import AnswerOptions, problems
 from search.answers.types import AnswerReason
 
 _NAME = "answers"
-_ASKED = [{"role": "user", "content": "Answer with the word: ready"}]
+_PROBE_MESSAGES = [{"role": "user", "content": "Answer with the word: ready"}]
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Return an error for each setting of the model that can't be right."""
+    """Return an error for each invalid setting of the model."""
     return [
         checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E003")
         for found in problems(AnswerOptions.from_settings())
@@ -23,15 +23,15 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
 
 
 def refuse_wrong_settings() -> None:
-    """Have the stack not start with settings that can't be right. Raises: ModelFailed."""
+    """Refuse to start the stack with invalid settings. Raises: ModelFailed."""
     found = problems(AnswerOptions.from_settings())
     if found:
-        told = "; ".join(f"{each.message}. {each.remedy}" for each in found)
-        raise ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"is not configured right: {told}")
+        details = "; ".join(f"{each.message}. {each.remedy}" for each in found)
+        raise ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"is not configured right: {details}")
 
 
 def check_model(repair: bool) -> CheckResult:
-    """Have the model say a word; without it answers fail and say so, so that its loss is a warning."""
+    """Ask the model for one word. A failure is a warning, because answers without it fail with a reason."""
     options = AnswerOptions.from_settings()
     wrong = problems(options)
     if wrong:
@@ -46,7 +46,7 @@ def check_model(repair: bool) -> CheckResult:
         detail = "no model is configured; answers are the documents' own sentences"
         return CheckResult(name=_NAME, status=CheckStatus.OK, detail=detail)
     try:
-        list(model.answer(_ASKED, lambda: None))
+        list(model.answer(_PROBE_MESSAGES, lambda: None))
     except ModelFailed as error:
         return CheckResult(name=_NAME, status=CheckStatus.WARNING, detail=str(error), remedy=error.remedy)
     return CheckResult(name=_NAME, status=CheckStatus.OK, detail=f"{model.name} answered")

@@ -1,4 +1,4 @@
-"""The model of this process, as the settings name it."""
+"""The chat model of this process, built from the settings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -8,24 +8,24 @@ from search.answers.errors import ModelFailed
 from search.answers.model.options import AnswerOptions, problems
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 
 
 class ChatModel(Protocol):
-    """What writes an answer from messages."""
+    """A model that writes an answer from chat messages."""
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Return the model's name."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """Return what it reads and writes together."""
+        """Return the size of the context, prompt and answer together, in tokens."""
         ...
 
     def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
-        """Return the pieces of its text, and what it counted. Raises ModelFailed, and what `on_wait` does."""
+        """Yield the pieces of the text and the token usage. Raises ModelFailed and errors of `on_wait`."""
         ...
 
 
@@ -33,20 +33,20 @@ class ChatModel(Protocol):
 def configured_model() -> ChatModel | None:
     """Return this process's model, None when the settings name none.
 
-    With settings that can't be right it gives one that always fails and says so.
+    With invalid settings it returns a model whose every call fails as misconfigured.
     """
     options = AnswerOptions.from_settings()
-    if options.are_none:
+    if options.is_unconfigured:
         return None
     if problems(options):
         return _Misconfigured(options)
-    # The SDK takes 0.7 s and 30 MB: a process that asks no model does without it.
+    # Importing the SDK takes 0.7 s and 30 MB, so only processes that ask a model do it.
     from search.answers.model.chat_model import EndpointModel
 
-    return EndpointModel(options, Breaker("the model", _left_alone))
+    return EndpointModel(options, CircuitBreaker("the model", _unavailable_error))
 
 
-def _left_alone(message: str) -> ModelFailed:
+def _unavailable_error(message: str) -> ModelFailed:
     return ModelFailed(AnswerReason.MODEL_UNAVAILABLE, message.removeprefix("the model "))
 
 

@@ -1,4 +1,4 @@
-"""How the SDK's requests go out: to permitted addresses alone, and within one call's limit as a whole."""
+"""HTTP transport of the SDK: permitted addresses only, and one time limit for a whole call."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -7,17 +7,17 @@ import httpcore2
 import httpx2
 
 from kebab.http_client.deadline import Deadline, DeadlineBackend
-from kebab.http_client.errors import AnswerTooLarge
+from kebab.http_client.errors import ResponseTooLarge
 
-#: Of an answer as it travels, each token in some 200 bytes of JSON.
+#: Size limit of a response body; each token of a stream takes some 200 bytes of JSON.
 MAX_ANSWER_BYTES = 8_000_000
 _CONNECT_LIMIT_S = 5.0
-# How a stream of chat completions ends; the SDK keeps it to itself.
+# The last event of a stream of chat completions, which the SDK doesn't expose.
 _DONE = b"[DONE]"
 
 
 class CallDeadline(Deadline):
-    """Until when one call may take, whichever thread does the next step of it."""
+    """Time limit of one call, across all threads that take part in it."""
 
     def __init__(
         self, limit_s: float, on_wait: Callable[[], None], clock: Callable[[], float] = time.monotonic
@@ -27,19 +27,19 @@ class CallDeadline(Deadline):
         self._on_wait = on_wait
 
     def remaining_s(self, at_most_s: float | None) -> float:
-        """Return the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
-        left = self._until - self._clock()
-        if left <= 0:
+        """Return the remaining seconds, at most `at_most_s`. Raises TimeoutError when none remain."""
+        remaining = self._until - self._clock()
+        if remaining <= 0:
             raise TimeoutError("the time for the answer is over")
-        return left if at_most_s is None else min(left, at_most_s)
+        return remaining if at_most_s is None else min(remaining, at_most_s)
 
     def look(self) -> None:
-        """Have whoever waits look whether it is still worth it; what that raises ends the call."""
+        """Call `on_wait`, whose exception ends the call."""
         self._on_wait()
 
 
 class CallTransport(httpx2.BaseTransport):
-    """Carries one call. Redirects are not followed, proxies of the environment are not used."""
+    """Transport of one call. It follows no redirects and ignores proxies of the environment."""
 
     def __init__(self, deadline: CallDeadline, private_hosts: Collection[str]) -> None:
         self._pool = httpcore2.ConnectionPool(
@@ -48,7 +48,7 @@ class CallTransport(httpx2.BaseTransport):
         self.body: CallBody | None = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send the request. Raises RequestFailed and what the HTTP client does."""
+        """Send the request. Raises RequestFailed and the errors of the HTTP client."""
         response = self._pool.handle_request(
             httpcore2.Request(
                 method=request.method,
@@ -62,12 +62,12 @@ class CallTransport(httpx2.BaseTransport):
         return httpx2.Response(status_code=response.status, headers=response.headers, stream=self.body)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._pool.close()
 
 
 class CallBody(httpx2.SyncByteStream):
-    """The body of an answer, and whether it came to its end."""
+    """The body of a response, with the knowledge whether its stream was complete."""
 
     def __init__(self, response: httpcore2.Response) -> None:
         self._response = response
@@ -75,19 +75,19 @@ class CallBody(httpx2.SyncByteStream):
 
     @property
     def is_done(self) -> bool:
-        """Return whether the last event of a stream has come."""
+        """Return whether the last event of the stream has arrived."""
         return _DONE in self._tail
 
     def __iter__(self) -> Iterator[bytes]:
-        """Return the bytes as they come. Raises AnswerTooLarge and what the HTTP client does."""
+        """Yield the bytes as they come. Raises AnswerTooLarge and the errors of the HTTP client."""
         size = 0
         for piece in self._response.iter_stream():
             size += len(piece)
             if size > MAX_ANSWER_BYTES:
-                raise AnswerTooLarge(f"answered more than {MAX_ANSWER_BYTES:,} bytes")
+                raise ResponseTooLarge(f"answered more than {MAX_ANSWER_BYTES:,} bytes")
             self._tail = (self._tail + piece)[-64:]
             yield piece
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         self._response.close()

@@ -1,4 +1,4 @@
-"""What a question may say over HTTP, and what lists of answers show."""
+"""Serializers of questions and of lists of answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,14 @@ from kebab.http.api.pagination import PageQuery
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
-from search.api.query import AwaitedSeqField, EnumeratedField, FilterFields, awaited_seq, make_query, stated
+from search.api.query import (
+    AwaitedSeqField,
+    EnumeratedField,
+    FilterFields,
+    awaited_seq,
+    drop_nulls,
+    make_query,
+)
 from search.models import KeptAnswer
 from search.retrieval.types import Mode
 
@@ -30,8 +37,8 @@ class AskBody(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is stated."""
-        return stated(attrs)
+        """Return the fields that are not null."""
+        return drop_nulls(attrs)
 
 
 class AnswersQuery(PageQuery):
@@ -60,12 +67,12 @@ class AnswerSummarySerializer(serializers.ModelSerializer[KeptAnswer]):
         )
 
     def get_reason(self, row: KeptAnswer) -> str | None:
-        """Return why it is refused, ungrounded or failed."""
+        """Return the reason of a refused, ungrounded or failed answer."""
         return row.reason or None
 
 
 def answer_request(workspace: Workspace, given: Mapping[str, Any]) -> AnswerRequest:
-    """Return what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter with the field."""
+    """Build the request from a body's clean fields. Raises InvalidQuery, InvalidFilter with the field."""
     mode = {"mode": given["mode"]} if "mode" in given else {}
     filters = given.get("filters", {})
     query = make_query(workspace, {"q": given["question"], "filters": filters, **mode}, filters)

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/feedback`: what people say of hits."""
+"""`/workspaces/{ws}/feedback`: feedback on hits."""
 
 from typing import Any, ClassVar
 
@@ -13,40 +13,42 @@ from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people.models import Role, Scope
-from search.access.querysets import sources_of
+from kebab.people.models import Role, TokenScope
+from search.access.querysets import visible_sources
 from search.api.evaluation.serializers import FeedbackSerializer, NewFeedback
-from search.evaluation.feedback import give_feedback, visible_feedback
+from search.evaluation.feedback import record_feedback, visible_feedback
 
-_SEARCH = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_SEARCH = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 
 
-def _check_kept_answer(view: WorkspaceView, body: Any) -> None:
-    """Raises NotFound when the caller may not read any more what the feedback was about."""
-    if not sources_of(view.workspace, view.access.reader).filter(key=body["source"]).exists():
+def _check_replay(view: WorkspaceView, body: Any) -> None:
+    """Raise NotFound if the caller may no longer read the source that the feedback is about."""
+    if not visible_sources(view.workspace, view.access.reader).filter(key=body["source"]).exists():
         raise NotFound
 
 
 class FeedbackView(WorkspaceView):
-    """What people say of hits."""
+    """Feedback on hits."""
 
     required: ClassVar = {"GET": _SEARCH, "POST": _SEARCH}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(FeedbackSerializer))
     def get(self, request: Request, ws: str) -> Response:
-        """List the feedback, newest first: everybody's to who manages and reads all of it, else your own."""
-        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
-        said = visible_feedback(self.access)
-        if Scope.MANAGE not in self.access.scopes:
-            said = said.filter(creator=self.access.identity)
-        return page.response(said, lambda row: FeedbackSerializer(row).data)
+        """List the feedback, newest first: everybody's if you manage the workspace and read all of it, else
+        your own.
+        """
+        page = KeysetPage.from_view(self, ordering=("-created_at", "id"))
+        feedback = visible_feedback(self.access)
+        if TokenScope.MANAGE not in self.access.scopes:
+            feedback = feedback.filter(creator=self.access.identity)
+        return page.response(feedback, lambda row: FeedbackSerializer(row).data)
 
     @extend_schema(request=NewFeedback, responses={201: FeedbackSerializer})
-    @idempotent(recheck=_check_kept_answer)
+    @idempotent(recheck=_check_replay)
     def post(self, request: Request, ws: str) -> Response:
-        """Return whether a hit answers a query. What you said of the document for the same query is
+        """Store whether a hit answers a query. Your earlier feedback on the document for the same query is
         replaced.
         """
-        said = give_feedback(self.access, **strict_body(request, NewFeedback))
-        return Response(FeedbackSerializer(said).data, status=201)
+        feedback = record_feedback(self.access, **strict_body(request, NewFeedback))
+        return Response(FeedbackSerializer(feedback).data, status=201)

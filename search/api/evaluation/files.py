@@ -1,4 +1,4 @@
-"""Topics that come as a body of JSON or as files, and topics that go out as files."""
+"""Parsers of topics sent as JSON or as files, and responses with topics as files."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from kebab.http.api.errors import FieldError, InvalidRequest, TooLarge
 from kebab.http.api.parsers import StrictMultiPartParser
 from kebab.http.api.serializers import strict_body
-from search.api.evaluation.serializers import NewTopics, TopicFile, topic_from
+from search.api.evaluation.serializers import NewTopics, TopicFile, build_topic
 from search.evaluation.formats import beir_topics, golden, trec
 from search.evaluation.judged import TopicCollection
 
@@ -18,7 +18,7 @@ _LIMIT_BYTES = 20_000_000
 
 
 class TopicFileParser(StrictMultiPartParser):
-    """multipart/form-data of 20 MB at most."""
+    """Parser of multipart/form-data of 20 MB at most."""
 
     def parse(
         self,
@@ -26,7 +26,7 @@ class TopicFileParser(StrictMultiPartParser):
         media_type: str | None = None,
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
-        """Return fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
+        """Parse fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
         length = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > _LIMIT_BYTES:
             raise TooLarge(
@@ -35,43 +35,41 @@ class TopicFileParser(StrictMultiPartParser):
         return super().parse(stream, media_type, parser_context)
 
 
-def collection_of(request: Request) -> TopicCollection:
-    """Return the topics that a body or form holds. Raises ValidationError, InvalidRequest,
-    InvalidJudgedSet.
-    """
+def parse_collection(request: Request) -> TopicCollection:
+    """Parse the topics of a JSON body or a form. Raises ValidationError, InvalidRequest, InvalidJudgedSet."""
     if isinstance(request.data, QueryDict):
-        return _from_files(strict_body(request, TopicFile))
+        return _parse_files(strict_body(request, TopicFile))
     fields = strict_body(request, NewTopics)
-    return TopicCollection(topics=tuple(map(topic_from, fields["topics"])), topic_set=fields["set"])
+    return TopicCollection(topics=tuple(map(build_topic, fields["topics"])), topic_set=fields["set"])
 
 
-def _from_files(fields: Mapping[str, Any]) -> TopicCollection:
-    read = {"golden": _golden, "trec": _trec, "beir": _beir}[fields["format"]]
+def _parse_files(fields: Mapping[str, Any]) -> TopicCollection:
+    read = {"golden": _parse_golden, "trec": _parse_trec, "beir": _parse_beir}[fields["format"]]
     found = read(fields)
     return TopicCollection(topics=found.topics, topic_set=fields.get("set", found.topic_set))
 
 
-def _golden(fields: Mapping[str, Any]) -> TopicCollection:
+def _parse_golden(fields: Mapping[str, Any]) -> TopicCollection:
     if "qrels" in fields:
         message = "A golden file has its judgements itself; leave this out."
         raise InvalidRequest(f"qrels: {message}", errors=[FieldError(field="qrels", message=message)])
-    return golden.parse_golden(_text(fields, "file"), fields["file"].name)
+    return golden.parse_golden(_read_text(fields, "file"), fields["file"].name)
 
 
-def _trec(fields: Mapping[str, Any]) -> TopicCollection:
-    topics = trec.parse_topics(_text(fields, "file"), fields["file"].name)
+def _parse_trec(fields: Mapping[str, Any]) -> TopicCollection:
+    topics = trec.parse_topics(_read_text(fields, "file"), fields["file"].name)
     if "qrels" not in fields:
-        return trec.judged_topics(topics, {})
+        return trec.join_qrels(topics, {})
     where = fields["qrels"].name
-    return trec.judged_topics(topics, trec.parse_qrels(_text(fields, "qrels"), where), where)
+    return trec.join_qrels(topics, trec.parse_qrels(_read_text(fields, "qrels"), where), where)
 
 
-def _beir(fields: Mapping[str, Any]) -> TopicCollection:
-    queries, qrels = _text(fields, "file"), _text(fields, "qrels")
+def _parse_beir(fields: Mapping[str, Any]) -> TopicCollection:
+    queries, qrels = _read_text(fields, "file"), _read_text(fields, "qrels")
     return beir_topics.parse_beir(queries, qrels, where=(fields["file"].name, fields["qrels"].name))
 
 
-def _text(fields: Mapping[str, Any], field: str) -> str:
+def _read_text(fields: Mapping[str, Any], field: str) -> str:
     if field not in fields:
         message = "This format has its judgements in a file of its own; send it, too."
         raise InvalidRequest(f"{field}: {message}", errors=[FieldError(field=field, message=message)])
@@ -84,7 +82,7 @@ def _text(fields: Mapping[str, Any], field: str) -> str:
         ) from error
 
 
-_WRITTEN: Mapping[str, tuple[str, Callable[[TopicCollection], str]]] = {
+_WRITERS: Mapping[str, tuple[str, Callable[[TopicCollection], str]]] = {
     "golden": ("golden.yaml", golden.write_golden),
     "trec-topics": ("topics.tsv", lambda found: trec.write_topics(found.topics)),
     "trec-qrels": ("qrels.txt", lambda found: trec.write_qrels(found.topics)),
@@ -93,14 +91,14 @@ _WRITTEN: Mapping[str, tuple[str, Callable[[TopicCollection], str]]] = {
 }
 
 
-def file_of(found: TopicCollection, format_: str) -> HttpResponse:
-    """Answer with the topics as a file that `collection_of` reads."""
-    name, write = _WRITTEN[format_]
-    return text_file(name, write(found))
+def topics_response(found: TopicCollection, format_: str) -> HttpResponse:
+    """Return a response with the topics as a file that `parse_collection` reads."""
+    name, write = _WRITERS[format_]
+    return text_file_response(name, write(found))
 
 
-def text_file(name: str, text: str) -> HttpResponse:
-    """Answer with a text that is kept under `name`."""
+def text_file_response(name: str, text: str) -> HttpResponse:
+    """Return a response that browsers save as a file called `name`."""
     return HttpResponse(
         text,
         content_type="text/plain; charset=utf-8",

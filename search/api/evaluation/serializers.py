@@ -1,4 +1,4 @@
-"""How topics, their judgements and feedback are taken and given."""
+"""Serializers of topics, judgements and feedback."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ from search.models.evaluation import (
 )
 from search.models.source import MAX_TAG_CHARS
 
-#: Of a JSON body; a file may hold more.
+#: The limit of a JSON body; a file may hold more.
 MAX_TOPICS_A_BODY = 1_000
 _MAX_JUDGEMENTS = 1_000
 _MAX_KEY_CHARS = 63
@@ -32,7 +32,7 @@ _OF_VERSION = "The version's tag; empty: the default version."
 
 @extend_schema_field(FilterFields)
 class TopicFiltersField(serializers.JSONField):
-    """Filters as in a search request, kept as they are given; the topic itself checks them."""
+    """Filters as in a search request, passed on unchanged; the topic validates them."""
 
 
 def set_field(**options: Any) -> serializers.CharField:
@@ -41,7 +41,7 @@ def set_field(**options: Any) -> serializers.CharField:
 
 
 class QrelFields(StrictSerializer):
-    """A judgement: how relevant a document, or a place in it, is."""
+    """A judgement: the relevance of a document, or of a place in it."""
 
     path = serializers.CharField(max_length=MAX_PATH_CHARS, trim_whitespace=False)
     source = serializers.CharField(
@@ -71,7 +71,7 @@ class TopicFields(StrictSerializer):
 
 
 class NewTopics(StrictSerializer):
-    """Topics of a set; one whose `topic_id` is known takes the place of that one, judgements and all."""
+    """Topics of a set; a topic with a known `topic_id` replaces that one and its judgements."""
 
     set = set_field(default=GOLDEN)
     topics = ShortListField(child=TopicFields(), min_length=1, max_length=MAX_TOPICS_A_BODY)
@@ -112,13 +112,13 @@ class ExportQuery(StrictSerializer):
 
 
 class FeedbackSet(StrictSerializer):
-    """The body that makes topics of feedback."""
+    """The body of a request that creates topics from feedback."""
 
     set = set_field(default="feedback")
 
 
 class KeptTopicsSerializer(serializers.Serializer[Any]):
-    """What became of topics that were handed in."""
+    """Counts of the topics that a request added, changed and left unchanged."""
 
     set = serializers.CharField()
     added = serializers.IntegerField()
@@ -127,7 +127,7 @@ class KeptTopicsSerializer(serializers.Serializer[Any]):
 
 
 class DeletedTopicsSerializer(serializers.Serializer[Any]):
-    """What was deleted."""
+    """The number of deleted topics."""
 
     set = serializers.CharField()
     deleted = serializers.IntegerField()
@@ -149,7 +149,7 @@ class TopicSetsSerializer(serializers.Serializer[Any]):
 
 
 class JudgementSerializer(serializers.Serializer[Qrel]):
-    """How relevant a document, or a place in it, is."""
+    """The relevance of a document, or of a place in it."""
 
     path = serializers.CharField()
     source = serializers.CharField(allow_null=True, help_text="Its key; null: of any source.")
@@ -159,7 +159,7 @@ class JudgementSerializer(serializers.Serializer[Qrel]):
 
 
 class TopicSerializer(serializers.Serializer[Any]):
-    """A topic, the row and the value, with its judgements."""
+    """A topic with its judgements, serialised from the row and the parsed value."""
 
     id = serializers.UUIDField(source="row.id")
     set = serializers.CharField(source="row.topic_set")
@@ -174,7 +174,7 @@ class TopicSerializer(serializers.Serializer[Any]):
 
 
 class NewFeedback(StrictSerializer):
-    """What somebody says of a hit."""
+    """New feedback on a hit."""
 
     query = serializers.CharField(max_length=MAX_TOPIC_CHARS)
     citation = serializers.CharField(
@@ -190,7 +190,7 @@ class NewFeedback(StrictSerializer):
 
 
 class FeedbackSerializer(serializers.Serializer[Feedback]):
-    """What somebody said of a hit. The last word of a person, or a token, on a document counts."""
+    """Feedback on a hit. For each person or token the last feedback on a document counts."""
 
     id = serializers.UUIDField()
     query = serializers.CharField()
@@ -203,8 +203,8 @@ class FeedbackSerializer(serializers.Serializer[Feedback]):
     created_at = serializers.DateTimeField()
 
 
-def topic_from(fields: Mapping[str, Any]) -> JudgedTopic:
-    """Return the topic that clean `TopicFields` hold. Raises InvalidJudgedSet."""
+def build_topic(fields: Mapping[str, Any]) -> JudgedTopic:
+    """Build a topic from the clean fields of `TopicFields`. Raises InvalidJudgedSet."""
     return JudgedTopic(
         topic_id=fields["topic_id"],
         text=fields["query"],

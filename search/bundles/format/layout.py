@@ -1,18 +1,18 @@
-"""Format 1 of a bundle: its tables, its limits, and what each section's rows are made of.
+"""Format 1 of bundles: tables, limits and columns of each section.
 
-A bundle is a SQLite database. It holds the tables of a mirror (`search.mirror.schema`), by which it can be
-searched as it lies, and beside them a table for each section, from which a workspace is made again. Format 1
-is read for ever: whatever changes here for what is written, what was written before stays readable.
+A bundle is a SQLite database. It has the tables of a mirror (`search.mirror.schema`), with which it can be
+searched in place, and one table per section, from which a workspace can be restored. Format 1 stays readable
+for ever, whatever is changed for new bundles.
 """
 
 from typing import Final
 
-#: The number after which a file says what it is: "KB" and a byte of zeros; the last byte is the mirror's.
+#: SQLite's `application_id`: "KB" and a zero byte; the last byte is the number of the mirror's analysis.
 APPLICATION_ID: Final = 0x4B_42_00_00
-#: Kept as `user_version`.
+#: Stored as `user_version`.
 FORMAT: Final = 1
 
-#: Sections whose rows are one JSON object each, in the order in which an import needs them.
+#: Sections with one JSON object per row, in the order in which an import needs them.
 SMALL_SECTIONS: Final = (
     "workspace",
     "groups",
@@ -25,23 +25,23 @@ SMALL_SECTIONS: Final = (
     "runs",
     "run_topics",
 )
-#: All sections, by the name of their table without what all begin with.
+#: All sections; their tables have the prefix `bundle_`.
 SECTIONS: Final = (*SMALL_SECTIONS, "documents", "chunks", "vectors", "blobs")
 
-#: Bytes that a row of a section has unpacked, at most; an export ends a row of several before.
+#: Most uncompressed bytes of a row; an export starts a new row well before.
 MAX_ROW_BYTES: Final = 16 * 2**20
-#: Bytes that all chunks of a document have unpacked, at most.
+#: Most uncompressed bytes of all chunks of a document.
 MAX_DOCUMENT_BYTES: Final = 512 * 2**20
-#: What an export puts into one row, about: chunks of one document, and bytes of a blob.
+#: Approximate size of a row of an export, for chunks of one document and for pieces of a blob.
 ROW_BYTES: Final = 2 * 2**20
-CHUNKS_A_ROW: Final = 256
-VECTORS_A_ROW: Final = 1_000  # fewer where they are long
-#: Components that pgvector's halfvec takes.
+CHUNKS_PER_ROW: Final = 256
+VECTORS_PER_ROW: Final = 1_000  # fewer if they are long
+#: Most components of pgvector's halfvec.
 MAX_DIM: Final = 16_000
-#: Bytes of the manifest.
+#: Most bytes of the manifest.
 MAX_MANIFEST_BYTES: Final = 2**20
 
-#: Every section's table: rows are numbered from 1 without a hole.
+#: Tables of all sections; rows are numbered from 1 without gaps.
 CREATE: Final = """
 CREATE TABLE bundle_manifest (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE bundle_workspace (number INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
@@ -79,7 +79,7 @@ CREATE TABLE bundle_blobs (
 ) STRICT;
 """
 
-#: Columns of a section beside its number and its body, in order.
+#: Columns of a section in addition to number and body, in order.
 MORE_COLUMNS: Final = {
     "documents": ("doc_id",),
     "chunks": ("document",),
@@ -96,12 +96,12 @@ def columns_of(section: str) -> tuple[str, ...]:
     return ("number", "body", *MORE_COLUMNS.get(section, ()))
 
 
-def insert_of(section: str) -> str:
+def insert_statement(section: str) -> str:
     """Return the statement that adds a row to a section."""
     columns = columns_of(section)
     return _INSERT.format(section=section, columns=", ".join(columns), places=", ".join("?" * len(columns)))
 
 
-def select_of(section: str) -> str:
-    """Return the statement that reads a section from behind a number on, in order."""
+def select_statement(section: str) -> str:
+    """Return the statement that reads the rows of a section after a number, in order."""
     return _SELECT.format(section=section, columns=", ".join(columns_of(section)))

@@ -1,4 +1,4 @@
-"""What a bundle says of itself, first of all."""
+"""The manifest of a bundle: origin, counts and digests of its sections."""
 
 import uuid
 from collections.abc import Mapping
@@ -15,39 +15,39 @@ from search.bundles.format.values import (
     MAX_COUNT,
     Fields,
     Id,
+    Integer,
     Json,
-    Moment,
     Text,
     Texts,
-    Whole,
+    Timestamp,
+    canonical_json,
     hash_text,
-    packed_json,
     read_json,
-    said,
-    taken,
+    row_from_json,
+    row_to_json,
 )
 
 _WRITE = "INSERT INTO bundle_manifest (name, value) VALUES ('manifest', ?), ('digest', ?)"
 _READ = "SELECT name, value FROM bundle_manifest WHERE length(value) <= ? ORDER BY name"
-_SECTION: Fields = {"rows": Whole(), "digest": hash_text()}
+_SECTION: Fields = {"rows": Integer(), "digest": hash_text()}
 _FIELDS: Fields = {
-    "format": Whole(least=FORMAT, most=FORMAT),
+    "format": Integer(least=FORMAT, most=FORMAT),
     "kebab": Text(most=100),
-    "made_at": Moment(),
+    "made_at": Timestamp(),
     "slug": Text(most=63),
     "name": Text(most=200),
     "corpus_id": Id(),
-    "seq": Whole(most=MAX_COUNT),
-    "documents": Whole(),
-    "chunks": Whole(),
-    "vectors": Whole(),
-    "blobs_missing": Whole(),
-    "index_file_version": Whole(),
+    "seq": Integer(most=MAX_COUNT),
+    "documents": Integer(),
+    "chunks": Integer(),
+    "vectors": Integer(),
+    "blobs_missing": Integer(),
+    "index_file_version": Integer(),
     "index_versions": Texts(most=500),
     "sections": Json(type_=dict),
 }
-#: What has a digest: every section, and the index.
-DIGESTED = (*SECTIONS, "index")
+#: Names in the manifest's `sections`: every section, and the index.
+DIGESTED_SECTIONS = (*SECTIONS, "index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,58 +55,58 @@ class Manifest:
     """A bundle's manifest."""
 
     format: int
-    #: The release that wrote it.
+    #: The release of Kebab that wrote it.
     kebab: str
     made_at: datetime
     slug: str
     name: str
     corpus_id: uuid.UUID
-    #: The number of the latest change that is in it.
+    #: Sequence number of its latest change.
     seq: int
     documents: int
     chunks: int
-    #: Over all spaces.
+    #: Number of vectors in all spaces.
     vectors: int
-    #: Contents of documents that were not there any more.
+    #: Number of documents' blobs that were missing.
     blobs_missing: int
-    #: Of the mirror's tables in it: another release may not read them.
+    #: Version of its mirror tables, which another release may not read.
     index_file_version: int
-    #: As searches name them: lexical, then that of each space.
+    #: Versions as named in search results: lexical, then one for each space.
     index_versions: tuple[str, ...]
-    #: By section, and `index`: how many rows it has, and the BLAKE3 of them.
+    #: Number of rows and their BLAKE3, by section and `index`.
     sections: Mapping[str, Mapping[str, Any]]
 
-    def rows_of(self, section: str) -> int:
-        """Return how many rows a section has."""
+    def row_count(self, section: str) -> int:
+        """Return the number of rows of a section."""
         return int(self.sections[section]["rows"])
 
-    def digest_of(self, section: str) -> str:
+    def section_digest(self, section: str) -> str:
         """Return the BLAKE3 of a section's rows."""
         return str(self.sections[section]["digest"])
 
 
 def write_manifest(connection: apsw.Connection, manifest: Manifest) -> None:
-    """Put the manifest, and the BLAKE3 of its bytes, into a bundle."""
-    body = packed_json(said(_FIELDS, asdict(manifest)))
+    """Write the manifest, and the BLAKE3 of its bytes, to a bundle."""
+    body = canonical_json(row_to_json(_FIELDS, asdict(manifest)))
     connection.execute(_WRITE, (body, blake3(body).hexdigest().encode()))
 
 
 def manifest_digest(manifest: Manifest) -> str:
-    """Return what stands for the bundle as a whole, 64 hex digits."""
-    return blake3(packed_json(said(_FIELDS, asdict(manifest)))).hexdigest()
+    """Return the digest that identifies the bundle as a whole, 64 hex digits."""
+    return blake3(canonical_json(row_to_json(_FIELDS, asdict(manifest)))).hexdigest()
 
 
 def read_manifest(connection: apsw.Connection) -> Manifest:
-    """Return the manifest. Raises BundleDamaged, BundleRefused."""
+    """Read the manifest. Raises BundleDamaged, BundleRefused."""
     rows = dict(connection.execute(_READ, (MAX_MANIFEST_BYTES,)))
     body, digest = rows.get("manifest", b""), rows.get("digest", b"")
     if len(rows) != 2 or blake3(body).hexdigest().encode() != digest:
         raise BundleDamaged("The manifest is not what was written. Copy the bundle again.")
     try:
-        values = taken(_FIELDS, read_json(body))
-        if values["sections"].keys() != set(DIGESTED):
+        values = row_from_json(_FIELDS, read_json(body))
+        if values["sections"].keys() != set(DIGESTED_SECTIONS):
             raise ValueError("sections: not those of this format")
-        sections = {name: taken(_SECTION, each) for name, each in values["sections"].items()}
+        sections = {name: row_from_json(_SECTION, each) for name, each in values["sections"].items()}
     except ValueError as error:
         raise BundleRefused(f"The manifest is refused: {error}.") from error
     values["index_versions"] = tuple(values["index_versions"])

@@ -1,4 +1,4 @@
-"""Opening a file that somebody else may have made: nothing in it runs, and only our own tables are read.
+"""Safe opening of untrusted bundles: nothing in the file is executed, and only the format's tables are read.
 
 https://www.sqlite.org/security.html, "Untrusted SQLite Database Files".
 """
@@ -19,7 +19,7 @@ from search.bundles.format.seal import check_ends
 from search.mirror import schema
 
 _ANALYSIS_BITS: Final = 0xFF
-# A row has some columns beside its body.
+# A row has some columns in addition to its body.
 _MAX_VALUE_BYTES: Final = MAX_ROW_BYTES + 2**20
 _SWITCHES: Final = {
     apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
@@ -38,8 +38,8 @@ _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY t
 
 
 @contextmanager
-def naming_damage(path: Path) -> Iterator[None]:
-    """Raise BundleDamaged for what SQLite says of a file that is not sound."""
+def translate_damage(path: Path) -> Iterator[None]:
+    """Translate SQLite's errors for `path` to NotABundle, BundleDamaged and BundleRefused."""
     try:
         yield
     except apsw.NotADBError as error:
@@ -51,14 +51,14 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 
 def open_bundle(path: Path) -> apsw.Connection:
-    """Open a bundle to read it, on whatever medium it lies: SQLite makes no file beside it.
+    """Open a bundle read-only, also on read-only media, without creating files next to it.
 
-    Raises BundleUnreadable, NotABundle, BundleTooNew, BundleDamaged, and BundleRefused for tables that are
-    not those of a bundle.
+    Raises BundleUnreadable, NotABundle, BundleTooNew, BundleDamaged, and BundleRefused for tables other than
+    those of a bundle.
     """
     check_ends(path)
-    with naming_damage(path):
-        connection = _opened(path)
+    with translate_damage(path):
+        connection = _connect(path)
         try:
             _check_kind(connection, path)
             _check_schema(connection, path)
@@ -68,14 +68,14 @@ def open_bundle(path: Path) -> apsw.Connection:
     return connection
 
 
-def reads_index(connection: apsw.Connection) -> bool:
-    """Return whether the index in an open bundle is one that this release writes, and so can search."""
+def has_readable_index(connection: apsw.Connection) -> bool:
+    """Return whether the index of an open bundle has this release's schema, so that it can be searched."""
     found = set(connection.execute(_SCHEMA))
     return _expected_schema(_analysis_number(connection), with_index=True) <= found
 
 
-def _opened(path: Path) -> apsw.Connection:
-    # Immutable: it is not locked, and no journal beside it is looked at.
+def _connect(path: Path) -> apsw.Connection:
+    # Immutable: the file is not locked, and no journal next to it is read.
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     for switch, value in _SWITCHES.items():
@@ -104,7 +104,7 @@ def _check_kind(connection: apsw.Connection, path: Path) -> None:
 
 
 def _check_schema(connection: apsw.Connection, path: Path) -> None:
-    """Read no table before it is known that all of ours are tables, and no other thing of our names."""
+    """Check, before any table is read, that the format's tables exist and there are no views or triggers."""
     found = set(connection.execute(_SCHEMA))
     if not _expected_schema(0, with_index=False) <= found:
         raise BundleRefused(f"{path} is refused: its tables are not those of format {FORMAT}.")
@@ -118,12 +118,12 @@ def _analysis_number(connection: apsw.Connection) -> int:
 
 @cache
 def _expected_schema(analysis_number: int, *, with_index: bool) -> frozenset[tuple[object, ...]]:
-    made = apsw.Connection(":memory:")
-    register_tokenizer(made)
+    empty = apsw.Connection(":memory:")
+    register_tokenizer(empty)
     if with_index:
-        made.execute(schema.create(ANALYSES[analysis_number]))
+        empty.execute(schema.create_sql(ANALYSES[analysis_number]))
     else:
-        made.execute(CREATE)
-    expected = frozenset(made.execute(_SCHEMA))
-    made.close()
+        empty.execute(CREATE)
+    expected = frozenset(empty.execute(_SCHEMA))
+    empty.close()
     return expected

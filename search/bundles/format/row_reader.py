@@ -1,4 +1,4 @@
-"""Reading the rows of a bundle, each checked: by format, so that what was once written is read for ever."""
+"""Reader of a bundle's rows, with validation of each row against the format's sections."""
 
 import uuid
 import zlib
@@ -11,20 +11,20 @@ import apsw
 import numpy as np
 
 from search.bundles.errors import BundleRefused
-from search.bundles.format.layout import MAX_DOCUMENT_BYTES, MAX_ROW_BYTES, SECTIONS, select_of
+from search.bundles.format.layout import MAX_DOCUMENT_BYTES, MAX_ROW_BYTES, SECTIONS, select_statement
 from search.bundles.format.manifest import Manifest, read_manifest
-from search.bundles.format.open_bundle import naming_damage, open_bundle
+from search.bundles.format.open_bundle import open_bundle, translate_damage
 from search.bundles.format.seal import RowDigest
 from search.bundles.format.sections import SECTIONS_BY_NAME
-from search.bundles.format.values import Whole, hash_text, read_json, taken
-from search.bundles.rows.vectors import ids_of, matrix_of
+from search.bundles.format.values import Integer, hash_text, read_json, row_from_json
+from search.bundles.rows.vectors import parse_ids, parse_matrix
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document with its chunks, in order."""
+    """A document with its chunks in order."""
 
     number: int
     values: Row
@@ -37,13 +37,13 @@ class VectorRow:
 
     space_number: int
     chunk_ids: list[uuid.UUID]
-    #: (n, dim) halves
+    #: (n, dim) float16
     matrix: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
 class BlobPiece:
-    """A part of a document's bytes, from 1."""
+    """A piece of a document's bytes; `part` counts from 1."""
 
     hash: str
     part: int
@@ -51,16 +51,16 @@ class BlobPiece:
 
 
 class BundleReader:
-    """Reads a bundle of format 1. What it gives has been checked, row by row; it trusts nothing else.
+    """Reader of a bundle of format 1, which validates every row that it returns.
 
     Every row that is read is added to its section's digest in `digests`.
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises what `open_bundle` and `read_manifest` raise."""
+        """Open the bundle. Raises the errors of `open_bundle` and `read_manifest`."""
         self.path = path
         self._connection = open_bundle(path)
-        with naming_damage(path):
+        with translate_damage(path):
             self.manifest: Manifest = read_manifest(self._connection)
         self.digests = {section: RowDigest() for section in SECTIONS}
 
@@ -72,77 +72,79 @@ class BundleReader:
 
     @property
     def connection(self) -> apsw.Connection:
-        """Return what the file is read by."""
+        """Return the connection to the file."""
         return self._connection
 
     def small_rows(self, section: str) -> Iterator[tuple[int, Row]]:
-        """Return the rows of a section of which each is one JSON object, with their numbers."""
+        """Yield the rows of a small section with their numbers."""
         fields = SECTIONS_BY_NAME[section].fields
         for number, body in self._rows(section):
-            with self._naming(section, number):
-                row = taken(fields, read_json(_bytes(body)))
+            with self._translate_errors(section, number):
+                row = row_from_json(fields, read_json(_require_bytes(body)))
             yield number, row
 
     def documents(self) -> Iterator[DocumentRow]:
-        """Return the documents with their chunks, in the order of their numbers."""
+        """Yield the documents with their chunks, in the order of their numbers."""
         fields = SECTIONS_BY_NAME["documents"].fields
-        chunks = _Grouped(self._chunk_rows())
+        chunks = _RowsByDocument(self._chunk_rows())
         for number, body, doc_id in self._rows("documents"):
-            with self._naming("documents", number):
-                values = taken(fields, read_json(_bytes(body)))
+            with self._translate_errors("documents", number):
+                values = row_from_json(fields, read_json(_require_bytes(body)))
                 if values["doc_id"].hex != doc_id:
                     raise ValueError("its id is not that of its row")
                 rows = [row for rows in chunks.of(number) for row in rows]
             yield DocumentRow(number, values, rows)
-        if chunks.left():
+        if chunks.has_more():
             raise BundleRefused(f"{self.path} is refused: chunks: a row is of no document.")
 
     def _chunk_rows(self) -> Iterator[tuple[int, list[Row]]]:
-        before, size_bytes = 0, 0
+        previous, size_bytes = 0, 0
         for number, body, document in self._rows("chunks"):
-            with self._naming("chunks", number):
-                unpacked_body = unpacked(_bytes(body))
-                size_bytes = len(unpacked_body) + (size_bytes if document == before else 0)
+            with self._translate_errors("chunks", number):
+                chunk_body = unpack(_require_bytes(body))
+                size_bytes = len(chunk_body) + (size_bytes if document == previous else 0)
                 _check_size(size_bytes)
-                rows = chunk_rows(unpacked_body)
-            before = document
+                rows = parse_chunk_rows(chunk_body)
+            previous = document
             yield document, rows
 
     def vectors(self, dims: Mapping[int, int]) -> Iterator[VectorRow]:
-        """Return the vectors; `dims` are the spaces' by their numbers."""
+        """Yield the vectors; `dims` are the dimensions of the spaces by number."""
         for number, body, ids, space in self._rows("vectors"):
-            with self._naming("vectors", number):
+            with self._translate_errors("vectors", number):
                 if space not in dims:
                     raise ValueError(f"there is no space {space}")
-                chunk_ids = ids_of(_bytes(ids))
-                matrix = matrix_of(_bytes(body), count=len(chunk_ids), dim=dims[space])
+                chunk_ids = parse_ids(_require_bytes(ids))
+                matrix = parse_matrix(_require_bytes(body), count=len(chunk_ids), dim=dims[space])
             yield VectorRow(space, chunk_ids, matrix)
 
     def blobs(self) -> Iterator[BlobPiece]:
-        """Return the bytes of documents, piece by piece."""
+        """Yield the bytes of documents, piece by piece."""
         for number, body, hash_, part in self._rows("blobs"):
-            with self._naming("blobs", number):
+            with self._translate_errors("blobs", number):
                 piece = BlobPiece(
-                    hash_text().taken(hash_), Whole(least=1).taken(part), unpacked(_bytes(body))
+                    hash_text().from_json(hash_),
+                    Integer(least=1).from_json(part),
+                    unpack(_require_bytes(body)),
                 )
             yield piece
 
     def _rows(self, section: str) -> Iterator[tuple[Any, ...]]:
-        """Read a section from its beginning, numbered without a hole."""
+        """Yield the rows of a section from its beginning, checking that numbers have no gaps."""
         digest = self.digests[section] = RowDigest()
-        with naming_damage(self.path):
-            for row in self._connection.execute(select_of(section), (0,)):
+        with translate_damage(self.path):
+            for row in self._connection.execute(select_statement(section), (0,)):
                 digest.add(row)
                 if row[0] != digest.rows:
                     raise BundleRefused(f"{self.path} is refused: {section}: row {digest.rows} is missing.")
                 yield row
 
-    def _naming(self, section: str, number: int) -> "_Naming":
-        return _Naming(self.path, f"{section} row {number}")
+    def _translate_errors(self, section: str, number: int) -> "_RowErrors":
+        return _RowErrors(self.path, f"{section} row {number}")
 
 
-class _Naming:
-    """Raises BundleRefused, with the place, for a ValueError."""
+class _RowErrors:
+    """Context manager that translates a ValueError to BundleRefused with the row's location."""
 
     def __init__(self, path: Path, place: str) -> None:
         self._path = path
@@ -156,8 +158,8 @@ class _Naming:
             raise BundleRefused(f"{self._path} is refused: {self._place}: {error}.") from error
 
 
-class _Grouped:
-    """Rows by the document that they are of, which only grows."""
+class _RowsByDocument:
+    """Rows of chunks by document number; documents must be requested in ascending order."""
 
     def __init__(self, rows: Iterator[tuple[int, list[Row]]]) -> None:
         self._rows = rows
@@ -168,21 +170,21 @@ class _Grouped:
             yield self._next[1]
             self._next = next(self._rows, None)
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         return self._next is not None
 
 
-def chunk_rows(body: bytes) -> list[Row]:
-    """Return the chunks of a row that is unpacked. Raises ValueError."""
+def parse_chunk_rows(body: bytes) -> list[Row]:
+    """Parse the chunks of an uncompressed row. Raises ValueError."""
     rows = read_json(body)
     if not isinstance(rows, list):
         raise ValueError("is no list of chunks")
     fields = SECTIONS_BY_NAME["chunks"].fields
-    return [taken(fields, row) for row in rows]
+    return [row_from_json(fields, row) for row in rows]
 
 
-def within_document(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the unpacked rows of one document's chunks. Raises ValueError where they are too many bytes."""
+def limit_document(bodies: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the uncompressed chunk rows of one document. Raises ValueError when they are too big together."""
     size_bytes = 0
     for body in bodies:
         size_bytes += len(body)
@@ -195,8 +197,8 @@ def _check_size(size_bytes: int) -> None:
         raise ValueError(f"its document has more than {MAX_DOCUMENT_BYTES} bytes unpacked")
 
 
-def unpacked(body: bytes) -> bytes:
-    """Return what was compressed, within the limit. Raises ValueError."""
+def unpack(body: bytes) -> bytes:
+    """Decompress a row's body up to the size limit. Raises ValueError."""
     unpacker = zlib.decompressobj()
     try:
         found = unpacker.decompress(body, MAX_ROW_BYTES)
@@ -207,7 +209,7 @@ def unpacked(body: bytes) -> bytes:
     return found
 
 
-def _bytes(value: object) -> bytes:
+def _require_bytes(value: object) -> bytes:
     if not isinstance(value, bytes):
         raise ValueError(f"{type(value).__name__} in the place of bytes")
     return value

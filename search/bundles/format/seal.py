@@ -1,7 +1,7 @@
-"""What proves that a bundle is whole: digests of its sections, and a seal behind the database.
+"""Integrity of a bundle: digests of its sections, and a seal after the database.
 
-SQLite never looks behind its last page, so 48 bytes are kept there: eight that say what they are, the length
-of the database and the BLAKE3 of its bytes. Every byte that is lost, added or changed shows.
+SQLite never reads beyond its last page, so 48 bytes are appended there: eight that mark the seal, the length
+of the database and the BLAKE3 of its bytes. Every lost, added or changed byte is detected.
 """
 
 import struct
@@ -13,7 +13,7 @@ from blake3 import blake3
 
 from search.bundles.errors import BundleDamaged, BundleUnreadable, NotABundle
 
-#: What SQLite keeps in a column.
+#: A value of a SQLite column.
 Value = int | float | str | bytes | None
 
 _MARK = b"KEBABSUM"
@@ -23,7 +23,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 
 def seal(path: Path) -> None:
-    """Put the seal behind a database that is closed and complete."""
+    """Append the seal to a closed and complete database."""
     length = path.stat().st_size
     with path.open("r+b") as file:
         digest = _digest(_pieces(file.read, length))
@@ -32,9 +32,9 @@ def seal(path: Path) -> None:
 
 
 def check_ends(path: Path) -> int:
-    """Return the length of the database in bytes.
+    """Check header and seal, and return the length of the database in bytes.
 
-    Raises BundleUnreadable, NotABundle, and BundleDamaged where the file is not as long as its seal says.
+    Raises BundleUnreadable, NotABundle, and BundleDamaged when the file's length differs from its seal's.
     """
     try:
         with path.open("rb") as file:
@@ -56,7 +56,7 @@ def check_ends(path: Path) -> int:
 
 
 def check_bytes(path: Path, on_bytes: Callable[[int], None] = lambda count: None) -> None:
-    """Compare all bytes of the database with the seal. Raises BundleDamaged, and what `check_ends` does."""
+    """Compare the database's bytes with the seal. Raises BundleDamaged and the errors of `check_ends`."""
     length = check_ends(path)
 
     def read(wanted: int) -> bytes:
@@ -72,9 +72,9 @@ def check_bytes(path: Path, on_bytes: Callable[[int], None] = lambda count: None
 
 
 def _pieces(read: Callable[[int], bytes], length: int) -> Iterator[bytes]:
-    left = length
-    while left and (piece := read(min(left, _READ_BYTES))):
-        left -= len(piece)
+    remaining = length
+    while remaining and (piece := read(min(remaining, _READ_BYTES))):
+        remaining -= len(piece)
         yield piece
 
 
@@ -86,28 +86,28 @@ def _digest(pieces: Iterable[bytes]) -> bytes:
 
 
 class RowDigest:
-    """The BLAKE3 of rows in their order: each value as its type, its length and its bytes."""
+    """BLAKE3 of rows in order: each value is hashed as its type, its length and its bytes."""
 
     def __init__(self) -> None:
         self._hasher = blake3()
         self.rows = 0
 
     def add(self, row: Iterable[Value]) -> None:
-        """Take in a row."""
-        said = bytearray()
+        """Add a row to the digest."""
+        encoded = bytearray()
         for value in row:
-            mark, body = _as_bytes(value)
-            said += mark + len(body).to_bytes(8, "little") + body
-        self._hasher.update(len(said).to_bytes(8, "little"))
-        self._hasher.update(said)
+            mark, body = _encode_value(value)
+            encoded += mark + len(body).to_bytes(8, "little") + body
+        self._hasher.update(len(encoded).to_bytes(8, "little"))
+        self._hasher.update(encoded)
         self.rows += 1
 
     def hexdigest(self) -> str:
-        """Give it for the rows so far, as 64 hex digits."""
+        """Return the digest of the rows so far, 64 hex digits."""
         return self._hasher.hexdigest()
 
 
-def _as_bytes(value: Value) -> tuple[bytes, bytes]:
+def _encode_value(value: Value) -> tuple[bytes, bytes]:
     if value is None:
         return b"n", b""
     if isinstance(value, int):
@@ -119,7 +119,7 @@ def _as_bytes(value: Value) -> tuple[bytes, bytes]:
     return b"b", bytes(value)
 
 
-# In an order that is the same in every copy. What FTS5 keeps of the text, `chunks_fts_content`, is read too.
+# In an order that is the same in every copy; including FTS5's copy of the text, `chunks_fts_content`.
 _INDEX = (
     "SELECT * FROM meta ORDER BY key",
     "SELECT * FROM documents ORDER BY doc",
@@ -137,7 +137,7 @@ _INDEX = (
 
 
 def index_digest(connection: apsw.Connection, on_row: Callable[[], None] = lambda: None) -> RowDigest:
-    """Return the digest of all that a search reads of the index."""
+    """Return the digest of all index tables that a search reads."""
     digest = RowDigest()
     for statement in _INDEX:
         for row in connection.execute(statement):

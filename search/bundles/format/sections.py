@@ -1,7 +1,7 @@
-"""Which fields of which rows a bundle holds, in format 1; docs/bundles.md says why, model by model.
+"""Fields of the rows of a bundle in format 1; docs/bundles.md gives the reasons, model by model.
 
-A field that ends in `_number` names a row of another section. The ids that workspaces give their rows are not
-here: an import gives new ones, except to documents and chunks, whose ids follow from what they are.
+A field that ends in `_number` refers to a row of another section. Row ids of the workspace are not included:
+an import assigns new ones, except to documents and chunks, whose ids are derived from their content.
 """
 
 import re
@@ -15,20 +15,20 @@ from kebab.people.models import Group, Workspace
 from search.bundles.format.layout import MAX_DIM
 from search.bundles.format.values import (
     MAX_COUNT,
+    Boolean,
     Fields,
-    Fitting,
     Id,
+    Integer,
     Json,
-    Moment,
+    MatchingText,
     Number,
     OneOf,
     Spans,
     Text,
     Texts,
-    Truth,
-    Whole,
+    Timestamp,
     hash_text,
-    place,
+    row_number,
 )
 from search.models import (
     Chunk,
@@ -52,8 +52,8 @@ from search.models import (
 )
 
 _SMALL = 2**31 - 1
-# As keys of sources are, whoever made them; no folder can be meant by one.
-_KEY = Fitting(pattern=re.compile(r"[^\x00-\x1f/\\\x7f]{1,63}"))
+# Valid keys of sources; a key can't contain a path separator.
+_KEY = MatchingText(pattern=re.compile(r"[^\x00-\x1f/\\\x7f]{1,63}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +61,14 @@ class Section:
     """The rows of one model."""
 
     model: type[models.Model]
-    #: By the name of the model's field, or of what stands for it here.
+    #: Kinds by the name of the model's field, or of its replacement in the bundle.
     fields: Fields
-    #: Fields of the model that are not carried, and why.
-    left: Mapping[str, str]
+    #: Reasons by name, for the model's fields that are not carried.
+    omitted: Mapping[str, str]
 
 
-_OWN = "each workspace gives its own"
-_OF_THIS = "every row is the new workspace's"
+_OWN = "each workspace assigns its own"
+_OF_WORKSPACE = "every row belongs to the new workspace"
 
 SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "workspace": Section(
@@ -78,14 +78,18 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "name": Text(most=200),
             "corpus_id": Id(),
             "settings": Json(type_=dict),
-            "head_seq": Whole(most=MAX_COUNT),
+            "head_seq": Integer(most=MAX_COUNT),
         },
-        left={"id": _OWN, "created_at": "the time of the import", "quota": "its operator's to say"},
+        omitted={
+            "id": _OWN,
+            "created_at": "the time of the import",
+            "quota": "set by the operator of each machine",
+        },
     ),
     "groups": Section(
         model=Group,
         fields={"name": Text(most=100)},
-        left={"id": _OWN, "workspace": _OF_THIS, "created_at": "the time of the import"},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "created_at": "the time of the import"},
     ),
     "sources": Section(
         model=Source,
@@ -100,60 +104,60 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "default_tags": Texts(most=100),
             "default_trust": OneOf(choices=tuple(Trust.values)),
             "trust_score": Number(),
-            "stars": Whole(most=_SMALL, may_be_absent=True),
-            "total_snippets": Whole(most=_SMALL),
+            "stars": Integer(most=_SMALL, may_be_absent=True),
+            "total_snippets": Integer(most=_SMALL),
             "rules": Json(type_=list),
             "library_id": Text(most=300),
             "project": Json(type_=dict),
-            "last_indexed_at": Moment(may_be_absent=True),
-            "sync_every_minutes": Whole(most=_SMALL, may_be_absent=True),
-            "last_sync_at": Moment(may_be_absent=True),
-            "sync_failures": Whole(most=_SMALL),
-            "is_restricted": Truth(),
-            "created_at": Moment(),
+            "last_indexed_at": Timestamp(may_be_absent=True),
+            "sync_every_minutes": Integer(most=_SMALL, may_be_absent=True),
+            "last_sync_at": Timestamp(may_be_absent=True),
+            "sync_failures": Integer(most=_SMALL),
+            "is_restricted": Boolean(),
+            "created_at": Timestamp(),
         },
-        left={
-            "workspace": _OF_THIS,
-            "sealed_credentials": "secrets stay where they are",
-            "watch": "nothing is read before somebody asks for it",
-            "next_sync_at": "nothing is read before somebody asks for it",
+        omitted={
+            "workspace": _OF_WORKSPACE,
+            "sealed_credentials": "secrets stay on their machine",
+            "watch": "an imported source syncs only on request",
+            "next_sync_at": "an imported source syncs only on request",
         },
     ),
     "readers": Section(
         model=SourceReader,
-        fields={"source_number": place(), "group_number": place()},
-        left={"id": _OWN, "workspace": _OF_THIS},
+        fields={"source_number": row_number(), "group_number": row_number()},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
     ),
     "versions": Section(
         model=SourceVersion,
         fields={
-            "source_number": place(),
+            "source_number": row_number(),
             "tag": Text(most=200),
             "commit": Text(most=64),
             "title": Text(most=300),
-            "created_at": Moment(),
+            "created_at": Timestamp(),
         },
-        left={"id": _OWN, "workspace": _OF_THIS},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
     ),
     "spaces": Section(
         model=EmbeddingSpace,
         fields={
             "model": Text(most=200),
             "revision": Text(most=100),
-            "dim": Whole(least=1, most=MAX_DIM),
+            "dim": Integer(least=1, most=MAX_DIM),
             "query_prefix": Text(most=200),
             "passage_prefix": Text(most=200),
             "languages": Texts(most=16),
             "state": OneOf(choices=tuple(SpaceState.values)),
-            "epoch": Whole(most=MAX_COUNT),
+            "epoch": Integer(most=MAX_COUNT),
             "known_share": Number(may_be_absent=True),
-            "switches_by_itself": Truth(),
+            "switches_by_itself": Boolean(),
             "held_because": Text(),
-            "live_until": Moment(may_be_absent=True),
-            "retire_at": Moment(may_be_absent=True),
-            "created_at": Moment(),
+            "live_until": Timestamp(may_be_absent=True),
+            "retire_at": Timestamp(may_be_absent=True),
+            "created_at": Timestamp(),
         },
-        left={"id": _OWN, "workspace": _OF_THIS, "is_indexed": "an import makes the index"},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "is_indexed": "an import builds the index"},
     ),
     "topics": Section(
         model=Topic,
@@ -162,13 +166,13 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "topic_id": Text(most=100),
             "text": Text(),
             "filters": Json(type_=dict),
-            "is_unanswerable": Truth(),
+            "is_unanswerable": Boolean(),
             "origin": OneOf(choices=tuple(TopicOrigin.values)),
-            "created_at": Moment(),
+            "created_at": Timestamp(),
         },
-        left={
+        omitted={
             "id": _OWN,
-            "workspace": _OF_THIS,
+            "workspace": _OF_WORKSPACE,
             "created_by": "names a person",
             "creator": "names a person",
         },
@@ -176,14 +180,14 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "judgements": Section(
         model=Judgement,
         fields={
-            "topic_number": place(),
-            "source_number": place(may_be_absent=True),
+            "topic_number": row_number(),
+            "source_number": row_number(may_be_absent=True),
             "version": Text(most=200),
             "path": Text(most=1_000),
             "fragment": Text(most=100),
-            "grade": Whole(least=-(2**15), most=2**15 - 1),
+            "grade": Integer(least=-(2**15), most=2**15 - 1),
         },
-        left={"id": _OWN, "workspace": _OF_THIS, "place_key": "follows from the source's new id"},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE, "place_key": "follows from the source's new id"},
     ),
     "runs": Section(
         model=Run,
@@ -199,13 +203,13 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "figures": Json(type_=dict),
             "sources": Texts(most=63),
             "error": Text(),
-            "created_at": Moment(),
-            "started_at": Moment(may_be_absent=True),
-            "finished_at": Moment(may_be_absent=True),
+            "created_at": Timestamp(),
+            "started_at": Timestamp(may_be_absent=True),
+            "finished_at": Timestamp(may_be_absent=True),
         },
-        left={
+        omitted={
             "id": _OWN,
-            "workspace": _OF_THIS,
+            "workspace": _OF_WORKSPACE,
             "job_id": "jobs are not carried",
             "created_by": "names a person",
             "creator": "names a person",
@@ -214,28 +218,28 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
     "run_topics": Section(
         model=RunTopic,
         fields={
-            "run_number": place(),
-            "ordinal": Whole(most=_SMALL),
+            "run_number": row_number(),
+            "ordinal": Integer(most=_SMALL),
             "topic_id": Text(most=100),
             "text": Text(),
             "filters": Json(type_=dict),
-            "is_unanswerable": Truth(),
+            "is_unanswerable": Boolean(),
             "judgements": Json(type_=list),
             "ranking": Json(type_=list, may_be_absent=True),
             "measures": Json(type_=dict),
             "ms": Number(may_be_absent=True),
-            "is_empty": Truth(may_be_absent=True),
-            "is_refused": Truth(may_be_absent=True),
+            "is_empty": Boolean(may_be_absent=True),
+            "is_refused": Boolean(may_be_absent=True),
             "degraded": Texts(most=20),
             "index_version": Text(most=500),
         },
-        left={"id": _OWN, "workspace": _OF_THIS},
+        omitted={"id": _OWN, "workspace": _OF_WORKSPACE},
     ),
     "documents": Section(
         model=Document,
         fields={
             "doc_id": Id(),
-            "version_number": place(),
+            "version_number": row_number(),
             "path": Text(most=1_000),
             "title": Text(most=500),
             "lang": Text(most=16),
@@ -243,29 +247,29 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "trust_level": OneOf(choices=tuple(Trust.values)),
             "mime": Text(most=200),
             "media": OneOf(choices=tuple(MediaKind.values)),
-            "size_bytes": Whole(),
+            "size_bytes": Integer(),
             "content_hash": hash_text(),
             "overrides": Json(type_=dict),
             "parser_version": Text(most=64),
             "chunker_version": Text(most=64),
-            "source_mtime_ns": Whole(least=-(2**63), may_be_absent=True),
+            "source_mtime_ns": Integer(least=-(2**63), may_be_absent=True),
             "source_revision": Text(most=200),
-            "requested_at": Moment(may_be_absent=True),
-            "indexed_at": Moment(),
+            "requested_at": Timestamp(may_be_absent=True),
+            "indexed_at": Timestamp(),
             "metadata": Json(type_=dict),
         },
-        left={
+        omitted={
             "id": _OWN,
-            "workspace": _OF_THIS,
+            "workspace": _OF_WORKSPACE,
             "source": "its version's",
-            "title_folded": "made by the database",
+            "title_folded": "generated by the database",
         },
     ),
     "chunks": Section(
         model=Chunk,
         fields={
             "chunk_id": Id(),
-            "ordinal": Whole(least=-(2**31), most=_SMALL),
+            "ordinal": Integer(least=-(2**31), most=_SMALL),
             "kind": OneOf(choices=("code", "info")),
             "language": Text(most=40),
             "heading_path": Texts(),
@@ -273,43 +277,43 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "section_label": Text(),
             "text": Text(),
             "source_spans": Spans(),
-            "token_count": Whole(least=-(2**31), most=_SMALL),
+            "token_count": Integer(least=-(2**31), most=_SMALL),
             "embed_hash": Id(),
-            "row_version": Whole(least=-(2**31), most=_SMALL),
+            "row_version": Integer(least=-(2**31), most=_SMALL),
         },
-        left={"workspace": _OF_THIS, "document": "the row that it is in says it"},
+        omitted={"workspace": _OF_WORKSPACE, "document": "its row's column"},
     ),
     "vectors": Section(
         model=ChunkVector,
         fields={},
-        left={
-            "workspace": _OF_THIS,
+        omitted={
+            "workspace": _OF_WORKSPACE,
             "space": "a column",
             "chunk_id": "a column of ids, 16 bytes each",
             "version_id": "its chunk's document's",
             "embed_hash": "its chunk's",
-            "embedding": "the row's body: halves, the least byte first",
-            "written": "says when it was written here",
+            "embedding": "the row's body: little-endian float16",
+            "written": "the time of writing on this machine",
         },
     ),
 }
 
-#: Models of which nothing is carried, and why.
+#: Reasons by name, for the models that are not carried.
 NOT_CARRIED: Final[Mapping[str, str]] = {
     "people.User": "people belong to a machine, not to a workspace",
-    "people.Membership": "who may do what is decided where it is brought in",
-    "people.ApiToken": "secrets stay where they are",
+    "people.Membership": "rights are granted where it is imported",
+    "people.ApiToken": "secrets stay on their machine",
     "people.TokenGroup": "goes with the tokens",
     "people.GroupMember": "goes with the members",
     "people.Invitation": "goes with the members",
-    "people.AuditEvent": "what was done on another machine is that machine's record",
-    "search.Change": "the log begins anew, at the number that it had come to",
-    "search.Feedback": "names people; what was judged by it is among the topics",
-    "search.KeptAnswer": "names people, and is theirs",
+    "people.AuditEvent": "the audit log belongs to the machine that wrote it",
+    "search.Change": "the log starts again at the same sequence number",
+    "search.Feedback": "names people; the judgements from it are in the topics",
+    "search.KeptAnswer": "personal, and names people",
     "search.AnswerDocument": "goes with the answers",
-    "search.AskedQuery": "what people asked stays where they asked it",
+    "search.AskedQuery": "the query log stays on its machine",
     "ingest.Job": "work of another machine",
     "ingest.JobItem": "work of another machine",
-    "ingest.WebPage": "what is remembered of a site is read anew by the next sync",
-    "ingest.Unreadable": "the next sync tries these files again, by the parsers that there are then",
+    "ingest.WebPage": "the next sync reads the site again",
+    "ingest.Unreadable": "the next sync tries these files again with its own parsers",
 }

@@ -1,4 +1,4 @@
-"""Proving a bundle before anything of it is used: every byte, every row, and that rows fit each other."""
+"""Verification of a bundle before use: every byte, every row, and the references between rows."""
 
 import uuid
 from collections.abc import Iterator, Mapping
@@ -10,15 +10,15 @@ import numpy as np
 from blake3 import blake3
 
 from search.bundles.errors import BundleDamaged, BundleError, BundleRefused
-from search.bundles.format.layout import SECTIONS, SMALL_SECTIONS, select_of
-from search.bundles.format.open_bundle import naming_damage, reads_index
+from search.bundles.format.layout import SECTIONS, SMALL_SECTIONS, select_statement
+from search.bundles.format.open_bundle import has_readable_index, translate_damage
 from search.bundles.format.row_reader import BlobPiece, BundleReader, DocumentRow
 from search.bundles.format.seal import RowDigest, check_bytes, index_digest
 from search.bundles.progress import Progress
 from search.corpus.content_ids import chunk_ids, document_id, embed_hash
 from search.models import SpaceState
 
-# What a number of a row names, by the name of its field.
+# Target section of a reference, by the name of its field.
 _SECTION_OF = {
     "source_number": "sources",
     "group_number": "groups",
@@ -29,11 +29,11 @@ _SECTION_OF = {
 
 @dataclass(slots=True)
 class Verifier:
-    """Looks at all of a bundle once."""
+    """Verifier of a whole bundle, in one pass."""
 
     reader: BundleReader
     on_progress: Progress = lambda *_: None
-    #: That the documents' contents have unpacked.
+    #: Uncompressed size of all blobs.
     blob_bytes: int = 0
     _versions: dict[int, tuple[str, str]] = field(default_factory=dict)
     _spaces: dict[int, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Verifier:
     _chunk_ids: bytearray = field(default_factory=bytearray)
 
     def run(self) -> None:
-        """Raises BundleDamaged and BundleRefused, naming what is wrong."""
+        """Verify the bundle. Raises BundleDamaged and BundleRefused, naming the problem."""
         self._check_bytes()
         self._check_small()
         self._check_documents()
@@ -61,7 +61,7 @@ class Verifier:
         try:
             check_bytes(self.reader.path, on_bytes)
         except BundleDamaged as damage:
-            wrong = ", ".join(_differing(self.reader)) or "nothing that would be read"
+            wrong = ", ".join(_find_damage(self.reader)) or "nothing that would be read"
             raise BundleDamaged(f"{damage} What differs: {wrong}.") from damage
 
     def _check_small(self) -> None:
@@ -78,7 +78,7 @@ class Verifier:
                 elif section == "spaces":
                     self._spaces[number] = row["dim"]
                     if row["state"] == SpaceState.RETIRED and row["retire_at"] is None:
-                        raise self._refused("spaces", number, "is retired, and not said until when it stays")
+                        raise self._refusal("spaces", number, "is retired, and not said until when it stays")
         if counts.get("workspace") != 1:
             raise BundleRefused(f"{self.reader.path} is refused: it is not of one workspace.")
 
@@ -88,7 +88,7 @@ class Verifier:
         for name, target in _SECTION_OF.items():
             named = row.get(name)
             if named is not None and named > counts.get(target, 0):
-                raise self._refused(section, number, f"{name}: there is no row {named} in {target}")
+                raise self._refusal(section, number, f"{name}: there is no row {named} in {target}")
 
     def _check_documents(self) -> None:
         manifest = self.reader.manifest
@@ -97,7 +97,7 @@ class Verifier:
             try:
                 self._check_document(document, corpus_id)
             except ValueError as error:
-                raise self._refused("documents", document.number, str(error)) from error
+                raise self._refusal("documents", document.number, str(error)) from error
             self.on_progress("documents", document.number, manifest.documents)
         if len(self._chunk_ids) != 16 * manifest.chunks:
             raise BundleRefused(f"{self.reader.path} is refused: it has not as many chunks as it says.")
@@ -120,27 +120,30 @@ class Verifier:
             self._chunk_ids += row["chunk_id"].bytes
 
     def _check_vectors(self) -> None:
-        known = np.sort(np.frombuffer(bytes(self._chunk_ids), ">u8").reshape(-1, 2)[:, 0])
+        chunk_heads = np.sort(np.frombuffer(bytes(self._chunk_ids), ">u8").reshape(-1, 2)[:, 0])
         before: dict[int, bytes] = {}
         done = 0
         for number, row in enumerate(self.reader.vectors(self._spaces), start=1):
             ids = [chunk_id.bytes for chunk_id in row.chunk_ids]
-            # In order over all rows of a space: so none is there twice.
+            # Ids ascend over all rows of a space, so that none occurs twice.
             in_order = [before.get(row.space_number, b""), *ids]
             if any(one >= other for one, other in pairwise(in_order)):
-                raise self._refused("vectors", number, "chunk_ids: not in order")
-            # The first half of an id; an import looks at all of it.
+                raise self._refusal("vectors", number, "chunk_ids: not in order")
+            # Only the first half of an id is compared here; an import compares all of it.
             heads = np.frombuffer(b"".join(ids), ">u8").reshape(-1, 2)[:, 0]
-            places = np.searchsorted(known, heads)
-            if not len(known) or (known[np.minimum(places, len(known) - 1)] != heads).any():
-                raise self._refused("vectors", number, "chunk_ids: one is of no chunk")
+            indices = np.searchsorted(chunk_heads, heads)
+            if (
+                not len(chunk_heads)
+                or (chunk_heads[np.minimum(indices, len(chunk_heads) - 1)] != heads).any()
+            ):
+                raise self._refusal("vectors", number, "chunk_ids: one is of no chunk")
             before[row.space_number] = ids[-1]
             done += len(ids)
             self.on_progress("vectors", done, self.reader.manifest.vectors)
 
     def _check_blobs(self) -> None:
         total = len(self._hashes)
-        for done, (hash_, pieces) in enumerate(blobs_of(self.reader), start=1):
+        for done, (hash_, pieces) in enumerate(group_blobs(self.reader), start=1):
             hasher = blake3()
             for piece in pieces:
                 hasher.update(piece.body)
@@ -153,31 +156,31 @@ class Verifier:
             self.on_progress("files", done, total)
 
     def _check_index(self) -> None:
-        """Compare what only a search reads; that of another release stays unread."""
-        with naming_damage(self.reader.path):
-            if reads_index(self.reader.connection):
+        """Compare the index tables, unless they are of another release."""
+        with translate_damage(self.reader.path):
+            if has_readable_index(self.reader.connection):
                 found = index_digest(self.reader.connection)
                 _compare(self.reader, "index", found)
 
-    def _refused(self, section: str, number: int, reason: str) -> BundleRefused:
+    def _refusal(self, section: str, number: int, reason: str) -> BundleRefused:
         return BundleRefused(f"{self.reader.path} is refused: {section} row {number}: {reason}.")
 
 
 def _check_path(path: str) -> None:
-    """Refuse what leads out of a source, or can't be cited; connectors see to all else."""
+    """Refuse paths that lead outside a source or can't be cited; connectors check everything else."""
     if not path or path.startswith("/") or "#" in path or {".", ".."} & set(path.split("/")):
         raise ValueError(f"the path {path[:80]!r} is none of a document")
 
 
-def blobs_of(reader: BundleReader) -> Iterator[tuple[str, Iterator[BlobPiece]]]:
-    """Return each content's hash with its pieces, which are to be read before the next is asked for.
+def group_blobs(reader: BundleReader) -> Iterator[tuple[str, Iterator[BlobPiece]]]:
+    """Yield each blob's hash with its pieces, which must be consumed before the next blob.
 
-    Raises BundleRefused where a part is missing, or a content comes twice.
+    Raises BundleRefused when a part is missing or a blob occurs twice.
     """
-    return groupby(_in_order(reader), key=lambda piece: piece.hash)
+    return groupby(_check_order(reader), key=lambda piece: piece.hash)
 
 
-def _in_order(reader: BundleReader) -> Iterator[BlobPiece]:
+def _check_order(reader: BundleReader) -> Iterator[BlobPiece]:
     last, part = "", 0
     for piece in reader.blobs():
         part = part + 1 if piece.hash == last else 1
@@ -188,30 +191,30 @@ def _in_order(reader: BundleReader) -> Iterator[BlobPiece]:
 
 
 def check_digests(reader: BundleReader) -> None:
-    """Compare what was read with what the manifest says, for all sections. Raises BundleDamaged."""
+    """Compare the digests of all sections read with the manifest. Raises BundleDamaged."""
     for section in SECTIONS:
         _compare(reader, section, reader.digests[section])
 
 
 def _compare(reader: BundleReader, section: str, found: RowDigest) -> None:
     manifest = reader.manifest
-    if (found.rows, found.hexdigest()) != (manifest.rows_of(section), manifest.digest_of(section)):
+    if (found.rows, found.hexdigest()) != (manifest.row_count(section), manifest.section_digest(section)):
         raise BundleDamaged(f"{reader.path} is damaged: {section} is not what was written. Copy it again.")
 
 
-def _differing(reader: BundleReader) -> Iterator[str]:
-    """Return the names of the sections, and of the index, that are not what was written."""
+def _find_damage(reader: BundleReader) -> Iterator[str]:
+    """Yield the names of the damaged sections, and of the index if it is damaged."""
     for section in SECTIONS:
         digest = RowDigest()
         try:
-            with naming_damage(reader.path):
-                for row in reader.connection.execute(select_of(section), (0,)):
+            with translate_damage(reader.path):
+                for row in reader.connection.execute(select_statement(section), (0,)):
                     digest.add(row)
             _compare(reader, section, digest)
         except BundleError:
             yield section
     try:
-        with naming_damage(reader.path):
+        with translate_damage(reader.path):
             _compare(reader, "index", index_digest(reader.connection))
     except BundleError:
         yield "index"

@@ -1,4 +1,4 @@
-"""What follows an import's commit, and what the next one does where it was killed before: all of it again."""
+"""Steps after an import's commit; the next import repeats them if the process was killed before their end."""
 
 from contextlib import suppress
 
@@ -6,7 +6,7 @@ from django.conf import settings
 
 from kebab.http.api.errors import Conflict
 from kebab.people.models import AuditEvent, Workspace
-from kebab.runtime.failpoints import reached
+from kebab.runtime.failpoints import reach
 from kebab.tenancy.current_workspace import acting_in
 from search.bundles.format.manifest import Manifest, manifest_digest
 from search.bundles.progress import Progress
@@ -18,15 +18,14 @@ from search.vectors.index import ensure_index
 from search.vectors.lifecycle import filled_spaces
 from search.vectors.quantised_index import prepare_codes
 
-#: What the audit calls an import; by this one that was killed behind its commit is known again.
-IMPORTED = "workspace.imported"
+#: Audit action of an import; an import that was killed after its commit is recognised by it.
+IMPORT_ACTION = "workspace.imported"
 
 
-def begun_import(slug: str, manifest: Manifest) -> Workspace | None:
-    """Return the workspace that an import of this very bundle made and did not finish; None: the slug is
-    free.
+def find_unfinished_import(slug: str, manifest: Manifest) -> Workspace | None:
+    """Return the workspace of an unfinished import of the same bundle; None if the slug is free.
 
-    Raises Conflict for a slug that is taken otherwise.
+    Raises Conflict for a slug that is taken by another workspace.
     """
     workspace = Workspace.objects.filter(slug=slug).first()
     if workspace is None:
@@ -40,7 +39,7 @@ def begun_import(slug: str, manifest: Manifest) -> Workspace | None:
 
 
 def _is_import_of(workspace: Workspace, manifest: Manifest) -> bool:
-    events = AuditEvent.objects.filter(workspace=workspace, action=IMPORTED)
+    events = AuditEvent.objects.filter(workspace=workspace, action=IMPORT_ACTION)
     return events.filter(detail__digest=manifest_digest(manifest)).exists()
 
 
@@ -55,12 +54,12 @@ def _is_large(space: EmbeddingSpace) -> bool:
 
 
 def finish_import(workspace: Workspace, on_progress: Progress) -> None:
-    """Make what is made of the rows: vector indexes, this node's mirror and codes. It may be done again."""
+    """Build the vector indexes, this node's mirror and quantised vectors from the rows. Idempotent."""
     with acting_in(workspace.pk):
         for space in filled_spaces(workspace):
             on_progress("vector index", 0, 0)
             ensure_index(space)
-        reached("import_indexed")
+        reach("import_indexed")
         total, done = Document.objects.in_workspace(workspace).count(), 0
 
         def on_document() -> None:
@@ -68,7 +67,7 @@ def finish_import(workspace: Workspace, on_progress: Progress) -> None:
             done += 1
             on_progress("mirror", done, total)
 
-        with suppress(MirrorBusy):  # another process of this node is at it already
+        with suppress(MirrorBusy):  # another process of this node is building it
             rebuild_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk, on_document=on_document)
         for space in filled_spaces(workspace):
             prepare_codes(space)

@@ -1,7 +1,7 @@
-"""Making a workspace of a bundle: in one transaction, so that there is all of it or nothing.
+"""Import of a bundle as a new workspace, in one transaction.
 
-A file is proven before a row is written, and once more while the rows are: what a process that was killed
-leaves is bytes of documents under the name that the next import of the same bundle takes up.
+The file is verified before the first row is written, and its digests again while rows are written. A killed
+process leaves only blobs, under the workspace id that the next import of the same bundle reuses.
 """
 
 import secrets
@@ -24,73 +24,73 @@ from kebab.people import audit
 from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
 from kebab.people.workspace_settings.registry import clean_preferences
 from kebab.people.workspaces import check_slug
-from kebab.runtime.failpoints import reached
+from kebab.runtime.failpoints import reach
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.bundles.errors import BundleRefused, ImportUnderWay
 from search.bundles.format.manifest import Manifest, manifest_digest
 from search.bundles.format.row_reader import BundleReader
 from search.bundles.format.verify import Verifier, check_digests
-from search.bundles.importer.follow_up import IMPORTED, begun_import, finish_import
+from search.bundles.importer.follow_up import IMPORT_ACTION, find_unfinished_import, finish_import
 from search.bundles.importer.loader import Loader
 from search.bundles.importer.locks import try_lock
 from search.bundles.progress import Progress
-from search.corpus.blobs import drop_all_blobs
+from search.corpus.blobs import delete_all_blobs
 from search.corpus.changelog import CHANNEL
 from search.models import Change, Document
 
-# Between two statements bytes are read, checked and written, however many there are.
+# Any amount of bytes may be read, checked and written between two statements.
 _OPTIONS = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = '10min'"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What is to become of a bundle."""
+    """Parameters of an import."""
 
     file: Path
     slug: str
-    #: '' for the one that the bundle says.
+    #: '' for the bundle's own name.
     name: str = ""
     owner: User | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """A workspace that was a bundle."""
+class ImportResult:
+    """An imported workspace."""
 
     workspace: Workspace
     manifest: Manifest
-    #: Keys of sources that were taken off the folder that they read.
+    #: Keys of sources that were detached from their folders.
     detached: tuple[str, ...] = ()
-    #: Names of settings that mean nothing here.
+    #: Names of settings that are invalid in this release.
     dropped_settings: tuple[str, ...] = ()
-    #: Whether an earlier import had brought in all of it, and only what is made of it was missing.
+    #: Whether an earlier import had committed all rows, and only the follow-up was missing.
     was_finished: bool = False
 
 
-def import_bundle(request: ImportRequest, on_progress: Progress = lambda *_: None) -> Imported:
-    """Make a workspace of the bundle; give it with what was left out.
+def import_bundle(request: ImportRequest, on_progress: Progress = lambda *_: None) -> ImportResult:
+    """Import the bundle as a new workspace, or finish an interrupted import of it.
 
-    Raises InvalidRequest for a slug that can't be one, Conflict for one that is taken, ImportUnderWay, and
-    what is wrong with the bundle.
+    Raises InvalidRequest for an invalid slug, Conflict for a taken one, ImportUnderWay, and the errors of
+    verification.
     """
     check_slug(request.slug)
     with BundleReader(request.file) as reader:
         with acting_everywhere():
-            begun = begun_import(request.slug, reader.manifest)
-        if begun is None:
+            unfinished = find_unfinished_import(request.slug, reader.manifest)
+        if unfinished is None:
             verifier = Verifier(reader, on_progress)
             verifier.run()
             _check_room(reader, verifier.blob_bytes)
             imported = _load(request, reader, on_progress)
         else:
-            imported = Imported(workspace=begun, manifest=reader.manifest, was_finished=True)
+            imported = ImportResult(workspace=unfinished, manifest=reader.manifest, was_finished=True)
     finish_import(imported.workspace, on_progress)
     return imported
 
 
 def _check_room(reader: BundleReader, blob_bytes: int) -> None:
-    """Raise BundleRefused when the documents' bytes, unpacked, don't fit on the disk that is to keep them."""
+    """Raise BundleRefused when the uncompressed blobs don't fit on the disk of the blob store."""
     try:
         folder = Path(default_storage.path(""))
     except NotImplementedError:
@@ -104,22 +104,22 @@ def _check_room(reader: BundleReader, blob_bytes: int) -> None:
         )
 
 
-def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -> Imported:
+def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -> ImportResult:
     with acting_everywhere():
         workspace_id = _free_id(request.slug, reader.manifest)
-    with acting_in(workspace_id), _naming_refusals(request), transaction.atomic():
+    with acting_in(workspace_id), _translate_database_errors(request), transaction.atomic():
         _prepare(workspace_id, request.slug)
-        with _blobs_going_with_rows(workspace_id):
-            workspace, dropped = _made(request, reader, workspace_id)
-            reached("import_workspace")
+        with _delete_blobs_on_failure(workspace_id):
+            workspace, dropped = _create_workspace(request, reader, workspace_id)
+            reach("import_workspace")
             loader = Loader(reader=reader, workspace=workspace, on_progress=on_progress)
             loader.run()
             check_digests(reader)
-            _number(workspace, reader.manifest)
-            _record(request, workspace, reader.manifest, loader.detached)
-            reached("import_before_commit")
-    reached("import_committed")
-    return Imported(
+            _continue_log(workspace, reader.manifest)
+            _record_audit(request, workspace, reader.manifest, loader.detached)
+            reach("import_before_commit")
+    reach("import_committed")
+    return ImportResult(
         workspace=workspace,
         manifest=reader.manifest,
         detached=tuple(loader.detached),
@@ -128,11 +128,11 @@ def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -
 
 
 def _free_id(slug: str, manifest: Manifest) -> uuid.UUID:
-    """Return the id that every import of this bundle under this slug takes, until a workspace has had it."""
+    """Return the first unused of the workspace ids that are derived from this bundle and slug."""
     nth = 0
     while True:
-        said = f"kebab.import.v1 {manifest_digest(manifest)} {slug} {nth}"
-        id_ = uuid.UUID(bytes=blake3(said.encode()).digest(length=16), version=4)
+        seed = f"kebab.import.v1 {manifest_digest(manifest)} {slug} {nth}"
+        id_ = uuid.UUID(bytes=blake3(seed.encode()).digest(length=16), version=4)
         is_known = Workspace.objects.filter(pk=id_).exists()
         if not is_known and not AuditEvent.objects.filter(workspace=id_).exists():
             return id_
@@ -144,46 +144,46 @@ def _prepare(workspace_id: uuid.UUID, slug: str) -> None:
         cursor.execute(_OPTIONS)
     if not try_lock(workspace_id):
         raise ImportUnderWay("Another process is importing this bundle under the same slug.")
-    if Workspace.objects.filter(pk=workspace_id).exists():  # since its id was chosen
-        raise _taken(slug)
+    if Workspace.objects.filter(pk=workspace_id).exists():  # created after the id was chosen
+        raise _slug_conflict(slug)
 
 
 @contextmanager
-def _blobs_going_with_rows(workspace_id: uuid.UUID) -> Iterator[None]:
-    """Delete what was kept of documents when their rows can't be, while the lock is still held.
+def _delete_blobs_on_failure(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Delete the stored blobs when the import fails, while the lock is still held.
 
-    Once the connection is lost another import may have the lock: it takes up what was kept.
+    After a lost connection another import may hold the lock; it reuses the stored blobs.
     """
     try:
         yield
     except BaseException:
         if not connection.connection.closed:
-            drop_all_blobs(workspace_id)
+            delete_all_blobs(workspace_id)
         raise
 
 
-def _taken(slug: str) -> Conflict:
+def _slug_conflict(slug: str) -> Conflict:
     return Conflict(f"The slug {slug!r} is taken; choose another one.", code="slug_taken")
 
 
 @contextmanager
-def _naming_refusals(request: ImportRequest) -> Iterator[None]:
-    """Raise BundleRefused for rows that Postgres doesn't take, ImportUnderWay for a slug that is in hand."""
+def _translate_database_errors(request: ImportRequest) -> Iterator[None]:
+    """Translate database errors to BundleRefused, and a lock timeout to ImportUnderWay."""
     try:
         yield
     except (IntegrityError, DataError) as error:
-        said = str(error).partition("\n")[0]
-        raise BundleRefused(f"{request.file} is refused: its rows don't fit each other: {said}.") from error
+        detail = str(error).partition("\n")[0]
+        raise BundleRefused(f"{request.file} is refused: its rows don't fit each other: {detail}.") from error
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
         raise ImportUnderWay(f"Another import is taking the slug {request.slug!r}; look again.") from error
 
 
-def _made(
+def _create_workspace(
     request: ImportRequest, reader: BundleReader, workspace_id: uuid.UUID
 ) -> tuple[Workspace, tuple[str, ...]]:
-    """Return the new workspace, without a change yet, and the names of the settings that it has not."""
+    """Create the workspace, without changes yet; return it and the names of the dropped settings."""
     row = next(row for _, row in reader.small_rows("workspace"))
     stored, wrong = clean_preferences(row["settings"])
     workspace = Workspace(
@@ -197,16 +197,16 @@ def _made(
         with transaction.atomic():
             workspace.save(force_insert=True)
     except IntegrityError as error:
-        raise _taken(request.slug) from error
+        raise _slug_conflict(request.slug) from error
     if request.owner is not None:
         Membership.objects.create(workspace=workspace, user=request.owner, role=Role.OWNER)
     return workspace, tuple(sorted(wrong))
 
 
-def _number(workspace: Workspace, manifest: Manifest) -> None:
-    """Let the log go on from the number that it had come to, so that results say the same one.
+def _continue_log(workspace: Workspace, manifest: Manifest) -> None:
+    """Continue the change log at the bundle's sequence number, so that results report the same one.
 
-    One change stands for all: a mirror without any is built from the rows, and follows from there.
+    A single change represents all: a new mirror is built from the rows and follows the log from there.
     """
     last = Document.objects.in_workspace(workspace).order_by("id").last()
     if last is None:
@@ -225,7 +225,9 @@ def _number(workspace: Workspace, manifest: Manifest) -> None:
         cursor.execute(_NOTIFY, [CHANNEL, str(workspace.pk)])
 
 
-def _record(request: ImportRequest, workspace: Workspace, manifest: Manifest, detached: list[str]) -> None:
+def _record_audit(
+    request: ImportRequest, workspace: Workspace, manifest: Manifest, detached: list[str]
+) -> None:
     facts: dict[str, Any] = {
         "id": str(workspace.pk),
         "digest": manifest_digest(manifest),
@@ -234,4 +236,4 @@ def _record(request: ImportRequest, workspace: Workspace, manifest: Manifest, de
         "owner": None if request.owner is None else request.owner.email,
         "detached": detached,
     }
-    audit.record_person(audit.operator(), IMPORTED, workspace.slug, workspace=workspace, **facts)
+    audit.record_person(audit.operator_actor(), IMPORT_ACTION, workspace.slug, workspace=workspace, **facts)

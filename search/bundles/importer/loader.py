@@ -1,4 +1,4 @@
-"""From the rows of a bundle to those of a new workspace, in the caller's transaction."""
+"""Loader of a bundle's rows to the tables of a new workspace, in the caller's transaction."""
 
 import tempfile
 import uuid
@@ -11,13 +11,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from kebab.people.models import Group, Workspace
-from kebab.runtime.failpoints import reached
+from kebab.runtime.failpoints import reach
 from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, DocumentRow
-from search.bundles.format.verify import blobs_of
+from search.bundles.format.verify import group_blobs
 from search.bundles.progress import Progress
 from search.bundles.rows.sources import source_fields
-from search.corpus.blobs import keep_blob_file, keep_blobs
+from search.corpus.blobs import store_blob_file, store_blobs
 from search.corpus.bulk_insert import insert_rows
 from search.corpus.content_ids import place_key
 from search.models import (
@@ -35,63 +35,63 @@ from search.models import (
 )
 
 _T = TypeVar("_T")
-_DOCUMENTS = 200
-_ROWS = 1_000
-# Contents that are kept side by side, and what they have together at most.
-_BLOBS = 64
-_BLOBS_BYTES = 16 * 2**20
+_DOCUMENT_BATCH = 200
+_ROW_BATCH = 1_000
+# Number of small blobs that are stored together, and their largest total size.
+_BLOB_BATCH = 64
+_BLOB_BATCH_BYTES = 16 * 2**20
 
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """Makes the rows of a workspace, and keeps the bytes of its documents."""
+    """Loader of the rows and blobs of one workspace."""
 
     reader: BundleReader
     workspace: Workspace
     on_progress: Progress
-    #: Keys of the sources that read folders which nobody has allowed here; they become uploads.
+    #: Keys of the sources whose folders aren't allowed on this machine; they become uploads.
     detached: list[str] = field(default_factory=list)
-    #: Vectors by the id of their space.
+    #: Number of vectors by the id of their space.
     vectors: dict[int, int] = field(default_factory=dict)
     _ids: dict[str, dict[int, Any]] = field(default_factory=dict)
     _source_of: dict[int, uuid.UUID] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Raises what the reader and the database raise."""
+        """Load all sections. Raises the errors of the reader and the database."""
         self._load_blobs()
-        reached("import_blobs")
+        reach("import_blobs")
         self._load_sources()
         self._load_judgements()
-        reached("import_sources")
+        reach("import_sources")
         self._load_documents()
-        reached("import_documents")
+        reach("import_documents")
         self._load_vectors()
-        reached("import_vectors")
+        reach("import_vectors")
 
     def _load_blobs(self) -> None:
-        total, done = self.reader.manifest.rows_of("blobs"), 0
+        total, done = self.reader.manifest.row_count("blobs"), 0
         small: dict[str, bytes] = {}
-        for hash_, pieces in blobs_of(self.reader):
-            with tempfile.SpooledTemporaryFile(_BLOBS_BYTES) as file:
+        for hash_, pieces in group_blobs(self.reader):
+            with tempfile.SpooledTemporaryFile(_BLOB_BATCH_BYTES) as file:
                 for piece in pieces:
                     file.write(piece.body)
                     done += 1
                 size = file.tell()
                 file.seek(0)
-                if size > _BLOBS_BYTES // _BLOBS:
-                    keep_blob_file(self.workspace.pk, file)  # type: ignore[arg-type]  # seekable, and read
+                if size > _BLOB_BATCH_BYTES // _BLOB_BATCH:
+                    store_blob_file(self.workspace.pk, file)  # type: ignore[arg-type]  # seekable, and read
                 else:
                     small[hash_] = file.read()
-            if len(small) >= _BLOBS:
-                keep_blobs(self.workspace.pk, small)
+            if len(small) >= _BLOB_BATCH:
+                store_blobs(self.workspace.pk, small)
                 small.clear()
             self.on_progress("files", done, total)
-        keep_blobs(self.workspace.pk, small)
+        store_blobs(self.workspace.pk, small)
 
     def _load_sources(self) -> None:
         own = {"workspace_id": self.workspace.pk}
         self._insert("groups", lambda row: Group(**own, **row, created_at=timezone.now()))
-        self._insert("sources", self._source)
+        self._insert("sources", self._build_source)
         self._insert(
             "readers",
             lambda row: SourceReader(
@@ -100,10 +100,10 @@ class Loader:
                 group_id=self._id("groups", row["group_number"]),
             ),
         )
-        self._insert("versions", self._version)
+        self._insert("versions", self._build_version)
         for number, row in self.reader.small_rows("spaces"):
             space = EmbeddingSpace.objects.create(**own, **row)
-            # The time of the insertion is put into its place.
+            # `create` sets `created_at` to the current time.
             EmbeddingSpace.objects.in_workspace(self.workspace).filter(pk=space.pk).update(
                 created_at=row["created_at"]
             )
@@ -112,39 +112,41 @@ class Loader:
     def _load_judgements(self) -> None:
         own = {"workspace_id": self.workspace.pk}
         self._insert("topics", lambda row: Topic(**own, **row))
-        self._insert("judgements", self._judgement)
+        self._insert("judgements", self._build_judgement)
         self._insert("runs", lambda row: Run(**own, **row))
-        self._insert("run_topics", lambda row: RunTopic(**own, **self._without(row, "run", "runs")))
+        self._insert("run_topics", lambda row: RunTopic(**own, **self._resolve_reference(row, "run", "runs")))
 
-    def _source(self, row: Mapping[str, Any]) -> Source:
+    def _build_source(self, row: Mapping[str, Any]) -> Source:
         fields, is_detached = source_fields(row, settings.KEBAB_FOLDER_ROOTS)
         if is_detached:
             self.detached.append(row["key"])
         return Source(workspace_id=self.workspace.pk, **fields)
 
-    def _version(self, row: Mapping[str, Any]) -> SourceVersion:
-        return SourceVersion(workspace_id=self.workspace.pk, **self._without(row, "source", "sources"))
+    def _build_version(self, row: Mapping[str, Any]) -> SourceVersion:
+        return SourceVersion(
+            workspace_id=self.workspace.pk, **self._resolve_reference(row, "source", "sources")
+        )
 
-    def _judgement(self, row: Mapping[str, Any]) -> Judgement:
-        fields = self._without(row, "topic", "topics")
+    def _build_judgement(self, row: Mapping[str, Any]) -> Judgement:
+        fields = self._resolve_reference(row, "topic", "topics")
         number = fields.pop("source_number")
         source_id = None if number is None else self._id("sources", number)
         key = place_key(source_id, row["version"], row["path"], row["fragment"])
         return Judgement(workspace_id=self.workspace.pk, source_id=source_id, place_key=key, **fields)
 
-    def _insert(self, section: str, made: Callable[[dict[str, Any]], Any]) -> None:
-        """Insert a section's rows as they come, and note which ids they got."""
+    def _insert(self, section: str, build: Callable[[dict[str, Any]], Any]) -> None:
+        """Insert a section's rows in batches, and record their new ids by number."""
         known = self._ids.setdefault(section, {})
-        for batch in _batches(self.reader.small_rows(section), _ROWS):
-            rows = {number: made(row) for number, row in batch}
+        for batch in _batches(self.reader.small_rows(section), _ROW_BATCH):
+            rows = {number: build(row) for number, row in batch}
             insert_rows(list(rows.values()))
-            if section != "run_topics":  # the rows that nothing names
+            if section != "run_topics":  # nothing refers to these rows
                 known.update({number: row.pk for number, row in rows.items()})
             if section == "versions":
                 self._source_of.update({number: row.source_id for number, row in rows.items()})
 
-    def _without(self, row: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
-        """Return the row with the id of what it names in the place of the number."""
+    def _resolve_reference(self, row: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
+        """Return the row with a reference's number replaced by the id of the referenced row."""
         fields = {key: value for key, value in row.items() if key != f"{name}_number"}
         return {**fields, f"{name}_id": self._id(section, row[f"{name}_number"])}
 
@@ -153,8 +155,8 @@ class Loader:
 
     def _load_documents(self) -> None:
         total = self.reader.manifest.documents
-        for batch in _batches(self.reader.documents(), _DOCUMENTS):
-            documents = Document.objects.bulk_create([self._document(each) for each in batch])
+        for batch in _batches(self.reader.documents(), _DOCUMENT_BATCH):
+            documents = Document.objects.bulk_create([self._build_document(each) for each in batch])
             chunks = [
                 Chunk(workspace_id=self.workspace.pk, document_id=document.pk, **row)
                 for document, each in zip(documents, batch, strict=True)
@@ -163,12 +165,12 @@ class Loader:
             insert_rows(chunks)
             self.on_progress("documents", batch[-1].number, total)
 
-    def _document(self, row: DocumentRow) -> Document:
+    def _build_document(self, row: DocumentRow) -> Document:
         number = row.values["version_number"]
         return Document(
             source_id=self._source_of[number],
             workspace_id=self.workspace.pk,
-            **self._without(row.values, "version", "versions"),
+            **self._resolve_reference(row.values, "version", "versions"),
         )
 
     def _load_vectors(self) -> None:
@@ -181,9 +183,9 @@ class Loader:
                 .filter(chunk_id__any_of=row.chunk_ids, document__workspace=self.workspace)
                 .values_list("chunk_id", "embed_hash", "document__version_id")
             }
-            if strange := set(row.chunk_ids) - of_chunks.keys():
+            if unknown := set(row.chunk_ids) - of_chunks.keys():
                 raise BundleRefused(
-                    f"{self.reader.path} is refused: vectors: {min(strange).hex} is of no chunk."
+                    f"{self.reader.path} is refused: vectors: {min(unknown).hex} is of no chunk."
                 )
             space_id = self._id("spaces", row.space_number)
             insert_rows(

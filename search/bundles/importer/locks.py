@@ -1,4 +1,4 @@
-"""Which imports are under way: each holds a lock that is named by the id which its workspace is to have."""
+"""Locks of running imports: each holds an advisory lock on the id of its future workspace."""
 
 import uuid
 
@@ -15,21 +15,21 @@ SELECT EXISTS (
 
 
 def try_lock(workspace_id: uuid.UUID) -> bool:
-    """Be the only import of this workspace until the transaction's end; False when another one is."""
-    return _asked(_TRY_LOCK, workspace_id)
+    """Lock this workspace's import until the transaction's end; False when another one holds the lock."""
+    return _query_lock(_TRY_LOCK, workspace_id)
 
 
 def is_under_way(workspace_id: uuid.UUID) -> bool:
-    """Return whether an import is making this workspace."""
-    return _asked(_IS_HELD, workspace_id)
+    """Return whether an import of this workspace is running."""
+    return _query_lock(_IS_HELD, workspace_id)
 
 
 def lock_key(workspace_id: uuid.UUID) -> int:
-    """Return the number that the lock has: 63 bits."""
+    """Return the key of the advisory lock: 63 bits."""
     return workspace_id.int % 2**63
 
 
-def _asked(statement: str, workspace_id: uuid.UUID) -> bool:
+def _query_lock(statement: str, workspace_id: uuid.UUID) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(statement, [lock_key(workspace_id)])
         return bool(cursor.fetchone()[0])

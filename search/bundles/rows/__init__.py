@@ -1,1 +1,1 @@
-"""Rows of a bundle by section."""
+"""Rows of a bundle, by section."""

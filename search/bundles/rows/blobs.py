@@ -1,4 +1,4 @@
-"""The bytes of documents as rows of a bundle, a piece at a time."""
+"""Blobs of documents as rows of a bundle, one piece per row."""
 
 import uuid
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from search.corpus.blobs import open_blob
 
 
 def blob_pieces(workspace_id: uuid.UUID, hash_: str) -> Iterator[bytes]:
-    """Return the bytes with this hash in pieces, one at least. Raises FileNotFoundError."""
+    """Yield the blob with this hash in pieces, at least one. Raises FileNotFoundError."""
     with open_blob(workspace_id, hash_) as blob:
         yield blob.read(ROW_BYTES)
         while piece := blob.read(ROW_BYTES):

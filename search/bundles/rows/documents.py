@@ -1,12 +1,12 @@
-"""Documents with their chunks: read from Postgres once, said in the bundle and put into its index."""
+"""Documents with their chunks: read once from Postgres for the bundle's rows and its index."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from search.bundles.format.layout import CHUNKS_A_ROW, ROW_BYTES
+from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
 from search.bundles.format.sections import SECTIONS_BY_NAME
-from search.bundles.format.values import packed_json, said
+from search.bundles.format.values import canonical_json, row_to_json
 from search.mirror.sync.snapshot import ChunkState, DocumentState
 from search.models import Chunk, Document
 
@@ -14,8 +14,8 @@ from search.models import Chunk, Document
 _BATCH = 100
 
 
-def documents_of(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chunk]]]:
-    """Give every document, in the order of their rows, with its chunks in order."""
+def read_documents(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chunk]]]:
+    """Yield every document in the order of its row id, with its chunks in order."""
     after = 0
     while True:
         documents = list(
@@ -36,21 +36,21 @@ def documents_of(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chunk
 
 
 def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
-    """Return what the rows of a document's chunks hold, before they are compressed."""
+    """Yield the uncompressed bodies of the rows of a document's chunks."""
     fields = SECTIONS_BY_NAME["chunks"].fields
     bodies: list[bytes] = []
     for chunk in chunks:
-        bodies.append(packed_json(said(fields, {name: getattr(chunk, name) for name in fields})))
-        if len(bodies) >= CHUNKS_A_ROW or sum(map(len, bodies)) >= ROW_BYTES:
+        bodies.append(canonical_json(row_to_json(fields, {name: getattr(chunk, name) for name in fields})))
+        if len(bodies) >= CHUNKS_PER_ROW or sum(map(len, bodies)) >= ROW_BYTES:
             yield b"[%s]" % b",".join(bodies)
             bodies = []
     if bodies:
         yield b"[%s]" % b",".join(bodies)
 
 
-def state_of(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
-    """Return a document as a mirror holds it; `search.mirror.sync.snapshot` reads the same from Postgres."""
-    return mirrored(
+def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
+    """Return a document's state for a mirror, equal to that of `search.mirror.sync.snapshot`."""
+    return build_document_state(
         {name: getattr(document, name) for name in ("path", "lang", "trust_level", "media", "tags")},
         doc_id=document.doc_id.hex,
         source_key=document.source.key,
@@ -62,7 +62,7 @@ def state_of(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
     )
 
 
-def mirrored(
+def build_document_state(
     values: Mapping[str, Any],
     *,
     doc_id: str,
@@ -71,7 +71,7 @@ def mirrored(
     indexed_at: float,
     chunks: Sequence[Mapping[str, Any]],
 ) -> DocumentState:
-    """Return a document as a mirror holds it, from the values of its row and its chunks'."""
+    """Return a document's state for a mirror from the values of its row and its chunks' rows."""
     return DocumentState(
         doc_id=doc_id,
         path=values["path"],

@@ -1,35 +1,35 @@
-"""A source as an import makes it: it keeps what it holds, and reads nothing before somebody asks it to."""
+"""Fields of an imported source: it retains its documents, and syncs only on request."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from kebab.stack.storage.private_places import PrivatePlaces
+from kebab.stack.storage.private_places import PrivateFolders
 from search.models import SourceKind, SourceState
 
 
 def source_fields(row: Mapping[str, Any], roots: Sequence[Path]) -> tuple[dict[str, Any], bool]:
-    """Return the fields of a source, and whether it was taken off the folder that it read.
+    """Return the fields of a source, and whether it was detached from its folder.
 
-    A folder of this machine is read on where it lies in `roots`, which the operator allows. Elsewhere a
-    bundle may not name any: what came from it stays, as an upload's documents do.
+    A source retains its folder if it is in `roots`, which the operator allows. Otherwise it becomes an upload
+    source with the same documents.
     """
     fields = {name: value for name, value in row.items() if name != "id"}
     is_indexed = row["last_indexed_at"] is not None
-    if row["state"] == SourceState.INDEXING:  # by a job that is not here
+    if row["state"] == SourceState.INDEXING:  # the job isn't part of the bundle
         fields["state"] = SourceState.INDEXED if is_indexed else SourceState.PENDING
     folder = _folder(row)
     if folder is None:
         return fields, False
-    found = _found_within(folder, roots)
+    found = _allowed_folder(folder, roots)
     if found is None:
         return {**fields, "kind": SourceKind.UPLOAD, "config": {}, "sync_every_minutes": None}, True
-    return {**fields, "config": _reading(found, row)}, False
+    return {**fields, "config": _config_for(found, row)}, False
 
 
 def _folder(row: Mapping[str, Any]) -> str | None:
-    """Return the folder of this machine that a source reads; None: it reads none."""
+    """Return the local folder that a source reads; None if it reads none."""
     config = row["config"]
     if row["kind"] == SourceKind.FOLDER:
         return str(config.get("path", ""))
@@ -39,19 +39,19 @@ def _folder(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _found_within(folder: str, roots: Sequence[Path]) -> Path | None:
-    """Return the folder with the links of this machine followed; None: no source may read it."""
+def _allowed_folder(folder: str, roots: Sequence[Path]) -> Path | None:
+    """Return the folder with links resolved; None when no source may read it."""
     try:
         found = Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):
         return None
     is_allowed = Path(folder).is_absolute() and any(found.is_relative_to(root) for root in roots)
-    return found if is_allowed and not PrivatePlaces.find().hold(found) else None
+    return found if is_allowed and not PrivateFolders.find().contains(found) else None
 
 
-def _reading(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the source's config with the folder as one made here has it: what is a link is not read."""
-    place = {"path": str(folder)}
+def _config_for(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the source's config with the resolved folder, because sources don't follow links."""
+    location = {"path": str(folder)}
     if row["kind"] == SourceKind.GIT:
-        place = {"url": f"file://{quote(str(folder))}"}
-    return {**row["config"], **place}
+        location = {"url": f"file://{quote(str(folder))}"}
+    return {**row["config"], **location}

@@ -1,1 +1,1 @@
-"""Search in a bundle without a server."""
+"""Search of a bundle without a server."""

@@ -1,4 +1,4 @@
-"""What of a bundle's chunks stands under a query's filters, and what hits say of them."""
+"""Chunks and documents of a bundle: filtering of candidates, and rows for hits and passages."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,14 +9,14 @@ from typing import Any
 import apsw
 
 from search.bundles.errors import BundleRefused
-from search.bundles.format.row_reader import Row, chunk_rows, unpacked, within_document
+from search.bundles.format.row_reader import Row, limit_document, parse_chunk_rows, unpack
 from search.bundles.format.sections import SECTIONS_BY_NAME
-from search.bundles.format.values import read_json, taken
-from search.engine.readback import StandingChunk
+from search.bundles.format.values import read_json, row_from_json
+from search.engine.readback import VisibleChunk
 from search.mirror.query.filters import Clause, filter_clause
 from search.mirror.query.reader import MirrorReading
 
-_STANDING = (
+_VISIBLE = (
     "SELECT c.chunk_id, c.doc FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
     " CROSS JOIN documents d ON d.doc = c.doc {where}"
 )
@@ -26,12 +26,12 @@ _DOC_IDS = (
 )
 _DOCUMENT = "SELECT number, body FROM bundle_documents WHERE doc_id = ?"
 _CHUNKS = "SELECT body FROM bundle_chunks WHERE document = ? ORDER BY number"
-# Documents whose chunks are kept unpacked.
-_KEPT = 32
+# Number of documents whose uncompressed chunks are cached.
+_CACHED_DOCUMENTS = 32
 
 
 class BundleRows:
-    """Reads documents and chunks of an open bundle by their ids, as read-back does from Postgres."""
+    """Reader of documents and chunks of an open bundle by id, in place of the read-back from Postgres."""
 
     def __init__(
         self, path: Path, connection: apsw.Connection, versions: Mapping[int, tuple[str, str]]
@@ -40,54 +40,54 @@ class BundleRows:
         self._path = path
         self._connection = connection
         self._versions = versions
-        self._document = lru_cache(_KEPT)(self._read_document)
+        self._document = lru_cache(_CACHED_DOCUMENTS)(self._read_document)
 
-    def standing(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, int]:
-        """Return those of `chunk_ids` that pass the reading's filters, each with what names its document."""
+    def filter_visible(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """Return the `chunk_ids` that pass the reading's filters, with the keys of their documents."""
         clause: Clause = filter_clause(reading.scope)
         where = f"WHERE {clause.condition}" if clause.condition else ""
         with reading.connection() as connection:
             values = (json.dumps(list(chunk_ids)), *clause.values)
-            return dict(connection.execute(_STANDING.format(where=where), values))
+            return dict(connection.execute(_VISIBLE.format(where=where), values))
 
-    def hits(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
-        """Return what hits say of the chunks."""
+    def read_hits(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
+        """Return the chunks' rows for hits, by chunk id."""
         with reading.connection() as connection:
             doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(list(chunk_ids)),)))
         found = {}
         for chunk_id, doc_id in doc_ids.items():
             document, chunks = self._document(doc_id)
             if chunk_id not in chunks:
-                raise self._refused(f"the index has a chunk {chunk_id} that is in no document")
-            found[chunk_id] = self._standing_chunk(document, chunks[chunk_id])
+                raise self._refusal(f"the index has a chunk {chunk_id} that is in no document")
+            found[chunk_id] = self._build_hit_chunk(document, chunks[chunk_id])
         return found
 
-    def passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return breadcrumb and text of the chunks, of those that pass the filters."""
-        standing = list(self.standing(reading, chunk_ids))
+    def read_passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return breadcrumb and text of the chunks that pass the filters."""
+        visible = list(self.filter_visible(reading, chunk_ids))
         with reading.connection() as connection:
-            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(standing),)))
+            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(visible),)))
         rows = {id_: self._document(doc_id)[1].get(id_) for id_, doc_id in doc_ids.items()}
         return {id_: (row["breadcrumb"], row["text"]) for id_, row in rows.items() if row is not None}
 
     def _read_document(self, doc_id: str) -> tuple[Row, dict[str, Row]]:
         found = self._connection.execute(_DOCUMENT, (doc_id,)).fetchone()
         if found is None:
-            raise self._refused(f"the index has a document {doc_id} that is not there")
+            raise self._refusal(f"the index has a document {doc_id} that is not there")
         number, body = found
         try:
-            document = taken(SECTIONS_BY_NAME["documents"].fields, read_json(body))
+            document = row_from_json(SECTIONS_BY_NAME["documents"].fields, read_json(body))
             if document["version_number"] not in self._versions:
                 raise ValueError(f"there is no version {document['version_number']}")
-            rows = (unpacked(row) for (row,) in self._connection.execute(_CHUNKS, (number,)))
-            chunks = _by_id(chunk_rows(row) for row in within_document(rows))
+            rows = (unpack(row) for (row,) in self._connection.execute(_CHUNKS, (number,)))
+            chunks = _by_id(parse_chunk_rows(row) for row in limit_document(rows))
         except ValueError as error:
-            raise self._refused(f"documents row {number}: {error}") from error
+            raise self._refusal(f"documents row {number}: {error}") from error
         return document, chunks
 
-    def _standing_chunk(self, document: Row, chunk: Row) -> StandingChunk:
+    def _build_hit_chunk(self, document: Row, chunk: Row) -> VisibleChunk:
         key, tag = self._versions[document["version_number"]]
-        return StandingChunk(
+        return VisibleChunk(
             chunk_id=chunk["chunk_id"].hex,
             doc_id=document["doc_id"].hex,
             path=document["path"],
@@ -106,7 +106,7 @@ class BundleRows:
             language=chunk["language"],
         )
 
-    def _refused(self, reason: str) -> BundleRefused:
+    def _refusal(self, reason: str) -> BundleRefused:
         return BundleRefused(f"{self._path} is refused: {reason}.")
 
 

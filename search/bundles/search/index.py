@@ -1,4 +1,4 @@
-"""The index that a bundle is searched by: its own tables, or, of another release, those made of its rows."""
+"""The index of a bundle: its own tables, or tables built from its rows if it is of another release."""
 
 import tempfile
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ import apsw
 
 from search.analysis import Analysis
 from search.bundles.errors import BundleDamaged
-from search.bundles.format.open_bundle import open_bundle, reads_index
+from search.bundles.format.open_bundle import has_readable_index, open_bundle
 from search.bundles.format.row_reader import BundleReader, DocumentRow
-from search.bundles.rows.documents import mirrored
+from search.bundles.rows.documents import build_document_state
 from search.mirror import connections, schema
 from search.mirror.connections import ReaderPool
 from search.mirror.query.bm25 import register_bm25
@@ -20,34 +20,36 @@ from search.mirror.sync.apply import Applier
 from search.mirror.sync.snapshot import DocumentState
 
 
-class SearchedIndex:
-    """Stands where searches look for a mirror's files: there is one, and it stays."""
+class BundleIndex:
+    """Stand-in for a mirror's files in searches, with one permanent file."""
 
     def __init__(
         self, reader: BundleReader, analysis: Analysis, versions: Mapping[int, tuple[str, str]]
     ) -> None:
-        """`versions` are source key and tag by number. An index takes as long as a mirror's rebuild."""
+        """`versions` are source key and tag by number. Building an index takes as long as for a mirror."""
         self._bundle = reader.path
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if reads_index(reader.connection):
-            self._path, opened = reader.path, _open_own
+        if has_readable_index(reader.connection):
+            self._path, opener = reader.path, _open_own
         else:
             self._folder = tempfile.TemporaryDirectory(prefix="kebab-bundle-")
-            self._path, opened = Path(self._folder.name) / "index.sqlite3", connections.open_reader
-            _make(self._path, reader, analysis, versions)
-        #: Gives connections to it.
-        self.pool = ReaderPool(opened=opened, naming=nullcontext)  # a bundle that can't be read is damaged
+            self._path, opener = Path(self._folder.name) / "index.sqlite3", connections.open_reader
+            _build_index(self._path, reader, analysis, versions)
+        #: Pool of connections to the index.
+        self.pool = ReaderPool(
+            open_file=opener, translate=nullcontext
+        )  # a bundle that can't be read is damaged
 
     def current(self) -> Path:
-        """Return the file."""
+        """Return the index file."""
         return self._path
 
     def withdraw(self, generation: Path) -> NoReturn:
-        """Raises BundleDamaged: there is no other."""
+        """Raise BundleDamaged, because there is no other index file."""
         raise BundleDamaged(f"The index in {self._bundle} is damaged. Copy the bundle again.")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connections, and delete a built index."""
         self.pool.close()
         if self._folder is not None:
             self._folder.cleanup()
@@ -59,7 +61,7 @@ def _open_own(path: Path) -> apsw.Connection:
     return connection
 
 
-def _make(
+def _build_index(
     path: Path, reader: BundleReader, analysis: Analysis, versions: Mapping[int, tuple[str, str]]
 ) -> None:
     connection = connections.create_file(path, analysis)
@@ -67,7 +69,7 @@ def _make(
         with connection:
             applier = Applier(connection)
             for row in reader.documents():
-                applier.upsert(_state(row, versions))
+                applier.upsert(_document_state(row, versions))
             applier.finish()
             connection.execute(schema.WRITE_META, ("applied_seq", reader.manifest.seq))
         connection.pragma("journal_mode", "delete")
@@ -75,9 +77,9 @@ def _make(
         connection.close()
 
 
-def _state(row: DocumentRow, versions: Mapping[int, tuple[str, str]]) -> DocumentState:
+def _document_state(row: DocumentRow, versions: Mapping[int, tuple[str, str]]) -> DocumentState:
     key, tag = versions[row.values["version_number"]]
-    return mirrored(
+    return build_document_state(
         row.values,
         doc_id=row.values["doc_id"].hex,
         source_key=key,

@@ -1,4 +1,4 @@
-"""The vector leg over a bundle: every stored vector is compared, so that it is exact, a row at a time."""
+"""The vector leg over a bundle: an exact scan of every stored vector, one row of vectors at a time."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from search.access.scope import Scope
-from search.bundles.rows.vectors import ids_of, matrix_of
+from search.access.scope import SearchScope
+from search.bundles.rows.vectors import parse_ids, parse_matrix
 from search.embedders.base import Embedder
 from search.retrieval.fusion.score_scales import vector_score
 from search.retrieval.types import Candidate
@@ -18,41 +18,41 @@ from search.vectors.vector_rows import MOST_PLACED
 
 _OF_SPACE = "SELECT number, chunk_ids, body FROM bundle_vectors WHERE space = ? ORDER BY number"
 _ROW = "SELECT chunk_ids, body FROM bundle_vectors WHERE number = ?"
-# Compared as bytes; numpy drops zeros at the end of one, not of a slice.
+# Compared as bytes; numpy drops trailing zeros of a single value, but not of a slice.
 _ID = np.dtype("S16")
 _LANES = 8
-# Candidates that are looked at under the filters at a time.
-_BLOCK = 2_000
+# Number of candidates that are filtered at a time.
+_FILTER_BATCH = 2_000
 
-#: Gives those of some chunk ids that stand under the filters.
-Standing = Callable[[Sequence[str]], Mapping[str, int]]
+#: Returns the given chunk ids that pass the filters.
+VisibilityFilter = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """How near the chunks of a space are to a query, in the order of their ids."""
+    """Similarities of a space's chunks to a query, in the order of their ids."""
 
     #: (n,) of 16 bytes each, ascending.
     ids: np.ndarray
     #: (n,) float64; NaN for a vector without a direction.
     values: np.ndarray
-    #: The number of the row that each lies in.
+    #: Number of the row of each chunk.
     rows: np.ndarray
 
-    def ranked(self) -> np.ndarray:
-        """Return the places of those that have a direction, the nearest first, ties by id."""
+    def ranked_indices(self) -> np.ndarray:
+        """Return the indices of the chunks with a similarity, nearest first, ties by id."""
         order = np.argsort(-self.values, kind="stable")
         return order[~np.isnan(self.values[order])]
 
-    def place_of(self, chunk_id: str) -> int | None:
-        """Return the place of a chunk, None for one without a vector."""
+    def index_of(self, chunk_id: str) -> int | None:
+        """Return the index of a chunk; None for a chunk without a vector."""
         wanted = bytes.fromhex(chunk_id)
-        place = int(np.searchsorted(self.ids, np.frombuffer(wanted, _ID))[0])
-        return place if place < len(self.ids) and self.id_at(place) == chunk_id else None
+        index = int(np.searchsorted(self.ids, np.frombuffer(wanted, _ID))[0])
+        return index if index < len(self.ids) and self.id_at(index) == chunk_id else None
 
-    def id_at(self, place: int) -> str:
-        """Return the id, 32 hex digits, at a place."""
-        return self.ids[place : place + 1].tobytes().hex()
+    def id_at(self, index: int) -> str:
+        """Return the id, 32 hex digits, at an index."""
+        return self.ids[index : index + 1].tobytes().hex()
 
 
 class BundleVectors:
@@ -63,41 +63,41 @@ class BundleVectors:
         self._space = space
 
     def similarities(self, vector: np.ndarray) -> Similarities:
-        """Return how near each chunk is to `vector`, (dim,). Raises ValueError for what no export wrote."""
-        asked = vector.astype(np.float16).astype(np.float32)
+        """Compute the similarity of each chunk to `vector`, (dim,). Raises ValueError for invalid rows."""
+        query_vector = vector.astype(np.float16).astype(np.float32)
         ids, values, rows = [], [], []
         for number, chunk_ids, body in self._connection.execute(_OF_SPACE, (self._space.space_id,)):
             count = len(chunk_ids) // 16
-            matrix = matrix_of(body, count=count, dim=self._space.dim).astype(np.float32)
+            matrix = parse_matrix(body, count=count, dim=self._space.dim).astype(np.float32)
             ids.append(np.frombuffer(chunk_ids, _ID))
-            values.append(_cosines(matrix, asked))
+            values.append(_cosines(matrix, query_vector))
             rows.append(np.full(count, number))
         if not ids:
             return Similarities(np.empty(0, _ID), np.empty(0), np.empty(0, np.int64))
         return Similarities(np.concatenate(ids), np.concatenate(values), np.concatenate(rows))
 
     def vector(self, number: int, chunk_id: str) -> np.ndarray:
-        """Return the vector, (dim,) float32, of a chunk that lies in row `number`."""
+        """Return the vector, (dim,) float32, of a chunk in row `number`."""
         chunk_ids, body = self._connection.execute(_ROW, (number,)).fetchone()
-        known = ids_of(chunk_ids)
-        matrix = matrix_of(body, count=len(known), dim=self._space.dim)
+        known = parse_ids(chunk_ids)
+        matrix = parse_matrix(body, count=len(known), dim=self._space.dim)
         return matrix[known.index(uuid.UUID(hex=chunk_id))].astype(np.float32)
 
 
-def _cosines(matrix: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Return the cosine of each row, as pgvector does to the last bit where the processor has F16C.
+def _cosines(matrix: np.ndarray, query_vector: np.ndarray) -> np.ndarray:
+    """Return the cosine of each row, equal to pgvector's to the last bit on processors with F16C.
 
-    It adds up products, which are exact, in single precision in eight lanes, then the lanes by halves, then
-    what is left over (HalfvecCosineSimilarityF16c in halfutils.c, as GCC compiles it for x86-64): so ties,
-    and the order of what is nearly one, are the same here.
+    It adds the exact products in single precision in eight lanes, then the lanes by halves, then the
+    remaining elements (HalfvecCosineSimilarityF16c in halfutils.c, as GCC compiles it for x86-64), so that
+    ties and the order of near-ties are the same as in pgvector.
     """
-    products = (matrix * asked, matrix * matrix, (asked * asked)[None, :])
-    dot, own, other = (_added(each).astype(np.float64) for each in products)
+    products = (matrix * query_vector, matrix * matrix, (query_vector * query_vector)[None, :])
+    dot, own, other = (_sum_rows(each).astype(np.float64) for each in products)
     with np.errstate(divide="ignore", invalid="ignore"):
         return 1.0 - (1.0 - np.clip(dot / np.sqrt(own * other), -1.0, 1.0))
 
 
-def _added(products: np.ndarray) -> np.ndarray:
+def _sum_rows(products: np.ndarray) -> np.ndarray:
     """Return the sum of each row of `products`, (n, dim) float32."""
     whole = products.shape[1] // _LANES * _LANES
     lanes = np.zeros((len(products), _LANES), np.float32)
@@ -117,67 +117,72 @@ class BundleVectorLeg(VectorLeg):
     def __init__(
         self,
         vectors: BundleVectors | None,
-        standing: Standing,
+        filter_visible: VisibilityFilter,
         space: LiveSpace | None,
-        scope: Scope,
+        scope: SearchScope,
         text: str,
         embedder: Embedder | None,
         *,
         is_fused: bool,
-        is_compared: bool,
+        compares_candidates: bool,
     ) -> None:
-        """With `is_fused` and `is_compared` it does what `VectorLeg` does."""
+        """With `is_fused` and `compares_candidates` the leg behaves like `VectorLeg`."""
         super().__init__(
-            space, scope, text, embedder, minds_language=is_fused, is_compared=is_fused and is_compared
+            space,
+            scope,
+            text,
+            embedder,
+            requires_known_language=is_fused,
+            compares_candidates=is_fused and compares_candidates,
         )
         self._vectors = vectors
-        self._standing = standing
+        self._filter_visible = filter_visible
         self._found: Similarities | None = None
-        self._placed: set[str] = set()
+        self._recorded: set[str] = set()
 
     def search(self, limit: int) -> list[Candidate]:
-        """Give up to `limit` candidates by cosine, then chunk id. Raises EmbedderUnavailable."""
+        """Return up to `limit` candidates by cosine, then chunk id. Raises EmbedderUnavailable."""
         query_vector = self._query_vector()
         if query_vector is None or self._vectors is None:
             return []
         if self._found is None:
             self._found = self._vectors.similarities(query_vector)
         nearest = self._nearest(self._found, limit)
-        if self._is_compared and limit <= MOST_PLACED:
-            self._placed |= {each.chunk_id for each in nearest}
+        if self._compares_candidates and limit <= MOST_PLACED:
+            self._recorded |= {each.chunk_id for each in nearest}
         return nearest
 
-    def note_strangers(self, chunk_ids: Sequence[str]) -> None:
-        """Note how near those are that other legs found, and where the first of them lie."""
-        if self._found is None or not self._is_compared:
+    def score_candidates(self, chunk_ids: Sequence[str]) -> None:
+        """Record the similarities of other legs' candidates, and mark the first of them for `vectors`."""
+        if self._found is None or not self._compares_candidates:
             return
-        strangers = [id_ for id_ in chunk_ids if id_ not in self._placed]
-        self._placed |= set(strangers[:MOST_PLACED])
-        for id_ in strangers:
-            place = self._found.place_of(id_)
-            if place is not None and not np.isnan(self._found.values[place]):
-                self._noted[id_] = float(self._found.values[place])
+        unscored = [id_ for id_ in chunk_ids if id_ not in self._recorded]
+        self._recorded |= set(unscored[:MOST_PLACED])
+        for id_ in unscored:
+            index = self._found.index_of(id_)
+            if index is not None and not np.isnan(self._found.values[index]):
+                self._similarities[id_] = float(self._found.values[index])
 
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
+        """Return the vectors, `(dim,)` each, of the recorded ones among `chunk_ids`."""
         found: dict[str, np.ndarray] = {}
         for id_ in chunk_ids:
-            place = None if self._found is None or id_ not in self._placed else self._found.place_of(id_)
-            if place is not None and self._vectors is not None and self._found is not None:
-                found[id_] = self._vectors.vector(int(self._found.rows[place]), id_)
+            index = None if self._found is None or id_ not in self._recorded else self._found.index_of(id_)
+            if index is not None and self._vectors is not None and self._found is not None:
+                found[id_] = self._vectors.vector(int(self._found.rows[index]), id_)
         return found
 
     def _nearest(self, found: Similarities, limit: int) -> list[Candidate]:
         candidates: list[Candidate] = []
-        order = found.ranked()
-        for start in range(0, len(order), _BLOCK):
-            places = order[start : start + _BLOCK].tolist()
-            ids = [found.id_at(place) for place in places]
-            standing = self._standing(ids)
+        order = found.ranked_indices()
+        for start in range(0, len(order), _FILTER_BATCH):
+            indices = order[start : start + _FILTER_BATCH].tolist()
+            ids = [found.id_at(index) for index in indices]
+            visible = self._filter_visible(ids)
             candidates += [
-                Candidate(chunk_id=id_, score=vector_score(float(found.values[place])))
-                for id_, place in zip(ids, places, strict=True)
-                if id_ in standing
+                Candidate(chunk_id=id_, score=vector_score(float(found.values[index])))
+                for id_, index in zip(ids, indices, strict=True)
+                if id_ in visible
             ]
             if len(candidates) >= limit:
                 break

@@ -1,4 +1,4 @@
-"""What a source file imports, as paths at which the imported files may lie. Simple rules, no build system."""
+"""Imports of a source file, as candidate paths of the imported files. Simple rules, no build system."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,7 +12,7 @@ from search.context.imports.rust import rust_imports
 
 __all__ = ("IMPORT_LANGUAGES", "MAX_IMPORTS", "SOURCE_ROOT", "Import", "imports_of")
 
-#: Of one file; what it imports beyond these is left alone.
+#: Most imports of one file; further ones are ignored.
 MAX_IMPORTS: Final = 100
 
 _READERS: Final[Mapping[str, Callable[[str, str], list[Import]]]] = {
@@ -25,11 +25,11 @@ _READERS: Final[Mapping[str, Callable[[str, str], list[Import]]]] = {
     "java": java_imports,
     "rust": rust_imports,
 }
-#: The languages whose imports are followed, as chunks name them.
+#: Names, as in chunks, of the languages whose imports are followed.
 IMPORT_LANGUAGES: Final = tuple(_READERS)
 
 
-def imports_of(text: str, path: str, language: str) -> list[Import]:
-    """Return the imports in `text`, which is of the file at `path`, in order; none in other languages."""
+def parse_imports(text: str, path: str, language: str) -> list[Import]:
+    """Parse the imports in `text`, a part of the file at `path`, in order; none in unsupported languages."""
     read = _READERS.get(language)
     return [] if read is None else read(text, path)[:MAX_IMPORTS]

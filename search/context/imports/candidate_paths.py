@@ -1,4 +1,4 @@
-"""Where imported files may lie, seen from the file that imports them. Paths are POSIX and relative."""
+"""Candidate paths of imported files, relative to the importing file. Paths are POSIX and relative."""
 
 import posixpath
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Final
 
 _MAX_FOLDERS = 16
 
-#: What comes before the part of a path that a package names, as Maven and Gradle lay sources out.
+#: The part of a path before the package's folders, as in the source layout of Maven and Gradle.
 SOURCE_ROOT: Final = "^(.*/)?src/[^/]+/[^/]+/"
 
 
@@ -14,31 +14,29 @@ SOURCE_ROOT: Final = "^(.*/)?src/[^/]+/[^/]+/"
 class Import:
     """One imported file or package."""
 
-    #: Where the file may lie, likeliest first: the first that exists is it.
+    #: Candidate paths of the file, most likely first; the first that exists is the file.
     paths: tuple[str, ...] = ()
     #: The same for a package that is a folder of files with the importing file's extension.
     folders: tuple[str, ...] = ()
-    #: Paths below a source root (`SOURCE_ROOT`) of any module, where it is at none of `paths`.
+    #: Paths below a source root (`SOURCE_ROOT`) of any module, tried when none of `paths` exists.
     below_roots: tuple[str, ...] = ()
-    #: What is used of it, as far as the text says.
+    #: Names that the text visibly uses of it.
     names: tuple[str, ...] = ()
 
 
 def folder_of(path: str) -> str:
-    """Return the folder in which `path` lies, empty for the root."""
+    """Return the folder of `path`; empty for the root."""
     return posixpath.dirname(path)
 
 
-def inside(folder: str, name: str) -> str:
-    """Return the path of `name`, which may have `..` in it, seen from `folder`; empty when it leads out."""
+def resolve_path(folder: str, name: str) -> str:
+    """Resolve `name`, which may contain `..`, against `folder`; empty when it leads outside the root."""
     joined = posixpath.normpath(posixpath.join(folder, name))
     return "" if joined.startswith("..") or joined in {".", "/"} else joined
 
 
 def folders_above(path: str) -> list[str]:
-    """Return the folder of `path` and those above it, nearest first, the root last; the 16 nearest
-    of them.
-    """
+    """Return the folder of `path` and its parents, nearest first and the root last; 16 at most."""
     folders = [folder_of(path)]
     while folders[-1]:
         folders.append(folder_of(folders[-1]))

@@ -1,8 +1,8 @@
-"""Python: `import a.b`, `from a.b import c`, `from ..a import b`."""
+"""Python imports: `import a.b`, `from a.b import c`, `from ..a import b`."""
 
 import re
 
-from search.context.imports.candidate_paths import Import, folder_of, folders_above, inside
+from search.context.imports.candidate_paths import Import, folder_of, folders_above, resolve_path
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]+(\([^()]*\)|[^\n;()]+)", re.M)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w.]+[^\n;#]*)", re.M)
@@ -12,10 +12,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def python_imports(text: str, path: str) -> list[Import]:
-    """Return the modules that `text` imports, and the names it takes from each.
+    """Return the modules that `text` imports, and the names imported from each.
 
-    An absolute import is looked for from each folder above the file and from `src` in it, nearest first.
-    What `from a import b` brings may be a module of its own: it comes as a second import.
+    Candidates of an absolute import are below each folder above the file and `src` in it, nearest first. In
+    `from a import b`, `b` may be a module of its own, so it is returned as a second import.
     """
     unbroken = text.replace("\\\n", " ")
     found: list[tuple[int, list[Import]]] = []
@@ -46,8 +46,8 @@ def _files(path: str, dots: str, module: str) -> tuple[str, ...]:
     below = module.replace(".", "/")
     if dots:
         above = "../" * (len(dots) - 1)
-        starts = [inside(folder_of(path), above + below) if above + below else folder_of(path)]
+        starts = [resolve_path(folder_of(path), above + below) if above + below else folder_of(path)]
     else:
-        roots = [root for folder in folders_above(path) for root in (folder, inside(folder, "src"))]
-        starts = [inside(root, below) for root in roots] if below else []
+        roots = [root for folder in folders_above(path) for root in (folder, resolve_path(folder, "src"))]
+        starts = [resolve_path(root, below) for root in roots] if below else []
     return tuple(file for start in starts if start for file in (f"{start}.py", f"{start}/__init__.py"))

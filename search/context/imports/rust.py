@@ -1,28 +1,28 @@
-"""Rust: modules of the same crate, by `mod` and `use`."""
+"""Rust imports: modules of the same crate, by `mod` and `use`."""
 
 import re
 
-from search.context.imports.candidate_paths import Import, folder_of, folders_above, inside
+from search.context.imports.candidate_paths import Import, folder_of, folders_above, resolve_path
 
 _MOD = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.M)
 _USE = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+((?:crate|self|super)::[^;]{1,2000});", re.M)
 _ROOTS = ("mod.rs", "lib.rs", "main.rs")
-# `use a::{b::{c, d}}` has as many levels as braces.
+# Most nested braces of a `use`: `use a::{b::{c, d}}` has two.
 _MAX_DEPTH = 4
 
 
 def rust_imports(text: str, path: str) -> list[Import]:
-    """Return the modules that `text` declares or uses from its own crate, and the names it takes.
+    """Return the modules that `text` declares or uses from its own crate, and the imported names.
 
-    The last parts of a used path may be items, not modules: the longest path that is a file is meant, in the
-    end the module itself from which the path leads, as for `crate::Item`.
+    The last parts of a used path may be items, not modules: the longest prefix that is a file wins, and the
+    module at which the path starts comes last, as for `crate::Item`.
     """
     declared = [Import(paths=_files(_own_folder(path), [name])) for name in _MOD.findall(text)]
-    used = [_used(path, parts) for tree in _USE.findall(text) for parts in _leaves(tree)]
+    used = [_resolve_use(path, parts) for tree in _USE.findall(text) for parts in _leaves(tree)]
     return [each for each in [*declared, *used] if each.paths]
 
 
-def _used(path: str, parts: list[str]) -> Import:
+def _resolve_use(path: str, parts: list[str]) -> Import:
     folders, below = _start(path, parts)
     lengths = range(len(below), 0, -1)
     paths = [file for folder in folders for length in lengths for file in _files(folder, below[:length])]
@@ -32,7 +32,7 @@ def _used(path: str, parts: list[str]) -> Import:
 
 
 def _start(path: str, parts: list[str]) -> tuple[list[str], list[str]]:
-    """Return the folders from one of which the rest of a used path leads down."""
+    """Return the candidate start folders of a used path, and the rest of the path below them."""
     first, *below = parts
     if first == "crate":
         return _crate_folders(path), below
@@ -46,33 +46,29 @@ def _start(path: str, parts: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _own_folder(path: str) -> str:
-    """Return the folder of a file's child modules: its own for `mod.rs` and its like, else one of
-    its name.
-    """
+    """Return the folder of a file's child modules: its own for the names in `_ROOTS`, else its stem."""
     return folder_of(path) if path.rpartition("/")[2] in _ROOTS else path.removesuffix(".rs")
 
 
 def _crate_folders(path: str) -> list[str]:
-    """Return the folder in which a file's crate may begin: `src`, else, as of tests, any of those
-    above it.
-    """
+    """Return the candidate root folders of a file's crate: `src`, else (as for tests) any folder above it."""
     above = folders_above(path)
     return next(([folder] for folder in above if folder.rpartition("/")[2] == "src"), above)
 
 
 def _module_files(folder: str) -> list[str]:
-    """Return the files that may be the module whose children lie in `folder`."""
+    """Return the candidate files of the module whose children are in `folder`."""
     own = [f"{folder}.rs"] if folder else []
-    return [*own, *(inside(folder, name) for name in _ROOTS)]
+    return [*own, *(resolve_path(folder, name) for name in _ROOTS)]
 
 
 def _files(folder: str, modules: list[str]) -> tuple[str, ...]:
-    target = inside(folder, "/".join(modules))
+    target = resolve_path(folder, "/".join(modules))
     return (f"{target}.rs", f"{target}/mod.rs") if target else ()
 
 
 def _leaves(tree: str, depth: int = 0) -> list[list[str]]:
-    """Return the paths of a `use` tree: `a::{b, c::d as e}` is a::b and a::c::d."""
+    """Return the paths of a `use` tree: a::b and a::c::d for `a::{b, c::d as e}`."""
     head, brace, rest = tree.strip().partition("{")
     before = [part.strip() for part in head.split("::") if part.strip()]
     if not brace:
@@ -86,7 +82,7 @@ def _leaves(tree: str, depth: int = 0) -> list[list[str]]:
 
 
 def _split(inner: str) -> list[str]:
-    """Split at the commas that stand in no braces."""
+    """Split at the commas outside braces."""
     parts, level = [""], 0
     for char in inner:
         level += (char == "{") - (char == "}")

@@ -1,1 +1,1 @@
-"""Which words of code are what: told by a process with limits, since the code is somebody else's."""
+"""Syntax highlighting of code, in a process with resource limits, as the code is untrusted."""

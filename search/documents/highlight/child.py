@@ -1,7 +1,7 @@
-"""The limited process that says which words of code are what: pieces on standard input, spans on the output.
+"""The resource-limited highlighting process: pieces of code on standard input, spans on standard output.
 
-Run as `python -m search.documents.highlight.child`. It imports nothing but Pygments and the standard library,
-since its start is most of what it takes. It needs no tie to its parent: its processor time is bounded.
+Run as `python -m search.documents.highlight.child`. It imports only Pygments and the standard library, since
+its start takes most of its time. It need not end with its parent, as its processor time is limited.
 """
 
 import json
@@ -18,7 +18,7 @@ from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, St
 MEMORY_BYTES = 512 * 1024**2
 CPU_SECONDS = 2
 
-#: The class of a word by what it is; the first that holds.
+#: The CSS class of a word by its token type; the first match counts.
 _CLASSES: Final[Sequence[tuple[_TokenType, str]]] = (
     (Comment, "c"),
     (Keyword.Constant, "n"),
@@ -43,19 +43,17 @@ Span = tuple[int, int, str]
 
 
 def main() -> int:
-    """Write a line for each piece, as soon as it is done: what takes too long takes no other's colours."""
+    """Write a line for each piece as soon as it is done, so that a slow piece leaves the others intact."""
     _limit_resources()
-    given = json.load(sys.stdin)
-    ends_at = time.monotonic() + given["allowance_s"]
-    for language, text in given["pieces"]:
+    request = json.load(sys.stdin)
+    ends_at = time.monotonic() + request["allowance_s"]
+    for language, text in request["pieces"]:
         print(json.dumps(list(spans(language, text, ends_at))), flush=True)  # noqa: T201
     return 0
 
 
 def spans(language: str, text: str, ends_at: float) -> Iterator[Span]:
-    """Return (start, end, class) of each word that has a class, until the clock (`time.monotonic`)
-    is there.
-    """
+    """Return (start, end, class) of each word that has a class, until `time.monotonic` reaches `ends_at`."""
     for start, kind, word in get_lexer_by_name(language).get_tokens_unprocessed(text):
         if time.monotonic() >= ends_at:
             return

@@ -1,7 +1,7 @@
-"""The words of code with what they are, found in a process with limits.
+"""Highlighted spans of code, computed in a process with resource limits.
 
-Pygments' lexers are regular expressions, some of which take exponential time over hostile text: within one
-match, where nothing in our process could stop them, and all its threads would wait.
+Pygments' lexers are regular expressions, some of which take exponential time on hostile text. That happens
+within one match, where nothing in this process could stop it, and all its threads would wait.
 """
 
 import json
@@ -19,29 +19,29 @@ import search
 
 logger = logging.getLogger(__name__)
 
-#: For all the pieces of a page: between words, and at last, with the start of the process.
+#: Time limits for all pieces of a page: one is checked between words, the other includes the process start.
 ALLOWANCE_S, TIMEOUT_S = 0.5, 2.0
 #: (start, end, class) of a word, end excluded.
 Span = tuple[int, int, str]
 
 
 def spans_of(pieces: Sequence[tuple[str, str]], *, allowance_s: float = ALLOWANCE_S) -> list[Sequence[Span]]:
-    """Return for each (lexer, text) the spans of its words, in order; none where the time was over."""
-    found = _found(json.dumps({"allowance_s": allowance_s, "pieces": pieces})) if pieces else iter(())
+    """Return the spans of the words of each (lexer, text), in order; none after the time limit."""
+    found = _parse_spans(json.dumps({"allowance_s": allowance_s, "pieces": pieces})) if pieces else iter(())
     return [spans for spans, _ in zip(chain(found, repeat(())), pieces, strict=False)]
 
 
-def _found(given: str) -> Iterator[Sequence[Span]]:
-    # a line that the process did not end is of no use
-    return (json.loads(line) for line in _said(given.encode()).split(b"\n")[:-1])
+def _parse_spans(request: str) -> Iterator[Sequence[Span]]:
+    # a line without an end is incomplete
+    return (json.loads(line) for line in _run_child(request.encode()).split(b"\n")[:-1])
 
 
-def _said(given: bytes) -> bytes:
-    """Return what the process said before it ended or had to."""
+def _run_child(request: bytes) -> bytes:
+    """Return the output of the process until it ended or was killed."""
     try:
-        ended = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-P", "-s", "-S", "-B", "-m", "search.documents.highlight.child"],
-            input=given,
+            input=request,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_environment(),
@@ -52,12 +52,12 @@ def _said(given: bytes) -> bytes:
     except subprocess.TimeoutExpired as error:
         logger.warning("code stays without colours: its words took over %s s", TIMEOUT_S)
         return error.output or b""
-    if ended.returncode != 0:
-        logger.warning("code stays without colours: the process ended with status %s", ended.returncode)
-    return ended.stdout
+    if result.returncode != 0:
+        logger.warning("code stays without colours: the process ended with status %s", result.returncode)
+    return result.stdout
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours but where the code is; without `site`, which would take as long as the words."""
+    """Return an environment with the paths of the code only; importing `site` would take too long."""
     roots = [Path(module.__file__).resolve().parent.parent for module in (search, pygments)]
     return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join(map(str, roots))}

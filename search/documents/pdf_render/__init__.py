@@ -1,1 +1,1 @@
-"""Pages of documents as pictures, for people to look at."""
+"""Rendering of PDF pages as images for display."""

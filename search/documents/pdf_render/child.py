@@ -1,4 +1,4 @@
-"""The limited process that draws a page: a PDF on standard input, a PNG on standard output.
+"""The resource-limited process that renders a page: a PDF on standard input, a PNG on standard output.
 
 Run as `python -m search.documents.pdf_render.child --parent PID --page N`. It ends with its parent.
 """
@@ -18,14 +18,14 @@ CPU_SECONDS = 10
 
 
 def main() -> int:
-    """Draw the page; 1 when there is none."""
+    """Render the page; return 1 if it doesn't exist."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--page", type=int, required=True)
     options = parser.parse_args()
     die_with_parent(signal.SIGKILL, parent_pid=options.parent)
     _limit_resources()
-    picture = _drawn(options.page)
+    picture = _render_page(options.page)
     if picture is None:
         return 1
     sys.stdout.buffer.write(picture)
@@ -39,7 +39,7 @@ def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _drawn(number: int) -> bytes | None:
+def _render_page(number: int) -> bytes | None:
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:

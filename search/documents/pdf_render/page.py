@@ -1,4 +1,4 @@
-"""A page of a PDF as a picture, drawn in a process with limits: somebody else wrote the PDF."""
+"""Rendering of a PDF page as an image, in a process with resource limits, as the PDF is untrusted."""
 
 import os
 import shutil
@@ -14,16 +14,16 @@ _TIMEOUT_S = 15
 
 
 class PageNotDrawn(Exception):
-    """There is no such page, or it can't be drawn within the limits."""
+    """The page doesn't exist, or can't be rendered within the limits."""
 
 
 def page_png(content: BinaryIO, page: int) -> bytes:
     """Return page `page`, from 1, of a PDF as PNG. Raises PageNotDrawn."""
-    with TemporaryFile() as copy:  # the storage may have no file that a process can be given
+    with TemporaryFile() as copy:  # the blob store may have no file for the process
         shutil.copyfileobj(content, copy)
         copy.seek(0)
         try:
-            ended = subprocess.run(
+            result = subprocess.run(
                 _command(page),
                 stdin=copy,
                 capture_output=True,
@@ -34,9 +34,9 @@ def page_png(content: BinaryIO, page: int) -> bytes:
             )
         except subprocess.TimeoutExpired:
             raise PageNotDrawn(f"page {page} took over {_TIMEOUT_S} s") from None
-    if ended.returncode != 0:
-        raise PageNotDrawn(f"page {page} can't be drawn (status {ended.returncode})")
-    return ended.stdout
+    if result.returncode != 0:
+        raise PageNotDrawn(f"page {page} can't be drawn (status {result.returncode})")
+    return result.stdout
 
 
 def _command(page: int) -> list[str]:
@@ -45,6 +45,6 @@ def _command(page: int) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours but where the code is: a parser that is taken over finds no secret."""
+    """Return an environment with the path of the code only: a compromised parser finds no secret."""
     package_root = str(Path(search.__file__).resolve().parent.parent)
     return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": package_root}

@@ -1,4 +1,4 @@
-"""PNG files, written from rows of pixels (PNG specification, third edition, sections 5 and 10)."""
+"""Encoder of PNG files from rows of pixels (PNG specification, third edition, sections 5 and 10)."""
 
 import struct
 import zlib
@@ -13,7 +13,7 @@ _LEVEL = 4
 def png_of(pixels: bytes, *, width: int, height: int, stride: int) -> bytes:
     """Return the PNG of `height` rows of `stride` bytes, each beginning with `width` of red, green, blue."""
     row = _BYTES_PER_PIXEL * width
-    # each row begins with its filter: 0, none
+    # each row begins with its filter type: 0, none
     rows = b"".join(b"\0" + pixels[start : start + row] for start in range(0, height * stride, stride))
     header = struct.pack(">IIBBBBB", width, height, _BITS, _TRUE_COLOUR, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, _LEVEL)), (b"IEND", b""))

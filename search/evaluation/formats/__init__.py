@@ -1,6 +1,6 @@
-"""The files that topics, judgements and runs are kept in; each format has its own module.
+"""File formats of topics, judgements and runs, one module each.
 
-A writer is the inverse of its reader. All readers raise InvalidJudgedSet with file, line and remedy.
+Writers are the inverse of their readers. All readers raise InvalidJudgedSet with file, line and remedy.
 """
 
 from search.evaluation.formats.read import read_topics

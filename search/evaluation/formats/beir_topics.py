@@ -1,44 +1,44 @@
-"""Queries and judgements in BEIR's layout, without the corpus: the workspace has that."""
+"""Queries and judgements in BEIR's layout, without the corpus, which the workspace already has."""
 
 import json
 from collections.abc import Iterable
 
-from search.evaluation.beir import QRELS, QUERIES, qrels_in, queries_in
-from search.evaluation.formats.located import at, lines_of
+from search.evaluation.beir import QRELS, QUERIES, parse_beir_qrels, parse_beir_queries
+from search.evaluation.formats.located import numbered_lines, prefix_errors
 from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection
-from search.retrieval.errors import InvalidJudgedSet, shown
+from search.retrieval.errors import InvalidJudgedSet, preview
 
 
 def parse_beir(queries: str, qrels: str, *, where: tuple[str, str] = (QUERIES, QRELS)) -> TopicCollection:
-    """Return the judged queries of the two files' texts; a query that nothing judges is left out, as in BEIR.
+    """Parse the judged queries from the two files' texts; unjudged queries are dropped, as in BEIR.
 
-    Documents are called as `DocumentName` writes them. `where` names the files. Raises InvalidJudgedSet.
+    Document names are in the format of `DocumentName`. `where` names the files. Raises InvalidJudgedSet.
     """
-    asked: dict[str, str] = {}
-    for place, topic_id, text in queries_in(lines_of(queries, where[0])):
-        if topic_id in asked:
+    queries_by_id: dict[str, str] = {}
+    for location, topic_id, text in parse_beir_queries(numbered_lines(queries, where[0])):
+        if topic_id in queries_by_id:
             raise InvalidJudgedSet(
-                f"{place}: the query {shown(topic_id)} is there twice; keep one of the two."
+                f"{location}: the query {preview(topic_id)} is there twice; keep one of the two."
             )
-        asked[topic_id] = text
-    judged = qrels_in(lines_of(qrels, where[1]), where[1])
-    lacking = judged.keys() - asked.keys()
+        queries_by_id[topic_id] = text
+    judged = parse_beir_qrels(numbered_lines(qrels, where[1]), where[1])
+    lacking = judged.keys() - queries_by_id.keys()
     if lacking:
-        raise InvalidJudgedSet(f"{where[0]} lacks the judged query {shown(min(lacking))}; add it.")
-    with at(where[0]):
+        raise InvalidJudgedSet(f"{where[0]} lacks the judged query {preview(min(lacking))}; add it.")
+    with prefix_errors(where[0]):
         return TopicCollection(
             topics=tuple(
                 JudgedTopic(topic_id=topic_id, text=text, qrels=_qrels(judged[topic_id].items()))
-                for topic_id, text in asked.items()
+                for topic_id, text in queries_by_id.items()
                 if topic_id in judged
             )
         )
 
 
 def write_beir(topics: Iterable[JudgedTopic]) -> dict[str, str]:
-    """Return the text of each file by its name; what part of a document is meant is not in this format.
+    """Return the text of each file by its name. The format has no places within documents.
 
-    Topics that nothing judges are left out, as a reader leaves them out.
+    Unjudged topics are dropped, as by the reader.
     """
     judged = [topic for topic in topics if topic.qrels]
     queries = (json.dumps({"_id": each.topic_id, "text": each.text}, ensure_ascii=False) for each in judged)

@@ -1,4 +1,4 @@
-"""Golden files: topics with what is relevant to them, in YAML that people write by hand.
+"""Golden files: topics with their relevant documents, in hand-written YAML.
 
 set: golden
 topics:
@@ -17,66 +17,66 @@ from typing import Any
 
 import yaml
 
-from search.evaluation.formats.located import at
+from search.evaluation.formats.located import prefix_errors
 from search.evaluation.formats.nodes import Node, parse_nodes
 from search.evaluation.judged import JudgedTopic, Qrel, TopicCollection
-from search.retrieval.errors import InvalidJudgedSet, shown
+from search.retrieval.errors import InvalidJudgedSet, preview
 
-# So that no long text is folded over lines.
-_UNFOLDED = 10**9
+# Prevents the folding of long texts over lines.
+_MAX_WIDTH = 10**9
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts that have line ends, or what can't be seen, with escapes."""
+    """Dumper that escapes texts with line ends or invisible characters."""
 
 
-def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, None if text.isprintable() else '"')
 
 
-_Dumper.add_representer(str, _quoted)
+_Dumper.add_representer(str, _represent_text)
 
 
 def parse_golden(text: str, where: str = "golden.yaml") -> TopicCollection:
-    """Return the topics of a golden file. Raises InvalidJudgedSet, naming line and remedy."""
+    """Parse the topics of a golden file. Raises InvalidJudgedSet, naming line and remedy."""
     document = parse_nodes(text, where).fields("set", "topics")
     listed = document["topics"].items if "topics" in document else []
     if not listed:
         raise InvalidJudgedSet(f"{where} has no topics; add some below `topics:`, each with id and query.")
-    topics = tuple(_topic(node) for node in listed)
-    with at(where):
+    topics = tuple(_parse_topic(node) for node in listed)
+    with prefix_errors(where):
         name = document["set"].text if "set" in document else None
         return TopicCollection(topics=topics, topic_set=name)
 
 
 def write_golden(collection: TopicCollection) -> str:
-    """Return the file that `parse_golden` reads as `collection`."""
+    """Return the text of a golden file; the inverse of `parse_golden`."""
     named = {} if collection.topic_set is None else {"set": collection.topic_set}
-    value = {**named, "topics": [_as_plain(topic) for topic in collection.topics]}
-    return yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_UNFOLDED)
+    value = {**named, "topics": [_topic_to_plain(topic) for topic in collection.topics]}
+    return yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_MAX_WIDTH)
 
 
-def _topic(node: Node) -> JudgedTopic:
+def _parse_topic(node: Node) -> JudgedTopic:
     fields = node.fields("id", "query", "filters", "relevant", "unanswerable")
     for name in ("id", "query"):
         if name not in fields:
             raise InvalidJudgedSet(f"{node.where}: this topic has no `{name}`; add it.")
-    qrels = tuple(_qrel(each) for each in fields["relevant"].items) if "relevant" in fields else ()
-    with at(node.where):
+    qrels = tuple(_parse_qrel(each) for each in fields["relevant"].items) if "relevant" in fields else ()
+    with prefix_errors(node.where):
         return JudgedTopic(
             topic_id=fields["id"].text,
             text=fields["query"].text,
-            filters=fields["filters"].plain() if "filters" in fields else {},
+            filters=fields["filters"].to_plain() if "filters" in fields else {},
             qrels=qrels,
-            is_unanswerable="unanswerable" in fields and _is_true(fields["unanswerable"]),
+            is_unanswerable="unanswerable" in fields and _parse_bool(fields["unanswerable"]),
         )
 
 
-def _qrel(node: Node) -> Qrel:
+def _parse_qrel(node: Node) -> Qrel:
     if isinstance(node.value, str):
-        with at(node.where):
-            return _located(node.value, {})
+        with prefix_errors(node.where):
+            return _parse_citation(node.value, {})
     fields = node.fields("doc", "citation", "source", "version", "grade")
     if ("doc" in fields) == ("citation" in fields):
         raise InvalidJudgedSet(
@@ -84,48 +84,48 @@ def _qrel(node: Node) -> Qrel:
         )
     others: dict[str, Any] = {name: fields[name].text for name in ("source", "version") if name in fields}
     if "grade" in fields:
-        others["grade"] = _number(fields["grade"])
-    with at(node.where):
+        others["grade"] = _parse_number(fields["grade"])
+    with prefix_errors(node.where):
         if "doc" in fields:
             return Qrel(path=fields["doc"].text, **others)
-        return _located(fields["citation"].text, others)
+        return _parse_citation(fields["citation"].text, others)
 
 
-def _located(citation: str, others: dict[str, Any]) -> Qrel:
+def _parse_citation(citation: str, others: dict[str, Any]) -> Qrel:
     path, separator, fragment = citation.partition("#")
     if separator and not fragment:
-        raise InvalidJudgedSet(f"{shown(citation)} ends with `#`; cite lines like path#L7-L12.")
+        raise InvalidJudgedSet(f"{preview(citation)} ends with `#`; cite lines like path#L7-L12.")
     return Qrel(path=path, fragment=fragment, **others)
 
 
-def _number(node: Node) -> int:
+def _parse_number(node: Node) -> int:
     try:
         return int(node.text)
     except ValueError:
         raise InvalidJudgedSet(
-            f"{node.where}: the grade {shown(node.text)} is not a whole number; give 1 for relevant."
+            f"{node.where}: the grade {preview(node.text)} is not a whole number; give 1 for relevant."
         ) from None
 
 
-def _is_true(node: Node) -> bool:
+def _parse_bool(node: Node) -> bool:
     try:
         return _TRUTH[node.text.lower()]
     except KeyError:
-        raise InvalidJudgedSet(f"{node.where}: {shown(node.text)} is not true or false.") from None
+        raise InvalidJudgedSet(f"{node.where}: {preview(node.text)} is not true or false.") from None
 
 
-def _as_plain(topic: JudgedTopic) -> dict[str, Any]:
+def _topic_to_plain(topic: JudgedTopic) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": topic.topic_id, "query": topic.text}
     if topic.filters:
         fields["filters"] = dict(topic.filters)
     if topic.qrels:
-        fields["relevant"] = [_as_entry(qrel) for qrel in topic.qrels]
+        fields["relevant"] = [_qrel_to_plain(qrel) for qrel in topic.qrels]
     if topic.is_unanswerable:
         fields["unanswerable"] = True
     return fields
 
 
-def _as_entry(qrel: Qrel) -> dict[str, Any]:
+def _qrel_to_plain(qrel: Qrel) -> dict[str, Any]:
     entry: dict[str, Any] = {"citation": qrel.citation} if qrel.fragment else {"doc": qrel.path}
     if qrel.source is not None:
         entry["source"] = qrel.source

@@ -1,4 +1,4 @@
-"""Lines of a file with where they stand, and errors that say where."""
+"""Lines of a file with their locations, and errors that name them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ MAX_BYTES = 50_000_000
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file. Raises InvalidJudgedSet where it isn't UTF-8, or too big."""
+    """Read the text of a file. Raises InvalidJudgedSet when it isn't UTF-8 or is too big."""
     try:
         if not path.is_file():
             raise InvalidJudgedSet(f"{path} is no file that can be read; name one.")
@@ -22,16 +22,16 @@ def read_text(path: Path) -> str:
         raise InvalidJudgedSet(f"{path} can't be read ({error}); give a text file in UTF-8.") from error
 
 
-def lines_of(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Return each line that isn't blank with its place, like `qrels.txt, line 7`, without its end."""
+def numbered_lines(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the location, like `qrels.txt, line 7`, and the text without line end of each non-blank line."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{where}, line {number}", line.removesuffix("\r")
 
 
 @contextmanager
-def at(where: str) -> Iterator[None]:
-    """Have an InvalidJudgedSet that is raised within begin with its place."""
+def prefix_errors(where: str) -> Iterator[None]:
+    """Prefix the message of an InvalidJudgedSet that is raised within with the location."""
     try:
         yield
     except InvalidJudgedSet as error:

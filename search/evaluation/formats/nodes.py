@@ -1,7 +1,7 @@
-"""YAML as plain values with the lines they stand on: texts, lists and mappings, nothing else.
+"""YAML as plain values with line numbers: texts, lists and mappings only.
 
-Read from the parser's events, so that no tag makes an object, no alias multiplies a value, a name stands in a
-mapping once, and `no` is a text like any other.
+It is composed from the parser's events, so that tags create no objects, aliases multiply no values, names of
+a mapping are unique, and `no` is an ordinary text.
 """
 
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from typing import Any, Final
 
 import yaml
 
-from search.retrieval.errors import InvalidJudgedSet, shown
+from search.retrieval.errors import InvalidJudgedSet, preview
 
 MAX_DEPTH: Final = 10
 
-# libyaml where PyYAML was built with it: some ten times faster.
+# libyaml, if PyYAML was built with it, is some ten times faster.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands."""
+    """A value and its location."""
 
     #: Like `golden.yaml, line 7`.
     where: str
@@ -35,7 +35,7 @@ class Node:
 
     @property
     def items(self) -> "list[Node]":
-        """Return the list's items; what is empty is an empty list. Raises InvalidJudgedSet."""
+        """Return the list's items; an empty value is an empty list. Raises InvalidJudgedSet."""
         if self.value == "":
             return []
         if not isinstance(self.value, list):
@@ -43,31 +43,29 @@ class Node:
         return self.value
 
     def fields(self, *known: str) -> "dict[str, Node]":
-        """Return the mapping, without what is empty. Raises InvalidJudgedSet for others, and
-        unknown names.
-        """
+        """Return the mapping without empty values. Raises InvalidJudgedSet for others and unknown names."""
         if not isinstance(self.value, dict):
             raise InvalidJudgedSet(f"{self.where}: there must be names with values here: {', '.join(known)}.")
         for name, node in self.value.items():
             if name not in known:
                 raise InvalidJudgedSet(
-                    f"{node.where}: there is no {shown(name)} here; there are: {', '.join(known)}."
+                    f"{node.where}: there is no {preview(name)} here; there are: {', '.join(known)}."
                 )
         return {name: node for name, node in self.value.items() if node.value != ""}
 
-    def plain(self) -> Any:
+    def to_plain(self) -> Any:
         """Return the value as texts, lists and dictionaries."""
         if isinstance(self.value, list):
-            return [each.plain() for each in self.value]
+            return [each.to_plain() for each in self.value]
         if isinstance(self.value, dict):
-            return {name: each.plain() for name, each in self.value.items()}
+            return {name: each.to_plain() for name, each in self.value.items()}
         return self.value
 
 
 def parse_nodes(text: str, where: str) -> Node:
-    """Return the one document in `text`. Raises InvalidJudgedSet, naming the line."""
+    """Parse the single document in `text`. Raises InvalidJudgedSet, naming the line."""
     try:
-        return _document(yaml.parse(text, Loader=_LOADER), where)
+        return _compose_document(yaml.parse(text, Loader=_LOADER), where)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f", line {mark.line + 1}"
@@ -75,36 +73,40 @@ def parse_nodes(text: str, where: str) -> Node:
         raise InvalidJudgedSet(f"{where}{line} is not YAML: {problem}.") from error
 
 
-def _document(events: Iterator[yaml.Event], where: str) -> Node:
+def _compose_document(events: Iterator[yaml.Event], where: str) -> Node:
     found: list[Node] = []
     for event in events:
         if isinstance(event, yaml.NodeEvent):
             if found:
-                raise InvalidJudgedSet(f"{_place(event, where)}: a second document begins; give one a file.")
-            found.append(_node(event, events, where, MAX_DEPTH))
+                raise InvalidJudgedSet(
+                    f"{_location(event, where)}: a second document begins; give one a file."
+                )
+            found.append(_compose_node(event, events, where, MAX_DEPTH))
     if not found:
         raise InvalidJudgedSet(f"{where} is empty; begin with `topics:`.")
     return found[0]
 
 
-def _node(event: yaml.Event, events: Iterator[yaml.Event], where: str, depth: int) -> Node:
-    place = _place(event, where)
+def _compose_node(event: yaml.Event, events: Iterator[yaml.Event], where: str, depth: int) -> Node:
+    location = _location(event, where)
     if depth == 0:
-        raise InvalidJudgedSet(f"{place}: values lie more than {MAX_DEPTH} deep; a golden file needs five.")
+        raise InvalidJudgedSet(
+            f"{location}: values lie more than {MAX_DEPTH} deep; a golden file needs five."
+        )
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
-        raise InvalidJudgedSet(f"{place}: anchors, aliases and tags are not read; write the value itself.")
+        raise InvalidJudgedSet(f"{location}: anchors, aliases and tags are not read; write the value itself.")
     if isinstance(event, yaml.ScalarEvent):
-        return Node(place, event.value)
+        return Node(location, event.value)
     if isinstance(event, yaml.SequenceStartEvent):
-        return Node(place, list(_items(events, where, depth)))
-    return Node(place, dict(_pairs(events, where, depth)))
+        return Node(location, list(_items(events, where, depth)))
+    return Node(location, dict(_pairs(events, where, depth)))
 
 
 def _items(events: Iterator[yaml.Event], where: str, depth: int) -> Iterator[Node]:
     for event in events:
         if isinstance(event, yaml.SequenceEndEvent):
             return
-        yield _node(event, events, where, depth - 1)
+        yield _compose_node(event, events, where, depth - 1)
 
 
 def _pairs(events: Iterator[yaml.Event], where: str, depth: int) -> Iterator[tuple[str, Node]]:
@@ -112,13 +114,13 @@ def _pairs(events: Iterator[yaml.Event], where: str, depth: int) -> Iterator[tup
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             return
-        name = _node(event, events, where, depth - 1)
+        name = _compose_node(event, events, where, depth - 1)
         if name.text in seen:
-            raise InvalidJudgedSet(f"{name.where}: {shown(name.text)} is there twice; keep one of the two.")
+            raise InvalidJudgedSet(f"{name.where}: {preview(name.text)} is there twice; keep one of the two.")
         seen.add(name.text)
-        yield name.text, _node(next(events), events, where, depth - 1)
+        yield name.text, _compose_node(next(events), events, where, depth - 1)
 
 
-def _place(event: yaml.Event, where: str) -> str:
+def _location(event: yaml.Event, where: str) -> str:
     mark = event.start_mark
     return where if mark is None else f"{where}, line {mark.line + 1}"

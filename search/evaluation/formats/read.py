@@ -1,4 +1,4 @@
-"""Topics from whatever file or folder a person names."""
+"""Reading of topics from a file or folder in any supported format."""
 
 from pathlib import Path
 
@@ -6,16 +6,15 @@ from search.evaluation.beir import QRELS, QUERIES
 from search.evaluation.formats.beir_topics import parse_beir
 from search.evaluation.formats.golden import parse_golden
 from search.evaluation.formats.located import read_text
-from search.evaluation.formats.trec import judged_topics, parse_qrels, parse_topics
+from search.evaluation.formats.trec import join_qrels, parse_qrels, parse_topics
 from search.evaluation.judged import TopicCollection
 from search.retrieval.errors import InvalidJudgedSet
 
 
 def read_topics(path: Path, qrels: Path | None = None) -> TopicCollection:
-    """Return the topics of a folder in BEIR's layout, a golden file (`.yaml`, `.yml`), or TREC's topics.
+    """Read the topics of a folder in BEIR's layout, a golden file (`.yaml`, `.yml`), or a TREC topics file.
 
-    `qrels` is the file of judgements beside TREC's topics; without one they are unjudged. Raises
-    InvalidJudgedSet.
+    `qrels` is the file of judgements for TREC topics; without it they are unjudged. Raises InvalidJudgedSet.
     """
     if path.is_dir() or path.suffix.lower() in (".yaml", ".yml"):
         if qrels is not None:
@@ -25,7 +24,7 @@ def read_topics(path: Path, qrels: Path | None = None) -> TopicCollection:
         return parse_golden(read_text(path), str(path))
     topics = parse_topics(read_text(path), str(path))
     judged = {} if qrels is None else parse_qrels(read_text(qrels), str(qrels))
-    return judged_topics(topics, judged, str(qrels))
+    return join_qrels(topics, judged, str(qrels))
 
 
 def _read_beir(folder: Path) -> TopicCollection:

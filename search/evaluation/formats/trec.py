@@ -1,8 +1,8 @@
-"""TREC's files: topics, qrels and runs, as trec_eval and its kin read and write them.
+"""TREC files: topics, qrels and runs, compatible with trec_eval and similar tools.
 
 Topics are lines of `id<TAB>query`, or `<top>` blocks with `<num>` and `<title>`. Qrels are lines of
-`topic 0 document grade`, runs of `topic Q0 document rank score tag`. Documents are called as
-`search.evaluation.judged.DocumentName` writes them: without spaces.
+`topic 0 document grade`, runs of `topic Q0 document rank score tag`. Document names are in the format of
+`search.evaluation.judged.DocumentName`, without spaces.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from search.evaluation.formats.located import at, lines_of
-from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection, encoded_id
-from search.retrieval.errors import InvalidJudgedSet, shown
+from search.evaluation.formats.located import numbered_lines, prefix_errors
+from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection, encode_id
+from search.retrieval.errors import InvalidJudgedSet, preview
 
 MAX_TAG_CHARS: Final = 50
 
@@ -22,15 +22,19 @@ _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description)\s*:\s*", re.IGNORECASE)
 
 
 def parse_topics(text: str, where: str = "topics") -> dict[str, str]:
-    """Return query texts by topic id, in the order of the file. Raises InvalidJudgedSet."""
-    rows = _blocks(text, where) if text.lstrip().lower().startswith("<top>") else _tab_lines(text, where)
+    """Parse query texts by topic id, in file order. Raises InvalidJudgedSet."""
+    rows = (
+        _parse_top_blocks(text, where)
+        if text.lstrip().lower().startswith("<top>")
+        else _parse_tab_lines(text, where)
+    )
     topics: dict[str, str] = {}
-    for place, topic_id, query in rows:
+    for location, topic_id, query in rows:
         if topic_id in topics:
             raise InvalidJudgedSet(
-                f"{place}: the topic {shown(topic_id)} is there twice; keep one of the two."
+                f"{location}: the topic {preview(topic_id)} is there twice; keep one of the two."
             )
-        with at(place):
+        with prefix_errors(location):
             JudgedTopic(topic_id=topic_id, text=query)
         topics[topic_id] = query
     if not topics:
@@ -39,32 +43,35 @@ def parse_topics(text: str, where: str = "topics") -> dict[str, str]:
 
 
 def parse_qrels(text: str, where: str = "qrels") -> dict[str, tuple[Qrel, ...]]:
-    """Return the judgements by topic id, in the order of the file. Raises InvalidJudgedSet."""
+    """Parse judgements by topic id, in file order. Raises InvalidJudgedSet."""
     qrels: dict[str, dict[DocumentName, Qrel]] = {}
-    for place, line in lines_of(text, where):
+    for location, line in numbered_lines(text, where):
         fields = line.split()
         if len(fields) != 4:
-            raise InvalidJudgedSet(f"{place} has {len(fields)} columns; write topic, 0, document, grade.")
+            raise InvalidJudgedSet(f"{location} has {len(fields)} columns; write topic, 0, document, grade.")
         topic_id, document = unquote(fields[0]), DocumentName.parse(fields[2])
         judged = qrels.setdefault(topic_id, {})
         if document in judged:
             raise InvalidJudgedSet(
-                f"{place}: topic {shown(topic_id)} judges {shown(fields[2])} twice; keep one of the two."
+                f"{location}: topic {preview(topic_id)} judges {preview(fields[2])} twice;"
+                " keep one of the two."
             )
-        with at(place):
-            judged[document] = _qrel(document, _grade(fields[3]))
+        with prefix_errors(location):
+            judged[document] = _qrel(document, _parse_grade(fields[3]))
     if not qrels:
         raise InvalidJudgedSet(f"{where} judges nothing; write lines of topic, 0, document, grade.")
     return {topic_id: tuple(judged.values()) for topic_id, judged in qrels.items()}
 
 
-def judged_topics(
+def join_qrels(
     topics: Mapping[str, str], qrels: Mapping[str, Sequence[Qrel]], where: str = "qrels"
 ) -> TopicCollection:
-    """Return the topics with their judgements; one that nothing judges is kept. Raises InvalidJudgedSet."""
+    """Join the topics with their judgements; unjudged topics are retained. Raises InvalidJudgedSet."""
     lacking = qrels.keys() - topics.keys()
     if lacking:
-        raise InvalidJudgedSet(f"{where} judges the topic {shown(min(lacking))}, which isn't there; add it.")
+        raise InvalidJudgedSet(
+            f"{where} judges the topic {preview(min(lacking))}, which isn't there; add it."
+        )
     return TopicCollection(
         topics=tuple(
             JudgedTopic(topic_id=topic_id, text=text, qrels=tuple(qrels.get(topic_id, ())))
@@ -74,14 +81,14 @@ def judged_topics(
 
 
 def write_topics(topics: Iterable[JudgedTopic]) -> str:
-    """Return the queries as lines of `id<TAB>query`; spaces of a query are written as one each."""
-    return "".join(f"{encoded_id(each.topic_id)}\t{' '.join(each.text.split())}\n" for each in topics)
+    """Return the queries as lines of `id<TAB>query`; runs of white space become one space."""
+    return "".join(f"{encode_id(each.topic_id)}\t{' '.join(each.text.split())}\n" for each in topics)
 
 
 def write_qrels(topics: Iterable[JudgedTopic]) -> str:
-    """Return the best grade of each judged document; what part of it is meant is not in this format."""
+    """Return qrels with the best grade of each judged document. The format has no places within documents."""
     return "".join(
-        f"{encoded_id(topic.topic_id)} 0 {document} {grade}\n"
+        f"{encode_id(topic.topic_id)} 0 {document} {grade}\n"
         for topic in topics
         for document, grade in topic.grades.items()
     )
@@ -90,47 +97,47 @@ def write_qrels(topics: Iterable[JudgedTopic]) -> str:
 def write_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
     """Return rankings of document names by topic id as a run.
 
-    The score is how many documents are left from there on: it falls from line to line, also in trec_eval's
-    single precision, so that the order is the one given. A topic without a document has no line.
+    The score is the number of documents from there to the end: it falls strictly, also in trec_eval's single
+    precision, so that the order is preserved. A topic without documents has no line.
     """
     word = re.sub(r"[^\w.+-]+", "-", tag)[:MAX_TAG_CHARS].strip("-") or "kebab"
     return "".join(
-        f"{encoded_id(topic_id)} Q0 {name} {rank} {len(ranking) - rank + 1} {word}\n"
+        f"{encode_id(topic_id)} Q0 {name} {rank} {len(ranking) - rank + 1} {word}\n"
         for topic_id, ranking in rankings.items()
         for rank, name in enumerate(ranking, start=1)
     )
 
 
-def _tab_lines(text: str, where: str) -> Iterable[tuple[str, str, str]]:
-    for place, line in lines_of(text, where):
+def _parse_tab_lines(text: str, where: str) -> Iterable[tuple[str, str, str]]:
+    for location, line in numbered_lines(text, where):
         topic_id, tab, query = line.partition("\t")
         if not tab:
-            raise InvalidJudgedSet(f"{place} has no tab; write the topic's id, a tab and its query.")
-        yield place, unquote(topic_id.strip()), query.strip()
+            raise InvalidJudgedSet(f"{location} has no tab; write the topic's id, a tab and its query.")
+        yield location, unquote(topic_id.strip()), query.strip()
 
 
-def _blocks(text: str, where: str) -> Iterable[tuple[str, str, str]]:
+def _parse_top_blocks(text: str, where: str) -> Iterable[tuple[str, str, str]]:
     for block in _TOP.finditer(text):
-        place = f"{where}, line {text.count(chr(10), 0, block.start()) + 1}"
+        location = f"{where}, line {text.count(chr(10), 0, block.start()) + 1}"
         fields = {
             name.lower(): " ".join(_LABEL.sub("", value).split()) for name, value in _FIELD.findall(block[1])
         }
         query = fields.get("title") or fields.get("desc") or ""
         if not fields.get("num") or not query:
             raise InvalidJudgedSet(
-                f"{place}: this <top> has no <num>, or neither <title> nor <desc>; add it."
+                f"{location}: this <top> has no <num>, or neither <title> nor <desc>; add it."
             )
-        yield place, fields["num"], query
+        yield location, fields["num"], query
 
 
 def _qrel(document: DocumentName, grade: int) -> Qrel:
     return Qrel(path=document.path, source=document.source, version=document.version, grade=grade)
 
 
-def _grade(text: str) -> int:
+def _parse_grade(text: str) -> int:
     try:
         return int(text)
     except ValueError:
         raise InvalidJudgedSet(
-            f"the grade {shown(text)} is not a whole number; give 1 for relevant."
+            f"the grade {preview(text)} is not a whole number; give 1 for relevant."
         ) from None

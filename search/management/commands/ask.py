@@ -1,26 +1,26 @@
-"""`kebab ask QUESTION`."""
+"""The command `kebab ask QUESTION`."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace
-from kebab.people.operator import the_operator
-from kebab.uuids import as_uuid
+from kebab.people.operator import command_line_access
+from kebab.uuids import parse_uuid
 from search.answers import MAX_HITS, Answer, AnswerState, Finished, TextAdded, answer_events
 from search.answers.wire import answer_to_wire
 from search.api.answers.serializers import answer_request
-from search.cli.answers import print_citations, print_piece, remarks_on
-from search.cli.filters import add_filters, given_filters
+from search.cli.answers import answer_remarks, print_citations, print_piece
+from search.cli.filters import add_filters, filters_from_options
 from search.retrieval.types import Mode
 
 _CODES = {AnswerState.REFUSED: Exit.NOTHING, AnswerState.FAILED: Exit.ERROR}
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Answer a question from the documents of a workspace, with citations, as it is written."
     needs = "servers"
 
@@ -33,10 +33,10 @@ class Command(BaseVerb):
         parser.add_argument("-k", type=int, metavar="N", help=f"answer from at most N hits, up to {MAX_HITS}")
         add_filters(parser)
 
-    def run_verb(self, *, workspace: str | None, **options: Any) -> int:
-        access = the_operator(self.act_in(the_workspace(workspace)))
-        # No mirror follower need run beside this process: it waits for what is committed now.
-        given = _given(options) | {"min_seq": access.workspace.head_seq}
+    def run_command(self, *, workspace: str | None, **options: Any) -> int:
+        access = command_line_access(self.act_in(find_workspace(workspace)))
+        # No mirror follower has to run: this process waits until the mirror has all that is committed now.
+        given = _request_fields(options) | {"min_seq": access.workspace.head_seq}
         request = answer_request(access.workspace, given)
         code = Exit.DONE
         for event in answer_events(access.workspace, access.reader, request, asker=access.caller):
@@ -54,18 +54,18 @@ class Command(BaseVerb):
         if answer.text:
             self.console.print("\n")
         print_citations(self.console, answer)
-        for sentence in remarks_on(answer):
+        for sentence in answer_remarks(answer):
             self.remarks.print(sentence, soft_wrap=True)
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what the HTTP API is given for the same. Raises CliError."""
-    given = {"question": options["question"], "filters": given_filters(options)}
+def _request_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the equivalent HTTP API request. Raises CliError."""
+    given = {"question": options["question"], "filters": filters_from_options(options)}
     given |= {name: options[name] for name in ("mode", "k") if options[name] is not None}
     conversation = options["conversation"]
     if conversation is None:
         return given
-    conversation_id = as_uuid(conversation)
+    conversation_id = parse_uuid(conversation)
     if conversation_id is None:
         raise CliError(f"{conversation[:40]!r} is no id; copy the one that an answer ends with.")
     return given | {"conversation_id": conversation_id}

@@ -1,24 +1,24 @@
-"""`kebab context REQUEST`."""
+"""The command `kebab context REQUEST`."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
 from kebab.cli.parser import add_workspace
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.api.context_pack import context_request
-from search.cli.filters import add_filters, given_filters
+from search.cli.filters import add_filters, filters_from_options
 from search.context import CODE_BUDGET, MAX_BUDGET, Budget, BudgetUnit, ContextPack, build_context_pack
 from search.context.text_format import pack_text
 from search.context.wire import pack_to_wire
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = (
         "Gather what an information request needs, cited and within a budget, as agents are given it."
         " Files are ranked whole, as code asks for; --passages ranks single passages."
@@ -47,8 +47,8 @@ class Command(BaseVerb):
         parser.add_argument("--passages", action="store_true", help="rank passages, not files")
         add_filters(parser)
 
-    def run_verb(self, *, workspace: str | None, **options: Any) -> int:
-        scope = self.act_in(the_workspace(workspace))
+    def run_command(self, *, workspace: str | None, **options: Any) -> int:
+        scope = self.act_in(find_workspace(workspace))
         pack = _pack(scope, options)
         if self.as_json:
             self.print_json(pack_to_wire(pack))
@@ -65,7 +65,7 @@ class Command(BaseVerb):
 
 
 def _pack(workspace: Workspace, options: dict[str, Any]) -> ContextPack:
-    """Ask what the HTTP API asks for the same fields."""
+    """Build the pack as the HTTP API does for the same fields."""
     given = {
         "information_request": options["request"],
         "technical_terms": options["term"],
@@ -73,8 +73,8 @@ def _pack(workspace: Workspace, options: dict[str, Any]) -> ContextPack:
         "by_file": not options["passages"],
         "response_mode": "overview" if options["overview"] else "text",
         "cutoff": True,
-        "filters": given_filters(options),
+        "filters": filters_from_options(options),
     }
     request = context_request(workspace, given)
-    # No mirror follower need run beside this process: it waits for what is committed now.
+    # No mirror follower has to run: this process waits until the mirror has all that is committed now.
     return build_context_pack(workspace, OPERATOR, request, min_seq=workspace.head_seq)

@@ -1,23 +1,23 @@
-"""`kebab export FILE`."""
+"""The command `kebab export FILE`."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.cli.lookup import the_workspace
-from kebab.cli.parser import add_workspace, given_path
+from kebab.cli.lookup import find_workspace
+from kebab.cli.parser import add_workspace, path_argument
 from kebab.people import audit
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.bundles.export import export_bundle
 from search.bundles.format.manifest import Manifest, manifest_digest
-from search.bundles.format.values import Moment
+from search.bundles.format.values import Timestamp
 from search.cli.stage_bars import stages
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = (
         "Write a workspace into one file: documents, chunks, vectors, settings, judgements. It holds all that"
         " the sources hold, restricted ones included; members, tokens and credentials are not in it. kebab"
@@ -27,20 +27,20 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", type=given_path, metavar="FILE", help="where to write it")
+        parser.add_argument("file", type=path_argument, metavar="FILE", help="where to write it")
         add_workspace(parser)
         parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
 
-    def run_verb(self, *, file: Path, workspace: str | None, force: bool, **_: Any) -> int:
-        found = self.act_in(the_workspace(workspace))
+    def run_command(self, *, file: Path, workspace: str | None, force: bool, **_: Any) -> int:
+        found = self.act_in(find_workspace(workspace))
         with stages(self.remarks) as show:
             manifest = export_bundle(found, file, replaces=force, on_progress=show)
         size_bytes = file.stat().st_size
         facts = {"documents": manifest.documents, "digest": manifest_digest(manifest)}
-        audit.record(the_operator(found), "workspace.exported", found.slug, **facts)
-        return self._tell(manifest, file, size_bytes)
+        audit.record(command_line_access(found), "workspace.exported", found.slug, **facts)
+        return self._report(manifest, file, size_bytes)
 
-    def _tell(self, manifest: Manifest, target: Path, size_bytes: int) -> int:
+    def _report(self, manifest: Manifest, target: Path, size_bytes: int) -> int:
         if manifest.blobs_missing:
             self.remarks.print(f"The bytes of {manifest.blobs_missing} documents are not kept any more.")
         facts = {
@@ -53,7 +53,7 @@ class Command(BaseVerb):
             "chunks": manifest.chunks,
             "vectors": manifest.vectors,
             "blobs_missing": manifest.blobs_missing,
-            "made_at": Moment().said(manifest.made_at),
+            "made_at": Timestamp().to_json(manifest.made_at),
             "digest": manifest_digest(manifest),
         }
         self.answer(

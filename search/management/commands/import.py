@@ -1,19 +1,19 @@
-"""`kebab import FILE --workspace NEW`."""
+"""The command `kebab import FILE --workspace NEW`."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.cli.parser import given_path
-from kebab.people.lookup import the_user
-from search.bundles.importer.importer import Imported, ImportRequest, import_bundle
+from kebab.cli.parser import path_argument
+from kebab.people.lookup import find_user
+from search.bundles.importer.importer import ImportRequest, ImportResult, import_bundle
 from search.cli.stage_bars import stages
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = (
         "Make a new workspace of a file that kebab export wrote. Nothing is parsed or embedded again, and"
         " nothing of it is there before all of it is; an import that was killed is begun anew."
@@ -22,23 +22,23 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", type=given_path, metavar="FILE", help="what kebab export wrote")
+        parser.add_argument("file", type=path_argument, metavar="FILE", help="what kebab export wrote")
         parser.add_argument("--workspace", metavar="NEW", required=True, help="the new workspace's slug")
         parser.add_argument("--name", default="", metavar="N", help="what people call it (as before)")
         parser.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
 
-    def run_verb(self, *, file: Path, workspace: str, name: str, owner: str | None, **_: Any) -> int:
+    def run_command(self, *, file: Path, workspace: str, name: str, owner: str | None, **_: Any) -> int:
         request = ImportRequest(
             file=file,
             slug=workspace,
             name=name,
-            owner=the_user(owner) if owner is not None else None,
+            owner=find_user(owner) if owner is not None else None,
         )
         with stages(self.remarks) as show:
             imported = import_bundle(request, show)
-        return self._tell(imported)
+        return self._report(imported)
 
-    def _tell(self, imported: Imported) -> int:
+    def _report(self, imported: ImportResult) -> int:
         for remark in _remarks(imported):
             self.remarks.print(remark)
         manifest, workspace = imported.manifest, imported.workspace
@@ -62,7 +62,7 @@ class Command(BaseVerb):
         return Exit.DONE
 
 
-def _remarks(imported: Imported) -> list[str]:
+def _remarks(imported: ImportResult) -> list[str]:
     remarks = []
     if imported.was_finished:
         remarks.append("An import that was broken off had brought in all of it; the rest is made now.")

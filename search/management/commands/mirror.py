@@ -1,4 +1,4 @@
-"""`kebab mirror`, the mirror process, `kebab mirror rebuild` and `kebab mirror warm`."""
+"""The commands `kebab mirror`, the mirror process, `kebab mirror rebuild` and `kebab mirror warm`."""
 
 import signal
 import threading
@@ -9,21 +9,21 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_subcommand
 from kebab.observability import tracing
-from kebab.observability.metrics.exporter import serve_counts
-from kebab.observability.metrics.store import begin
+from kebab.observability.metrics.exporter import serve_metrics
+from kebab.observability.metrics.store import begin_process
 from kebab.people import audit
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
-from kebab.stack.nodes.wait_for_migrations import await_migrations
-from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
+from kebab.stack.servers.borrowed_servers import borrow_stack
 from search.cli.progress_bars import counting_bar
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
@@ -32,32 +32,36 @@ from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Keep this node's mirrors current until SIGTERM; `rebuild` makes them anew, `warm` before traffic."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", metavar="rebuild|warm")
-        rebuild = subverb(verbs, "rebuild", "make mirrors anew from Postgres while searches go on")
+        subcommands = parser.add_subparsers(dest="what", metavar="rebuild|warm")
+        rebuild = add_subcommand(
+            subcommands, "rebuild", "make mirrors anew from Postgres while searches go on"
+        )
         rebuild.add_argument("--workspace", metavar="W", help="slug or id (all workspaces)")
-        warm = subverb(verbs, "warm", "build and follow mirrors before this node takes traffic")
+        warm = add_subcommand(subcommands, "warm", "build and follow mirrors before this node takes traffic")
         which = warm.add_mutually_exclusive_group(required=True)
         which.add_argument("--workspace", metavar="W", help="slug or id")
         which.add_argument("--all", action="store_true", help="those of all workspaces")
 
-    def run_verb(self, *, what: str | None, **options: Any) -> None:
+    def run_command(self, *, what: str | None, **options: Any) -> None:
         if what is None:
-            _follow()
+            _run_follower()
             return
-        with borrowed_stack(announce=self.remarks.print):
+        with borrow_stack(announce=self.remarks.print):
             {"rebuild": self._rebuild, "warm": self._warm}[what](options["workspace"])
 
-    def _warm(self, named: str | None) -> None:
-        workspaces = Workspace.objects.order_by("slug") if named is None else [the_workspace(named)]
+    def _warm(self, workspace_name: str | None) -> None:
+        workspaces = (
+            Workspace.objects.order_by("slug") if workspace_name is None else [find_workspace(workspace_name)]
+        )
         started, built = time.perf_counter(), 0
         with counting_bar(self.remarks, "Warming mirrors", len(workspaces)) as advance:
             for workspace in workspaces:
-                built += _follow_up(workspace)
+                built += _catch_up(workspace)
                 advance()
         seconds = round(time.perf_counter() - started, 3)
         facts = {"schema_version": "mirror_warm.v1", "mirrors": len(workspaces), "built": built}
@@ -65,8 +69,12 @@ class Command(BaseVerb):
             {**facts, "seconds": seconds}, f"{len(workspaces):,} mirrors follow, {built:,} of them built now."
         )
 
-    def _rebuild(self, named: str | None) -> None:
-        workspaces = Workspace.objects.all() if named is None else [self.act_in(the_workspace(named))]
+    def _rebuild(self, workspace_name: str | None) -> None:
+        workspaces = (
+            Workspace.objects.all()
+            if workspace_name is None
+            else [self.act_in(find_workspace(workspace_name))]
+        )
         rows = [self._rebuild_one(workspace) for workspace in workspaces]
         if self.as_json:
             self.print_json({"schema_version": "mirror_rebuild.v1", "mirrors": rows})
@@ -74,7 +82,7 @@ class Command(BaseVerb):
             self._show(rows)
 
     def _rebuild_one(self, workspace: Workspace) -> dict[str, Any]:
-        audit.record(the_operator(workspace), "mirror.rebuild_asked", workspace.slug)
+        audit.record(command_line_access(workspace), "mirror.rebuild_asked", workspace.slug)
         files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk)
         total = Document.objects.in_workspace(workspace).count()
         started = time.perf_counter()
@@ -94,24 +102,24 @@ class Command(BaseVerb):
         self.console.print(table(("workspace", "documents", "seq", "seconds"), rows))
 
 
-def _follow_up(workspace: Workspace) -> bool:
-    """Bring a mirror to the log's end; give whether it was built now. One that is written now is left."""
+def _catch_up(workspace: Workspace) -> bool:
+    """Sync a mirror to the log's end; return whether it was built. A mirror being written is skipped."""
     try:
         return sync_mirror(MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk), workspace.pk).was_rebuilt
     except MirrorBusy:
         return False
-    except Workspace.DoesNotExist:  # meanwhile
-        MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk).remove_all()
+    except Workspace.DoesNotExist:  # deleted meanwhile
+        MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk).delete_all()
         return False
 
 
-def _follow() -> None:
-    await_migrations()
+def _run_follower() -> None:
+    wait_until_migrated()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    begin("mirror")
-    serve_counts()
+    begin_process("mirror")
+    serve_metrics()
     tracing.begin()
     with Heartbeat(ProcessRole.MIRROR):
         MirrorFollower(settings.KEBAB_MIRROR_DIR, stop).run()

@@ -1,4 +1,4 @@
-"""`kebab partition`: how the large tables are cut by workspace, and cutting them."""
+"""The command `kebab partition`: partitioning of the large tables by workspace."""
 
 import time
 from argparse import ArgumentTypeError
@@ -6,14 +6,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.output import table
 from kebab.people import audit
 from kebab.tenancy.owner_connection import NotTheOwner
 from kebab.tenancy.partitions.locks import TablesBusy
 from search.cli.progress_bars import Bar, bar
-from search.corpus.partitions import MOST_PARTS, CannotPartition, cut_tables, room_needed, table_sizes
+from search.corpus.partitions import (
+    MOST_PARTS,
+    CannotPartition,
+    partition_tables,
+    required_disk_bytes,
+    table_sizes,
+)
 
 _MB = 1_000_000
 
@@ -25,7 +31,7 @@ def _parts(text: str) -> int:
     return parts
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Show how the large tables are cut by workspace; --parts cuts them while searches go on."
     needs = "servers"
 
@@ -38,8 +44,8 @@ class Command(BaseVerb):
             "--memory-mb", type=int, default=512, metavar="M", help="for building indexes (512)"
         )
 
-    def run_verb(self, *, parts: int | None, memory_mb: int, **options: Any) -> None:
-        done = None if parts is None else self._cut(parts, memory_mb)
+    def run_command(self, *, parts: int | None, memory_mb: int, **options: Any) -> None:
+        done = None if parts is None else self._partition(parts, memory_mb)
         rows = [each.as_json() for each in table_sizes()]
         if self.as_json:
             self.print_json({"schema_version": "partition.v1", "tables": rows, **(done or {})})
@@ -48,30 +54,32 @@ class Command(BaseVerb):
             self.console.print("Nothing to do: the tables are cut like that.")
         self.console.print(table(list(rows[0]), rows))
 
-    def _cut(self, parts: int, memory_mb: int) -> dict[str, Any]:
+    def _partition(self, parts: int, memory_mb: int) -> dict[str, Any]:
         sizes = table_sizes()
         total = sum(each.size_bytes for each in sizes)
         self.remarks.print(
-            f"{total / _MB:,.0f} MB in {len(sizes)} tables; up to {room_needed(sizes) / _MB:,.0f} MB more on"
-            " the database's disk until it is done. Searches go on; jobs wait, other writes are answered"
-            " `busy`."
+            f"{total / _MB:,.0f} MB in {len(sizes)} tables; up to {required_disk_bytes(sizes) / _MB:,.0f} MB"
+            " more on the database's disk until it is done. Searches go on; jobs wait, other writes are"
+            " answered `busy`."
         )
         started = time.perf_counter()
         try:
             with bar(self.remarks, "Partitioning") as shown:
-                changed = cut_tables(parts, memory_bytes=memory_mb * 2**20, progress=_Shown(shown, total))
+                changed = partition_tables(
+                    parts, memory_bytes=memory_mb * 2**20, progress=_CopyProgress(shown, total)
+                )
                 shown.finish()
         except (CannotPartition, TablesBusy) as error:
             raise CliError(str(error), code="cannot_partition") from error
         except NotTheOwner as error:
             raise CliError(f"Set KEBAB_OWNER_DATABASE_URL: {error}", code="not_the_owner") from error
         if changed:
-            audit.record_person(audit.operator(), "tables.partitioned", str(parts))
+            audit.record_person(audit.operator_actor(), "tables.partitioned", str(parts))
         return {"changed": changed, "seconds": round(time.perf_counter() - started, 3)}
 
 
-class _Shown:
-    """Shows bytes copied, of those that the tables have with their indexes; of a row less than that."""
+class _CopyProgress:
+    """Progress callback: bytes of rows copied, out of the tables' size, which includes their indexes."""
 
     def __init__(self, shown: Bar, total: int) -> None:
         self._bar, self._total, self._done = shown, total, 0

@@ -1,4 +1,4 @@
-"""What each tool takes: dataclasses, of which the published schemas are made and by which calls are read."""
+"""Arguments of the tools: dataclasses from which the published schemas are built and calls are parsed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -16,7 +16,7 @@ from search.libraries.ids import MAX_ID_CHARS
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.text.cleaning import storable
+from search.retrieval.text.cleaning import strip_unstorable
 
 DEFAULT_TOKENS: Final = 5_000
 CODE_TOKENS: Final = 8_000
@@ -30,30 +30,30 @@ _LISTS: Final = frozenset(name for name, hint in _FILTERS.items() if get_origin(
 Arguments = TypeVar("Arguments")
 
 
-def _typed(given: object) -> object:
-    """Return what somebody looks for, as typed: what no text holds is dropped, not refused."""
-    return storable(given) if isinstance(given, str) else given
+def _clean_text(given: object) -> object:
+    """Drop characters that no stored text has, such as NUL, instead of refusing them."""
+    return strip_unstorable(given) if isinstance(given, str) else given
 
 
-def _listed(given: object) -> object:
-    """One value by itself is a list of one."""
+def _wrap_in_list(given: object) -> object:
+    """Return a single value as a list of one."""
     return [given] if isinstance(given, str) else given
 
 
-def _known_filters(given: object) -> object:
+def _check_filters(given: object) -> object:
     if not isinstance(given, Mapping):
         return given
     unknown = sorted(map(str, given.keys() - _FILTERS.keys()))
     if unknown:
         raise ValueError(f"there is no filter {unknown[0][:100]}; there are: {', '.join(_FILTERS)}")
-    return {name: _listed(value) if name in _LISTS else value for name, value in given.items()}
+    return {name: _wrap_in_list(value) if name in _LISTS else value for name, value in given.items()}
 
 
-Typed = Annotated[str, BeforeValidator(_typed), Field(max_length=_MOST_CHARS)]
-Texts = Annotated[tuple[Typed, ...], BeforeValidator(_listed), Field(max_length=100)]
+QueryText = Annotated[str, BeforeValidator(_clean_text), Field(max_length=_MOST_CHARS)]
+Texts = Annotated[tuple[QueryText, ...], BeforeValidator(_wrap_in_list), Field(max_length=100)]
 Filters = Annotated[
     SearchFilters,
-    BeforeValidator(_known_filters),
+    BeforeValidator(_check_filters),
     Field(
         description="Narrows what is looked at: values of one filter are alternatives, all filters must hold."
         " source: keys of sources; version: tags, without any the default versions; path_glob: anchored,"
@@ -72,11 +72,11 @@ MaxTokens = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchArguments:
-    """What `search` takes."""
+    """Arguments of `search`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
-    query: Annotated[Typed, Field(description='Words or a question; "…" keeps words together.')]
+    query: Annotated[QueryText, Field(description='Words or a question; "…" keeps words together.')]
     mode: Annotated[
         Literal["hybrid", "lexical", "vector"],
         Field(description="By words and meaning, by words alone, by meaning alone."),
@@ -94,7 +94,7 @@ class SearchArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchArguments:
-    """What `fetch` takes."""
+    """Arguments of `fetch`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
@@ -126,24 +126,24 @@ class FetchArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveLibraryArguments:
-    """What `resolve-library-id` takes."""
+    """Arguments of `resolve-library-id`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     libraryName: Annotated[
-        Typed,
+        QueryText,
         Field(
             min_length=1, max_length=300, description="A part of title, id or description, or its content's."
         ),
     ]
     query: Annotated[
-        Typed, Field(description="The question: of libraries equally good, who answers it best?")
+        QueryText, Field(description="The question: of libraries equally good, who answers it best?")
     ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDocsArguments:
-    """What `query-docs` takes."""
+    """Arguments of `query-docs`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
@@ -154,7 +154,7 @@ class QueryDocsArguments:
             description="As resolve-library-id gives it: /owner/repo, /owner/repo@v1.2.",
         ),
     ]
-    query: Annotated[Typed, Field(description="What is to be known of it.")]
+    query: Annotated[QueryText, Field(description="What is to be known of it.")]
     tokens: Annotated[
         int,
         Field(
@@ -167,12 +167,12 @@ class QueryDocsArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodebaseArguments:
-    """What `codebase-retrieval` takes."""
+    """Arguments of `codebase-retrieval`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
     information_request: Annotated[
-        Typed, Field(description="What is to be known of the code, in plain words.")
+        QueryText, Field(description="What is to be known of the code, in plain words.")
     ]
     source: Annotated[Texts, Field(description="Keys or ids of the code's sources; left out: all.")] = ()
     version: Annotated[Texts, Field(description="Version tags; left out: the default versions.")] = ()
@@ -197,11 +197,11 @@ class CodebaseArguments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskArguments:
-    """What `ask` takes."""
+    """Arguments of `ask`."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
-    question: Annotated[Typed, Field(description="What is to be known, as one would ask a colleague.")]
+    question: Annotated[QueryText, Field(description="What is to be known, as one would ask a colleague.")]
     filters: Filters = field(default_factory=SearchFilters)
     conversation_id: Annotated[
         UUID | None, Field(description="Of an answer before, to go on with; left out: a new conversation.")
@@ -209,16 +209,16 @@ class AskArguments:
 
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, without references, which not all clients follow."""
-    made = _adapter(type_).json_schema()
-    definitions = made.pop("$defs", {})
-    inlined: dict[str, Any] = _inlined(made, definitions)
+    """Return the JSON Schema of a tool's arguments, without references, which not all clients resolve."""
+    schema = _adapter(type_).json_schema()
+    definitions = schema.pop("$defs", {})
+    inlined: dict[str, Any] = _inline_refs(schema, definitions)
     return {key: value for key, value in inlined.items() if key != "description"}
 
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
-    """Return a tool's arguments. Raises InvalidRequest, naming what is wrong, InvalidQuery, InvalidFilter."""
-    check_text(dict(given), _typed_names(type_))
+    """Parse a tool's arguments. Raises InvalidRequest, naming the argument, InvalidQuery, InvalidFilter."""
+    check_text(dict(given), _query_text_fields(type_))
     try:
         arguments: Arguments = _adapter(type_).validate_python(dict(given))
     except ValidationError as error:
@@ -234,7 +234,7 @@ def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
 
 
 @cache
-def _typed_names(type_: type[Any]) -> frozenset[str]:
+def _query_text_fields(type_: type[Any]) -> frozenset[str]:
     return frozenset({"query", "question", "libraryName", "information_request"}) & {
         each.name for each in fields(type_)
     }
@@ -250,18 +250,18 @@ def _field_error(error: Any, known: str) -> FieldError:
     return FieldError(field=place.lstrip(".")[:200], message=message)
 
 
-def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:
+def _inline_refs(part: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(part, list):
-        return [_inlined(item, definitions) for item in part]
+        return [_inline_refs(item, definitions) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
         inner = definitions[part["$ref"].rpartition("/")[2]]
-        beside = {key: value for key, value in part.items() if key != "$ref"}
-        return _inlined(inner, definitions) | beside
-    # A title repeats the name; among properties there may be one that is called so.
+        siblings = {key: value for key, value in part.items() if key != "$ref"}
+        return _inline_refs(inner, definitions) | siblings
+    # A title that is a string repeats the name; a property may be called title, too.
     return {
-        key: _inlined(value, definitions)
+        key: _inline_refs(value, definitions)
         for key, value in part.items()
         if key != "title" or not isinstance(value, str)
     }

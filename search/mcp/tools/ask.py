@@ -1,4 +1,4 @@
-"""`ask`: an answer from the documents, with what each of its markers leads to."""
+"""`ask`: an answer from the documents with its citations."""
 
 from contextlib import closing
 
@@ -13,8 +13,8 @@ from search.answers import (
 )
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import AskArguments
-from search.mcp.tools.token_budget import Frame, joined, on_one_line
-from search.retrieval.fusion.run_legs import without_leg
+from search.mcp.tools.token_budget import Frame, join_parts, on_one_line
+from search.retrieval.fusion.run_legs import missing_leg_message
 
 _STEPS = 3
 _STATES = {
@@ -27,7 +27,7 @@ _STATES = {
 
 
 def ask_tool(call: Call, given: AskArguments) -> str:
-    """Answer the question, as far as the documents do; who gives up the call ends the model's, too."""
+    """Answer the question from the documents; cancelling the call stops the model, too."""
     access = call.access
     request = AnswerRequest(
         question=given.question, filters=given.filters, conversation_id=given.conversation_id
@@ -48,15 +48,15 @@ def ask_tool(call: Call, given: AskArguments) -> str:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return an answer: what it is, its text, its citations, and the ids by which it is asked about."""
+    """Return an answer's text form: its state, text and citations, and the ids for follow-up requests."""
     frame = Frame([answer.text, *(citation.quote for citation in answer.citations)])
     reason = f" ({answer.reason})" if answer.reason is not None else ""
     cited = "\n".join(_citation_text(citation) for citation in answer.citations)
-    return joined(
+    return join_parts(
         f"{_STATES[answer.state]}{reason}",
         frame.notice if answer.text else "",
         frame.passage(answer.text, "\n" + cited if cited else "") if answer.text else "",
-        *map(without_leg, answer.degraded),
+        *map(missing_leg_message, answer.degraded),
         *answer.warnings,
         f"answer_id={answer.answer_id} conversation_id={answer.conversation_id}",
     )

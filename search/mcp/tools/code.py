@@ -1,4 +1,4 @@
-"""`codebase-retrieval`: what an information request needs of code, by file, or what the files define."""
+"""`codebase-retrieval`: code for an information request, by file, or an overview of what files define."""
 
 from search.context import (
     Budget,
@@ -11,18 +11,18 @@ from search.context import (
 )
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import CodebaseArguments
-from search.mcp.tools.token_budget import Frame, fitted, joined, room_in_frame
-from search.retrieval.fusion.run_legs import without_leg
+from search.mcp.tools.token_budget import Frame, fit_blocks, join_parts, room_in_frame
+from search.retrieval.fusion.run_legs import missing_leg_message
 
 
 def codebase_tool(call: Call, given: CodebaseArguments) -> str:
-    """Answer with the overview or the text of the best files, each in its file's order."""
+    """Return the overview or the text of the best files, each in its file's order."""
     access = call.access
     call.step(0, 2, "searching")
     pack = retrieve_code(access.workspace, access.reader, _request(given))
     call.step(1, 2, f"{len(pack.files)} files")
-    shortcomings = map(without_leg, pack.degraded)
-    return fitted(given.max_tokens, _framed(pack), [*shortcomings, *pack.warnings], lambda kept: "")
+    shortcomings = map(missing_leg_message, pack.degraded)
+    return fit_blocks(given.max_tokens, _frame_pack(pack), [*shortcomings, *pack.warnings], lambda kept: "")
 
 
 def _request(given: CodebaseArguments) -> CodeRequest:
@@ -39,11 +39,11 @@ def _request(given: CodebaseArguments) -> CodeRequest:
     )
 
 
-def _framed(pack: ContextPack) -> str:
+def _frame_pack(pack: ContextPack) -> str:
     if pack.files or (pack.overview is not None and pack.overview.files):
         text = pack_text(pack)
         frame = Frame([text])
-        return joined(frame.notice, frame.passage(text))
+        return join_parts(frame.notice, frame.passage(text))
     if pack.left_out:
         return "Nothing that was found fits; ask with a larger max_tokens."
     return "Nothing was found. Try other words or terms, or fewer filters."

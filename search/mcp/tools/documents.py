@@ -1,4 +1,4 @@
-"""Documents as agents read them: which one is named, and its text by lines or by passages."""
+"""Documents for agents: lookup by id or URI, and their text by lines or by passages."""
 
 import re
 import uuid
@@ -11,12 +11,12 @@ from django.db.models import Q, QuerySet
 from kebab.http.api.errors import InvalidRequest, NotFound
 from kebab.http.api.pagination import KeysetPage
 from kebab.people.access.caller import Access
-from search.access.querysets import documents_of
+from search.access.querysets import visible_documents
 from search.corpus.blobs import open_blob
 from search.documents.line_window import Line, read_lines
 from search.models import Chunk, Document
 from search.retrieval.citation import Citation, citation_from_span, parse_uri
-from search.retrieval.errors import shown
+from search.retrieval.errors import preview
 from search.retrieval.text.cleaning import is_storable
 
 #: `kebab://handbook/guides/install.md#L7-L12`, `kebab://react@v18/…`
@@ -32,27 +32,27 @@ _MOST_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What an id or an address leads to."""
+class ResolvedDocument:
+    """The target of an id or a URI."""
 
     document: Document
-    #: The chunk that was named, if it was one.
+    #: The chunk, if the id was a chunk's.
     chunk: Chunk | None = None
-    #: The place that was named, if it was one.
+    #: The cited place, if there was one.
     citation: Citation | None = None
 
 
 def document_uri(document: Document) -> str:
-    """Return the address of a document, its source and version loaded, as a resource."""
+    """Return the resource URI of a document. Its source and version must be loaded."""
     tag = document.version.tag
     place = document.source.key + (f"@{quote(tag, safe='')}" if tag else "")
     return f"{SCHEME}://{place}/{quote(document.path)}"
 
 
-def named_by_id(access: Access, text: str) -> Named:
-    """Return what a chunk's or document's id, or a citation, names. Raises NotFound, InvalidRequest."""
+def resolve_id(access: Access, text: str) -> ResolvedDocument:
+    """Look up a chunk's or document's id, or a citation. Raises NotFound, InvalidRequest."""
     if _HEX32.fullmatch(text) is None:
-        return named_by_uri(access, text)
+        return resolve_uri(access, text)
     id_ = uuid.UUID(hex=text)
     documents = _documents(access)
     chunks = Chunk.objects.in_workspace(access.workspace).filter(chunk_id=id_, document__in=documents)
@@ -60,11 +60,11 @@ def named_by_id(access: Access, text: str) -> Named:
     document = documents.filter(Q(doc_id=id_) if chunk is None else Q(pk=chunk.document_id)).first()
     if document is None:
         raise NotFound("There is no chunk and no document of this id that you may see; search for it.")
-    return Named(document=document, chunk=chunk)
+    return ResolvedDocument(document=document, chunk=chunk)
 
 
-def named_by_uri(access: Access, uri: str) -> Named:
-    """Return what a resource's address, or a bare citation, names. Raises NotFound, InvalidRequest."""
+def resolve_uri(access: Access, uri: str) -> ResolvedDocument:
+    """Look up a resource URI, or a bare citation. Raises NotFound, InvalidRequest."""
     address = _Address.read(uri)
     found = _documents(access).filter(path=address.path, version__tag=address.tag)
     if address.source:
@@ -75,7 +75,7 @@ def named_by_uri(access: Access, uri: str) -> Named:
     if len(documents) > 1:
         choices = ", ".join(document_uri(document) for document in documents[:_MOST_SHOWN])
         raise InvalidRequest(f"Several sources have this path; name one of: {choices}")
-    return Named(document=documents[0], citation=address.citation)
+    return ResolvedDocument(document=documents[0], citation=address.citation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class _Address:
         path = unquote(quoted) if is_whole else before
         if not path or not is_storable(unquote(uri)) or (is_whole and not source):
             raise InvalidRequest(
-                f"{shown(uri)} is no id and no citation; copy one from a search, like guides/install.md#L7."
+                f"{preview(uri)} is no id and no citation; copy one from a search, like guides/install.md#L7."
             )
         citation = parse_uri(f"{path}#{fragment}") if fragment else None
         return cls(source=unquote(source), tag=unquote(tag), path=path, citation=citation)
@@ -109,34 +109,34 @@ class LineRange:
 
     @classmethod
     def read(cls, text: str) -> "LineRange":
-        """Return the range that `10-40`, `L10-L40` or `10` means. Raises InvalidRequest."""
+        """Parse a range such as `10-40`, `L10-L40` or `10`. Raises InvalidRequest."""
         form = _LINES.fullmatch(text.strip())
         if form is None or int(form[2] or form[1]) < int(form[1]):
-            raise InvalidRequest(f"lines: {shown(text)} is no range; write 10-40, or 10 for one line.")
+            raise InvalidRequest(f"lines: {preview(text)} is no range; write 10-40, or 10 for one line.")
         return cls(first=int(form[1]), last=int(form[2] or form[1]))
 
-    def widened(self, before: int, after: int) -> "LineRange":
-        """Give it with so many lines more on each side."""
+    def widen(self, before: int, after: int) -> "LineRange":
+        """Return the range with so many more lines on each side."""
         return LineRange(first=max(1, self.first - before), last=self.last + after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundLines:
-    """The texts of consecutive lines, and how many lines the document has."""
+    """The texts of consecutive lines, and the number of the document's lines."""
 
     texts: tuple[str, ...]
     total: int
 
 
 def has_lines(document: Document) -> bool:
-    """Return whether the document is cited by lines, and what was read of it stands in them."""
+    """Return whether the document is cited by lines, and its indexed text is that of its lines."""
     return document.media in _BY_LINE and document.is_read_verbatim
 
 
 def lines_of(document: Document, wanted: LineRange) -> FoundLines:
-    """Return the lines that there are, 5,000 at most; of a line of more than 2,000 characters these.
+    """Return the existing lines of a range, 5,000 at most, each cut after 2,000 characters.
 
-    Raises InvalidRequest for a document that isn't cited by lines, NotFound when its bytes are gone.
+    Raises InvalidRequest for a document that isn't cited by lines, NotFound if its bytes are gone.
     """
     if not has_lines(document):
         raise InvalidRequest("lines: this document is not cited by lines; leave them out.")
@@ -146,7 +146,7 @@ def lines_of(document: Document, wanted: LineRange) -> FoundLines:
             window = read_lines(content, first=wanted.first, count=count)
     except FileNotFoundError as error:
         raise NotFound("The document is being replaced this moment; ask again.") from error
-    return FoundLines(texts=tuple(_shown_line(line) for line in window.lines), total=window.total)
+    return FoundLines(texts=tuple(_format_line(line) for line in window.lines), total=window.total)
 
 
 def passages_of(
@@ -160,36 +160,35 @@ def passages_of(
 
 
 def passages_at(document: Document, place: Citation, *, before: int = 0, after: int = 0) -> list[Chunk]:
-    """Return the chunks that lie where a citation says, of lines those that have one of them, and those
-    around.
+    """Return the chunks at a cited place and their neighbours, 1,000 at most.
 
-    1,000 at most.
+    For a citation of lines these are the chunks that overlap the lines.
     """
     spans = _chunks_of(document).values_list("ordinal", "source_spans")
     found = [
         ordinal
         for ordinal, places in spans.iterator()
-        if any(_meet(place, citation_from_span(document.path, None, each)) for each in places)
+        if any(_overlap(place, citation_from_span(document.path, None, each)) for each in places)
     ]
     ranges = (range(max(0, each - before), each + after + 1) for each in found[:MOST_PASSAGES])
     wanted = sorted(set().union(*ranges))[:MOST_PASSAGES]
     return list(_chunks_of(document).filter(ordinal__in=wanted))
 
 
-def listed_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:
+def list_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:
     """Return a page of the documents that the caller may read, and the next cursor. Raises InvalidCursor."""
     salt = f"kebab.mcp.documents:{access.workspace.pk}:{access.identity}"
-    page = KeysetPage.behind(cursor, ordering=("id",), limit=MOST_LISTED, salt=salt)
-    return page.cut(_documents(access))
+    page = KeysetPage.after_cursor(cursor, ordering=("id",), limit=MOST_LISTED, salt=salt)
+    return page.fetch(_documents(access))
 
 
-def _meet(cited: Citation, other: Citation) -> bool:
+def _overlap(cited: Citation, other: Citation) -> bool:
     if cited.start is None or cited.end is None or other.start is None or other.end is None:
         return cited == other
     return cited.start <= other.end and other.start <= cited.end
 
 
-def _shown_line(line: Line) -> str:
+def _format_line(line: Line) -> str:
     return f"{line.text}…" if line.is_cut else line.text
 
 
@@ -200,7 +199,7 @@ def _chunks_of(document: Document) -> "QuerySet[Chunk]":
 
 def _documents(access: Access) -> "QuerySet[Document]":
     workspace = access.workspace
-    readable = documents_of(workspace, access.reader)
+    readable = visible_documents(workspace, access.reader)
     return readable.filter(source__workspace=workspace.pk, version__workspace=workspace.pk).select_related(
         "source", "version"
     )

@@ -1,4 +1,4 @@
-"""`fetch`: the text of a document, or around a hit."""
+"""`fetch`: the text of a document, or the text around a hit."""
 
 from collections.abc import Sequence
 
@@ -6,38 +6,45 @@ from search.mcp.call_context import Call
 from search.mcp.tools.arguments import FetchArguments
 from search.mcp.tools.documents import (
     LineRange,
-    Named,
+    ResolvedDocument,
     has_lines,
     lines_of,
-    named_by_id,
     passages_at,
     passages_of,
+    resolve_id,
 )
-from search.mcp.tools.token_budget import Frame, count_tokens, fitted, joined, kept_within, on_one_line
+from search.mcp.tools.token_budget import (
+    Frame,
+    count_fitting,
+    count_tokens,
+    fit_blocks,
+    join_parts,
+    on_one_line,
+)
 from search.models import Chunk, Document
 from search.retrieval.citation import Citation, citation_of
 
 
 def fetch_tool(call: Call, given: FetchArguments) -> str:
-    """Answer with the lines or passages that are asked for, as many as there is room for."""
-    named = named_by_id(call.access, given.id)
-    wanted = _lines_wanted(named, given)
+    """Return the requested lines or passages, as many as fit the budget."""
+    target = resolve_id(call.access, given.id)
+    wanted = _requested_lines(target, given)
     if wanted is not None:
-        return _lines_text(named.document, wanted.widened(given.before, given.after), given.max_tokens)
-    place = named.citation
+        return _lines_text(target.document, wanted.widen(given.before, given.after), given.max_tokens)
+    place = target.citation
     chunks = (
-        passages_at(named.document, place, before=given.before, after=given.after)
+        passages_at(target.document, place, before=given.before, after=given.after)
         if place is not None
-        else passages_of(named.document, around=named.chunk, before=given.before, after=given.after)
+        else passages_of(target.document, around=target.chunk, before=given.before, after=given.after)
     )
-    return _passages_text(named.document, chunks, given.max_tokens)
+    return _passages_text(target.document, chunks, given.max_tokens)
 
 
-def _lines_wanted(named: Named, given: FetchArguments) -> LineRange | None:
+def _requested_lines(target: ResolvedDocument, given: FetchArguments) -> LineRange | None:
     if given.lines is not None:
         return LineRange.read(given.lines)
-    place = named.citation
-    if place is None or place.start is None or place.end is None or not has_lines(named.document):
+    place = target.citation
+    if place is None or place.start is None or place.end is None or not has_lines(target.document):
         return None
     return LineRange(first=place.start, last=place.end)
 
@@ -49,7 +56,7 @@ def _lines_text(document: Document, wanted: LineRange, max_tokens: int) -> str:
         return f"The document has {total} lines; there is none from line {wanted.first} on."
     frame = Frame(texts)
 
-    def quoted(kept: int) -> str:
+    def quote_lines(kept: int) -> str:
         last = wanted.first + max(1, kept) - 1
         cited = Citation(kind="line", path=document.path, start=wanted.first, end=last)
         return frame.passage(cited.uri, "\n".join(texts[:kept]), **_origin(document))
@@ -61,13 +68,13 @@ def _lines_text(document: Document, wanted: LineRange, max_tokens: int) -> str:
         is_all = after > min(wanted.last, total)
         return "" if is_all else f"The document has {total} lines; go on with lines={after}-{total}."
 
-    def said(kept: int) -> str:
-        return joined(frame.notice, quoted(kept) if kept else "", foot(kept))
+    def compose(kept: int) -> str:
+        return join_parts(frame.notice, quote_lines(kept) if kept else "", foot(kept))
 
-    kept = kept_within(max_tokens, joined(frame.notice, quoted(0)), texts, foot)
-    while kept and count_tokens(said(kept)) > max_tokens:  # the last line's number may take a token more
+    kept = count_fitting(max_tokens, join_parts(frame.notice, quote_lines(0)), texts, foot)
+    while kept and count_tokens(compose(kept)) > max_tokens:  # the last line's number may take a token more
         kept -= 1
-    return said(kept)
+    return compose(kept)
 
 
 def _passages_text(document: Document, chunks: Sequence[Chunk], max_tokens: int) -> str:
@@ -91,7 +98,7 @@ def _passages_text(document: Document, chunks: Sequence[Chunk], max_tokens: int)
         left = len(chunks) - kept
         return f"{left} more had no room; go on with id={chunks[kept].chunk_id.hex}." if left else ""
 
-    return fitted(max_tokens, frame.notice, blocks, foot)
+    return fit_blocks(max_tokens, frame.notice, blocks, foot)
 
 
 def _too_small(block: str) -> str:

@@ -1,4 +1,4 @@
-"""`resolve-library-id` and `query-docs`: libraries and snippets in their text formats, exact to the byte."""
+"""`resolve-library-id` and `query-docs`: libraries and snippets in their exact text formats."""
 
 from kebab.http.api.errors import NotFound
 from search.libraries.context import gather_context
@@ -10,14 +10,14 @@ from search.mcp.tools.arguments import QueryDocsArguments, ResolveLibraryArgumen
 
 
 def resolve_library_tool(call: Call, given: ResolveLibraryArguments) -> str:
-    """Answer with the libraries of a name, best first."""
+    """Return the libraries of a name, best first."""
     access = call.access
     found = find_libraries(access.workspace, access.reader, given.libraryName, query=given.query)
     return libraries_text(found.libraries)
 
 
 def query_docs_tool(call: Call, given: QueryDocsArguments) -> str:
-    """Answer with the library's rules, then its best snippets, as many as there is room for."""
+    """Return the library's rules, then its best snippets, as many as fit the budget."""
     access = call.access
     try:
         library = choose_library(access.workspace, access.reader, given.libraryId)

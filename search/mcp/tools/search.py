@@ -6,18 +6,18 @@ from dataclasses import replace
 
 from kebab.people.workspace_settings.registry import preference
 from search.engine.readback import read_passages
-from search.engine.search import milliseconds_since, scope_from, search_in
+from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import SearchArguments
-from search.mcp.tools.token_budget import Frame, count_tokens, fitted, joined, on_one_line
+from search.mcp.tools.token_budget import Frame, count_tokens, fit_blocks, join_parts, on_one_line
 from search.models import Door
-from search.query_log.recorder import note_query
-from search.retrieval.degradation import shortcomings
+from search.query_log.recorder import record_query
+from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 
 
 def search_tool(call: Call, given: SearchArguments) -> str:
-    """Answer with the hits, best first, as many as there is room for."""
+    """Return the hits, best first, as many as fit the budget."""
     workspace = call.access.workspace
     query = SearchQuery(
         text=given.query,
@@ -27,10 +27,10 @@ def search_tool(call: Call, given: SearchArguments) -> str:
         snippet_chars=preference(workspace, "snippet_chars"),
     )
     started = time.perf_counter()
-    scope = scope_from(workspace, query.filters, call.access.reader, None)
-    found = search_in(workspace, scope, query, with_snippets=given.detail == "snippets")
+    scope = resolve_scope_at_seq(workspace, query.filters, call.access.reader, None)
+    found = search_in_scope(workspace, scope, query, with_snippets=given.detail == "snippets")
     result = replace(found, took_ms=milliseconds_since(started))
-    note_query(workspace, result, door=Door.MCP, caller=call.access.identity)
+    record_query(workspace, result, door=Door.MCP, caller=call.access.identity)
     call.step(1, 2, f"{len(result.hits)} hits")
     texts = {hit.chunk_id: hit.snippet for hit in result.hits}
     if given.detail == "passages":
@@ -40,22 +40,24 @@ def search_tool(call: Call, given: SearchArguments) -> str:
 
 
 def hits_text(result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> str:
-    """Return the hits that have a text, '' for none of it, as far as they fit."""
+    """Return the text form of the hits in `texts` that fit; a text of '' shows a hit without text."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     if not hits:
-        return joined("Nothing was found. Try other words, or fewer filters.", *shortcomings(result))
+        return join_parts(
+            "Nothing was found. Try other words, or fewer filters.", *degradation_messages(result)
+        )
     frame = Frame(texts.values())
     blocks = [_hit_text(frame, hit, texts[hit.chunk_id]) for hit in hits]
 
     def foot(kept: int) -> str:
-        return left_out(blocks, kept)
+        return omission_note(blocks, kept)
 
-    head = "\n".join([frame.notice, *shortcomings(result)])
-    return fitted(max_tokens, head, blocks, foot)
+    head = "\n".join([frame.notice, *degradation_messages(result)])
+    return fit_blocks(max_tokens, head, blocks, foot)
 
 
-def left_out(blocks: list[str], kept: int) -> str:
-    """Return what there was no room for; '' when all is there."""
+def omission_note(blocks: list[str], kept: int) -> str:
+    """Return a note on the blocks that didn't fit; '' if all did."""
     if kept == len(blocks):
         return ""
     needed = count_tokens(blocks[kept])

@@ -1,4 +1,4 @@
-"""Proving that the postings hold what FTS5 holds, by FTS5's own account of its vocabulary."""
+"""Consistency check of the postings against FTS5's own vocabulary table."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from search.mirror.postings.entries import KINDS, MOST, Postings
 from search.mirror.postings.read import read_chunk_table
 
 _VOCABULARY = "SELECT term, doc, cnt FROM chunks_vocab ORDER BY term"
-# Which there are, by as many looks, whatever `parts` says.
+# All parts that have postings, by one index lookup each, regardless of the table `parts`.
 _PARTS = """
 WITH RECURSIVE found (part) AS (
     SELECT min(part) FROM postings
@@ -28,18 +28,20 @@ _TERM = itemgetter(0)
 
 
 def check_postings(connection: apsw.Connection) -> None:
-    """Compare every term's chunks and occurrences, and what is said of every chunk. Raises MirrorDamaged.
+    """Compare every term's chunks and occurrences, and every chunk's row in the table. Raises MirrorDamaged.
 
-    All is read in order, a term at a time, so that it takes no more memory of a large mirror. Of damaged rows
-    it may raise whatever their values lead to: `check_integrity` makes MirrorDamaged of that.
+    Terms are read in order, one at a time, so that memory doesn't grow with the mirror. Damaged rows may
+    raise other errors, which `check_integrity` turns into MirrorDamaged.
     """
-    if wrong := _wrong_terms(_known(connection), _counted(connection)):
+    if wrong := _count_wrong_terms(_read_fts5_counts(connection), _read_postings_counts(connection)):
         raise MirrorDamaged(f"{wrong} terms have other postings than FTS5 knows.")
     table = read_chunk_table(connection)
     seen = 0
     for row, doc, kind, sizes in connection.execute(_CHUNKS):
-        stated = (table.docs[row], table.kinds[row], table.lengths[row]) if row < len(table.docs) else None
-        if stated != (doc, KINDS.index(kind), _length(sizes)):
+        row_in_table = (
+            (table.docs[row], table.kinds[row], table.lengths[row]) if row < len(table.docs) else None
+        )
+        if row_in_table != (doc, KINDS.index(kind), _length(sizes)):
             raise MirrorDamaged("The table of chunks disagrees with the chunks.")
         seen += 1
     if seen != table.chunk_count:
@@ -47,7 +49,7 @@ def check_postings(connection: apsw.Connection) -> None:
 
 
 def _length(sizes: bytes) -> int:
-    """Add up SQLite's variable-length integers: seven bits a byte, the high bit says that more follow."""
+    """Return the sum of SQLite's variable-length integers: seven bits per byte, the high bit: more follow."""
     total = size = 0
     for byte in sizes:
         size = size << 7 | byte & 0x7F
@@ -63,35 +65,35 @@ class _Count:
     is_capped: bool = False
 
 
-def _wrong_terms(known: Iterable[tuple[str, _Count]], counted: Iterable[tuple[str, _Count]]) -> int:
+def _count_wrong_terms(known: Iterable[tuple[str, _Count]], counted: Iterable[tuple[str, _Count]]) -> int:
     both = groupby(merge(known, counted, key=_TERM), key=_TERM)
     return sum(not _agree(*(count for _, count in of_one)) for _, of_one in both)
 
 
 def _agree(*counts: _Count) -> bool:
     if len(counts) != 2:
-        return False  # only one of both has the term
+        return False  # only one side has the term
     known, counted = counts
     return counted.chunks == known.chunks and (counted.is_capped or counted.occurrences == known.occurrences)
 
 
-def _known(connection: apsw.Connection) -> Iterator[tuple[str, _Count]]:
+def _read_fts5_counts(connection: apsw.Connection) -> Iterator[tuple[str, _Count]]:
     for term, doc, cnt in connection.execute(_VOCABULARY):
         yield term, _Count(doc, cnt)
 
 
-def _counted(connection: apsw.Connection) -> Iterator[tuple[str, _Count]]:
+def _read_postings_counts(connection: apsw.Connection) -> Iterator[tuple[str, _Count]]:
     parts = [part for (part,) in connection.execute(_PARTS)]
     lists = merge(*(connection.execute(_LISTS, (part,)) for part in parts), key=_TERM)
     for term, rows in groupby(lists, key=_TERM):
-        yield term, _count(entries for _, entries in rows)
+        yield term, _count_entries(entries for _, entries in rows)
 
 
-def _count(lists: Iterable[bytes]) -> _Count:
+def _count_entries(lists: Iterable[bytes]) -> _Count:
     chunks = occurrences = 0
     is_capped = False
     for entries in lists:
-        postings = Postings.unpacked([entries])
+        postings = Postings.from_blobs([entries])
         chunks += len(postings)
         for column in (postings.in_breadcrumb, postings.in_text):
             occurrences += int(column.sum())

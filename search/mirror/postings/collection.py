@@ -1,7 +1,7 @@
-"""What is ranked among what: all chunks of a mirror, or those of the sources that a reader may read.
+"""Collections that queries are ranked in: all chunks of a mirror, or those of the sources a reader may read.
 
-Where some sources are hidden from the reader, everything that counts chunks counts the others alone: a word
-that stands in hidden sources only is then as if it stood nowhere, and no score tells of them.
+Where some sources are hidden from the reader, all counts are over the other sources only: a word that occurs
+in hidden sources only counts as absent, and no score reveals them.
 """
 
 import json
@@ -13,10 +13,10 @@ from threading import Lock
 import apsw
 import numpy as np
 
-from search.mirror.postings.entries import ENTRY, Postings, are_among, rows_of
+from search.mirror.postings.entries import ENTRY, Postings, are_among, entry_rows
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
-from search.mirror.postings.recent import RecentUnits
-from search.mirror.postings.score import Contribution, of_phrase, of_word
+from search.mirror.postings.recent import ContributionCache
+from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
 from search.mirror.query.attributes import Attributes, read_attributes
 
 _OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
@@ -31,31 +31,33 @@ _SIZES = (
     " ON p.part = q.part AND p.term = t.value"
 )
 
-# Entries of what was asked for last that are kept for each row.
+# Entries of recent contributions that are cached, per row of the collection.
 _KEPT_PER_ROW = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The chunks that a query is ranked among, with what the index says of them."""
+    """The chunks that a query is ranked among, with index data about them."""
 
-    #: Rows that don't belong to it have none of its chunks.
+    #: Rows outside the collection belong to document 0.
     chunks: ChunkTable
-    #: (n,) bool, whether each row belongs to it; None: it is the whole mirror.
+    #: (n,) bool, whether each row belongs to the collection; None for the whole mirror.
     members: np.ndarray | None = None
-    #: Of the sources that it is of; None: of all.
+    #: Keys of its sources; None for all sources.
     keys: tuple[str, ...] | None = None
-    recent: RecentUnits = field(init=False, compare=False)
-    # Once it was asked for: to count all documents takes milliseconds.
+    contribution_cache: ContributionCache = field(init=False, compare=False)
+    # Computed on first use: counting all documents takes milliseconds.
     _main_language: list[str] = field(default_factory=list, init=False, compare=False)
     _attributes: list[Attributes] = field(default_factory=list, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recent", RecentUnits(_KEPT_PER_ROW * len(self.chunks.docs)))
+        object.__setattr__(
+            self, "contribution_cache", ContributionCache(_KEPT_PER_ROW * len(self.chunks.docs))
+        )
 
     @staticmethod
     def of_sources(connection: apsw.Connection, whole: ChunkTable, keys: Sequence[str]) -> "Collection":
-        """Return the chunks of the sources with these keys."""
+        """Return the collection of the chunks of the sources with these keys."""
         belongs = np.zeros(int(whole.docs.max(initial=0)) + 1, bool)
         rows = connection.execute(_OF_SOURCES, (json.dumps(keys),))
         docs = np.fromiter((doc for (doc,) in rows), np.int64)
@@ -66,56 +68,56 @@ class Collection:
         return Collection(ChunkTable.of(lengths, docs, whole.kinds), members, tuple(keys))
 
     def main_language(self, connection: apsw.Connection) -> str:
-        """Return the language that most of its documents are in; '' without any document."""
+        """Return the language of most of its documents; '' without any document."""
         if not self._main_language:
-            asked = _MAIN_LANGUAGE if self.keys is None else _MAIN_LANGUAGE_OF
-            rows = connection.execute(asked, () if self.keys is None else (json.dumps(self.keys),))
+            sql = _MAIN_LANGUAGE if self.keys is None else _MAIN_LANGUAGE_OF
+            rows = connection.execute(sql, () if self.keys is None else (json.dumps(self.keys),))
             self._main_language.append(next((str(language) for (language,) in rows), ""))
         return self._main_language[0]
 
     def attributes(self, connection: apsw.Connection) -> Attributes:
-        """Return what filters look at of its documents; read once."""
+        """Return the filterable attributes of its documents; read once."""
         if not self._attributes:
             self._attributes.append(read_attributes(connection, self.keys))
         return self._attributes[0]
 
-    def words(
+    def score_words(
         self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]
     ) -> dict[tuple[str, ...], Contribution]:
-        """Return what each of `words` adds, of whose terms any will do. Raises MirrorDamaged.
+        """Return the contribution of each of `words`, a tuple of alternative terms. Raises MirrorDamaged.
 
         `weights` are those of breadcrumb and text.
         """
-        wanted = {(terms, weights) for terms in words}
-        found = self.recent.known(wanted)
-        missing = wanted - found.keys()
+        units = {(terms, weights) for terms in words}
+        found = self.contribution_cache.get(units)
+        missing = units - found.keys()
         if missing:
-            postings = self._postings(connection, {term for terms, _ in missing for term in terms})
-            made = {
-                (terms, weights): of_word(
+            postings = self._read_postings(connection, {term for terms, _ in missing for term in terms})
+            new = {
+                (terms, weights): word_contribution(
                     self.chunks, weights, [postings[term] for term in terms if term in postings]
                 )
                 for terms, _ in missing
             }
-            self.recent.keep(made)
-            found |= made
+            self.contribution_cache.put(new)
+            found |= new
         return {terms: contribution for (terms, _), contribution in found.items()}
 
-    def phrase(
+    def score_phrase(
         self,
         expression: str,
         weights: tuple[float, float],
         matches: Callable[[], Sequence[tuple[int, float]]],
     ) -> Contribution:
-        """Return what the phrase of an expression adds; where that isn't known, `matches` asks FTS5."""
+        """Return the contribution of a phrase expression; `matches` queries FTS5 if it isn't cached."""
         key = ((expression,), weights)
-        found = self.recent.known([key])
+        found = self.contribution_cache.get([key])
         if not found:
-            found = {key: of_phrase(matches())}
-            self.recent.keep(found)
+            found = {key: phrase_contribution(matches())}
+            self.contribution_cache.put(found)
         return found[key]
 
-    def _postings(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
+    def _read_postings(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
         found = read_postings(connection, terms)
         if self.members is None:
             return found
@@ -123,9 +125,9 @@ class Collection:
         return {term: postings for term, postings in narrowed.items() if len(postings)}
 
     def frequencies(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-        """Return how many of its chunks have each of `terms`, without those that none has.
+        """Return the number of its chunks with each of `terms`, without terms of none, in one statement.
 
-        In one statement. Raises MirrorDamaged.
+        Raises MirrorDamaged.
         """
         counts: Counter[str] = Counter()
         if self.members is None:
@@ -133,29 +135,31 @@ class Collection:
                 counts[term] += size_bytes // ENTRY.itemsize
         else:
             for term, entries in read_entries(connection, terms):
-                counts[term] += int(np.count_nonzero(are_among(rows_of(entries), self.members)))
+                counts[term] += int(np.count_nonzero(are_among(entry_rows(entries), self.members)))
         return {term: count for term, count in counts.items() if count}
 
 
-class RecentCollections:
-    """The collections that this process ranked among last, each by its file, the change it shows and the keys
-    of its sources: who reads the same sources has the same.
+class CollectionCache:
+    """A cache of recent collections by file, last applied change and keys of the sources.
 
-    Reading the table of 125,000 chunks takes longer than scoring a query with it: 1.5 of 2.4 ms.
+    Readers of the same sources share a collection. Reading the table of 125,000 chunks takes longer than
+    scoring a query with it: 1.5 of 2.4 ms.
     """
 
     def __init__(self, max_rows: int = 1_000_000) -> None:
-        """`max_rows` bounds all tables together; a row takes 18 bytes, and 128 for words that are kept;
-        what filters look at takes another 100 a document, once it was asked for.
+        """Create a cache; `max_rows` bounds all tables together.
+
+        A row takes 18 bytes, and 128 for cached contributions; attributes take another 100 bytes per document
+        once they are used.
         """
         self._max_rows = max_rows
         self._collections: OrderedDict[_Key, Collection] = OrderedDict()
         self._lock = Lock()
 
     def get(self, connection: apsw.Connection, seq: int, keys: tuple[str, ...] | None = None) -> Collection:
-        """Return the collection of the sources with these keys, or the whole mirror without any.
+        """Return the collection of the sources with these keys, or of the whole mirror for None.
 
-        `seq` is the change that the connection's transaction shows. Raises MirrorDamaged.
+        `seq` is the last change that the connection's transaction shows. Raises MirrorDamaged.
         """
         key = (connection.filename, seq, keys)
         with self._lock:
@@ -164,30 +168,30 @@ class RecentCollections:
                 self._collections.move_to_end(key)
                 return known
         if keys is None:
-            made = Collection(read_chunk_table(connection))
+            new = Collection(read_chunk_table(connection))
         else:
-            made = Collection.of_sources(connection, self.get(connection, seq).chunks, keys)
+            new = Collection.of_sources(connection, self.get(connection, seq).chunks, keys)
         with self._lock:
-            self._keep(key, made)
-        return made
+            self._store(key, new)
+        return new
 
-    def _keep(self, key: "_Key", made: Collection) -> None:
-        for outdated in list(self._outdated(key)):
+    def _store(self, key: "_Key", new: Collection) -> None:
+        for outdated in list(self._outdated_keys(key)):
             del self._collections[outdated]
-        self._collections[key] = made
-        while self._rows() > self._max_rows and (dropped := self._least_wanted(key)) is not None:
-            del self._collections[dropped]
+        self._collections[key] = new
+        while self._total_rows() > self._max_rows and (evicted := self._next_to_evict(key)) is not None:
+            del self._collections[evicted]
 
-    def _least_wanted(self, key: "_Key") -> "_Key | None":
-        """Narrowed ones before whole mirrors, from which they are made, and of these the oldest."""
-        kept = (key, (key[0], key[1], None))
-        others = [each for each in self._collections if each not in kept]
+    def _next_to_evict(self, key: "_Key") -> "_Key | None":
+        """Return the oldest narrowed collection, else the oldest whole mirror; whole ones are their base."""
+        retained = (key, (key[0], key[1], None))
+        others = [each for each in self._collections if each not in retained]
         return min(others, key=lambda each: each[2] is None, default=None)
 
-    def _outdated(self, key: "_Key") -> Iterator["_Key"]:
+    def _outdated_keys(self, key: "_Key") -> Iterator["_Key"]:
         return (each for each in self._collections if each[0] == key[0] and each[1] < key[1])
 
-    def _rows(self) -> int:
+    def _total_rows(self) -> int:
         return sum(len(each.chunks.docs) for each in self._collections.values())
 
 

@@ -1,4 +1,4 @@
-"""How an entry of a posting list is packed, and what the table of chunks holds."""
+"""Binary formats of posting list entries and of the table of chunks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,29 +9,29 @@ import numpy as np
 from search.mirror.errors import MirrorDamaged
 
 ENTRY: Final = np.dtype([("in_text", "<u2"), ("in_breadcrumb", "<u2"), ("row", "<u4")])
-#: What a chunk has more often in one column is counted as this.
+#: The largest count of a term in one column; higher counts are capped.
 MOST: Final = 0xFFFF
-#: Rows to a block of the table of chunks.
+#: Rows per block of the table of chunks.
 BLOCK_ROWS: Final = 4_096
-#: Its columns: tokens over all columns of the index, the document's row, the place of its kind in KINDS.
+#: Its columns: tokens over all columns of the index, the document's row, the index of its kind in KINDS.
 COLUMNS: Final = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
 KINDS: Final = ("info", "code")
 
 
-# Where a row and its count of the breadcrumb begin, and what a count fills.
+# Bit offsets of the row and of the breadcrumb's count, and the mask of a count.
 _ROW, _IN_BREADCRUMB, _COUNT = np.uint64(32), np.uint64(16), np.uint64(MOST)
 
 
-def pack(row: int, in_breadcrumb: int, in_text: int) -> int:
+def pack_entry(row: int, in_breadcrumb: int, in_text: int) -> int:
     """Return the entry of one chunk; neither count is over MOST."""
     return row << 32 | in_breadcrumb << 16 | in_text
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The chunks that have a term, by row, and how often in each column."""
+    """The chunks that have a term, by row, with its counts in each column."""
 
-    #: (n,) uint64, ascending, as `pack` makes them.
+    #: (n,) uint64, ascending, as `pack_entry` makes them.
     packed: np.ndarray
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class Postings:
 
     @property
     def last_row(self) -> int:
-        """Return the highest, -1 without any."""
+        """Return the highest row, -1 without any."""
         return int(self.packed[-1]) >> int(_ROW) if len(self.packed) else -1
 
     @property
@@ -58,7 +58,7 @@ class Postings:
         return (self.packed & _COUNT).astype(np.float64)
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, "Postings"]:
-        """Return (m,) bool, which of the `(m,)` rows have the term, and the entries of those in order."""
+        """Return (m,) bool, which of the `(m,)` rows have the term, and the entries of those, in order."""
         if not len(self.packed):
             return np.zeros(len(rows), bool), self
         places = np.searchsorted(self.packed, rows.astype(np.uint64) << _ROW)
@@ -67,20 +67,20 @@ class Postings:
         return has, Postings(found[has])
 
     def among(self, members: np.ndarray) -> "Postings":
-        """Return those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
+        """Return the entries of rows in `members`, (n,) bool by row. Raises MirrorDamaged."""
         return Postings(self.packed[are_among(self.rows, members)])
 
     @staticmethod
-    def unpacked(blobs: Iterable[bytes]) -> "Postings":
-        """Read blobs of entries; together they are ascending. Raises MirrorDamaged."""
+    def from_blobs(blobs: Iterable[bytes]) -> "Postings":
+        """Create postings from blobs of entries, ascending over all blobs. Raises MirrorDamaged."""
         return Postings(_entries(b"".join(blobs)).view("<u8"))
 
     @staticmethod
-    def united(alternatives: Sequence["Postings"]) -> "Postings":
-        """Unite lists of alternatives; a chunk has the larger of its counts.
+    def union(alternatives: Sequence["Postings"]) -> "Postings":
+        """Return the union of alternative lists; a chunk in several gets the largest of its counts.
 
-        That is FTS5's count where the places of one include those of the other, as stems of the same words
-        do.
+        That equals FTS5's count where the positions of one include those of the other, as with stems of the
+        same words.
         """
         rows, places = np.unique(np.concatenate([each.rows for each in alternatives]), return_inverse=True)
         columns = []
@@ -92,9 +92,9 @@ class Postings:
 
 
 def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Return (n,) bool, whether `members`, (m,) bool by row, holds each of `rows`. Raises MirrorDamaged.
+    """Return (n,) bool, whether each of `rows` (ascending) is in `members`, (m,) bool by row.
 
-    `rows` are ascending.
+    Raises MirrorDamaged.
     """
     if len(rows) and rows[-1] >= len(members):
         raise MirrorDamaged("A posting list names chunks that there are not.")
@@ -107,7 +107,7 @@ def without_rows(blob: bytes, rows: np.ndarray) -> bytes:
     return entries[~np.isin(entries["row"], rows)].tobytes()
 
 
-def rows_of(blob: bytes) -> np.ndarray:
+def entry_rows(blob: bytes) -> np.ndarray:
     """Return the rows of the chunks in `blob`, ascending. Raises MirrorDamaged."""
     return _entries(blob)["row"]
 

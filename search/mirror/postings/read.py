@@ -1,4 +1,4 @@
-"""Reading posting lists and the table of chunks, in the caller's transaction."""
+"""Reads of posting lists and of the table of chunks, in the caller's transaction."""
 
 import json
 import math
@@ -26,34 +26,34 @@ _LEAST_IDF = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """What ranking needs of each chunk, by row. A row that no chunk has belongs to document 0."""
+    """The data of each chunk that ranking needs, by row. A row without a chunk belongs to document 0."""
 
     #: (n,) tokens over all columns.
     lengths: np.ndarray
     #: (n,) document rows.
     docs: np.ndarray
-    #: (n,) places in KINDS.
+    #: (n,) indexes in KINDS.
     kinds: np.ndarray
-    #: How many chunks there are.
+    #: Number of chunks.
     chunk_count: int
     #: (n,) float64: k1 · (1 − b + b · length / average length).
     damping: np.ndarray
 
     @staticmethod
     def of(lengths: np.ndarray, docs: np.ndarray, kinds: np.ndarray) -> "ChunkTable":
-        """Make the table from its columns."""
+        """Create the table from its columns."""
         count = int(np.count_nonzero(docs))
         average = lengths.sum() / count if count else 0.0
         damping = K1 * (1 - _B + _B * lengths / (average or 1.0))
         return ChunkTable(lengths, docs, kinds, count, damping)
 
     def are_of(self, kinds: Collection[str]) -> np.ndarray:
-        """Return (n,) bool, whether each row is of one of `kinds`."""
+        """Return (n,) bool, whether each row's chunk is of one of `kinds`."""
         return np.isin(self.kinds, [KINDS.index(kind) for kind in kinds])
 
 
 def read_chunk_table(connection: apsw.Connection) -> ChunkTable:
-    """Read the table; rows go up to the highest that any chunk had. Raises MirrorDamaged."""
+    """Read the table of chunks, up to the highest row that any chunk had. Raises MirrorDamaged."""
     blocks = list(connection.execute(_BLOCKS))
     n_rows = (blocks[-1][0] + 1) * BLOCK_ROWS if blocks else 0
     columns = tuple(np.zeros(n_rows, type_) for type_ in COLUMNS)
@@ -71,17 +71,15 @@ def read_postings(connection: apsw.Connection, terms: Iterable[str]) -> dict[str
     blobs: dict[str, list[bytes]] = {}
     for term, entries in read_entries(connection, terms):
         blobs.setdefault(term, []).append(entries)
-    return {term: Postings.unpacked(found) for term, found in blobs.items()}
+    return {term: Postings.from_blobs(found) for term, found in blobs.items()}
 
 
 def read_entries(connection: apsw.Connection, terms: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Return the parts of the posting lists of `terms`, those of one term in ascending order."""
+    """Return the parts of the posting lists of `terms`, each term's in ascending order."""
     return connection.execute(_ENTRIES, (json.dumps(sorted(set(terms))),))
 
 
 def idf(chunk_count: int, having: int) -> float:
-    """Return what a term that `having` of `chunk_count` chunks have is worth, as FTS5 has it: never
-    nothing.
-    """
+    """Return the idf of a term that `having` of `chunk_count` chunks have, with FTS5's floor of 1e-6."""
     worth = math.log((chunk_count - having + 0.5) / (having + 0.5))
     return worth if worth > 0 else _LEAST_IDF

@@ -1,4 +1,4 @@
-"""What the words and phrases that are asked for over and over add to each chunk's score.
+"""A cache of the contributions of frequent words and phrases to chunks' scores.
 
 Common words have long lists: reading and scoring those of a heading took half of the lexical leg's time. FTS5
 takes a millisecond to find a name of several parts.
@@ -10,35 +10,35 @@ from threading import Lock
 
 from search.mirror.postings.score import Contribution
 
-#: The index terms any of which will do, or a phrase's expression, and the weights of breadcrumb and text.
+#: The alternative index terms of a word, or a phrase's expression, and the weights of breadcrumb and text.
 Key = tuple[tuple[str, ...], tuple[float, float]]
 
 
-class RecentUnits:
-    """The contributions of what was asked for last, in one state of one collection. Safe for threads."""
+class ContributionCache:
+    """An LRU cache of contributions in one state of one collection. Safe for threads."""
 
     def __init__(self, max_entries: int) -> None:
-        """`max_entries` bounds the lists together; an entry takes 8 bytes, one of a phrase 16."""
+        """Create a cache; `max_entries` bounds all lists. An entry takes 8 bytes, one of a phrase 16."""
         self._max_entries = max_entries
         self._entries = 0
-        self._known: OrderedDict[Key, Contribution] = OrderedDict()
+        self._contributions: OrderedDict[Key, Contribution] = OrderedDict()
         self._lock = Lock()
 
-    def known(self, keys: Iterable[Key]) -> dict[Key, Contribution]:
-        """Return those of `keys` that are kept."""
+    def get(self, keys: Iterable[Key]) -> dict[Key, Contribution]:
+        """Return the cached contributions of `keys`."""
         with self._lock:
-            found = {key: self._known[key] for key in keys if key in self._known}
+            found = {key: self._contributions[key] for key in keys if key in self._contributions}
             for key in found:
-                self._known.move_to_end(key)
+                self._contributions.move_to_end(key)
         return found
 
-    def keep(self, made: Mapping[Key, Contribution]) -> None:
-        """Keep these, too, and let go of those that were not asked for the longest."""
+    def put(self, contributions: Mapping[Key, Contribution]) -> None:
+        """Add contributions, and evict the least recently used."""
         with self._lock:
-            for key, contribution in made.items():
-                if key not in self._known:
-                    self._known[key] = contribution
-                    self._entries += max(1, len(contribution))  # one that nothing has is kept, too
+            for key, contribution in contributions.items():
+                if key not in self._contributions:
+                    self._contributions[key] = contribution
+                    self._entries += max(1, len(contribution))  # an empty one takes room, too
             while self._entries > self._max_entries:
-                _, dropped = self._known.popitem(last=False)
-                self._entries -= max(1, len(dropped))
+                _, evicted = self._contributions.popitem(last=False)
+                self._entries -= max(1, len(evicted))

@@ -1,4 +1,4 @@
-"""Okapi bm25 over arrays, number for number what FTS5's `bm25()` gives for an OR of the same units.
+"""Okapi bm25 over arrays, equal to FTS5's `bm25()` for an OR of the same units.
 
     score(chunk) = Σ idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average length))
     idf = ln((N − n + 0.5) / (n + 0.5)), at least 1e-6;  tf = Σ weight of column · count in column
@@ -18,41 +18,41 @@ from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import Postings
 from search.mirror.postings.read import K1, ChunkTable, idf
 
-# A list this long is not added up before it is known that it can change who is best.
+# Lists this long are added only if they can still change the best rows.
 _LONG = 1_000
-# Looking a row up in a list takes the time of adding so many of its entries to an array of all rows.
+# The cost of looking a row up in a list, in entries added to an array of all rows.
 _LOOKUP = 8
-# By so much sums may differ that were added in another order, and as float32.
+# Relative difference of sums in another order and in float32.
 _ROUNDING = 1e-4
 
 
 class Contribution(Protocol):
-    """What one unit adds to the score of each chunk that has it."""
+    """The contribution of one unit to the score of each chunk that has it."""
 
-    #: No score is above it.
+    #: An upper bound of its scores.
     highest: float
 
     def __len__(self) -> int:
-        """Return how many chunks have it."""
+        """Return the number of chunks that have it."""
         ...
 
     @property
     def rows(self) -> np.ndarray:
-        """(n,) int64, ascending, of those that have it."""
+        """(n,) int64, ascending, rows of the chunks that have it."""
         ...
 
-    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+    def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         """Return (n,) rows, ascending, and (n,) float64 scores, none negative."""
         ...
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (m,) bool, which of the `(m,)` rows have it, and the scores of those that do in order."""
+        """Return (m,) bool, which of the `(m,)` rows have it, and the scores of those, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A contribution whose scores are known."""
+class PrecomputedContribution:
+    """A contribution with scores computed in advance."""
 
     #: (n,) int64, ascending.
     rows: np.ndarray
@@ -61,14 +61,14 @@ class Scored:
     highest: float
 
     @staticmethod
-    def of(rows: np.ndarray, scores: np.ndarray) -> "Scored":
-        """Make one of its columns."""
-        return Scored(rows, scores, float(scores.max(initial=0.0)))
+    def of(rows: np.ndarray, scores: np.ndarray) -> "PrecomputedContribution":
+        """Create a contribution from its columns."""
+        return PrecomputedContribution(rows, scores, float(scores.max(initial=0.0)))
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+    def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         return self.rows, self.scores
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,12 +80,12 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word, which is scored where it is asked for: common ones are looked up at few of their rows."""
+class WordContribution:
+    """The contribution of a word, scored on demand: common words are needed at few of their rows only."""
 
     postings: Postings
     chunks: ChunkTable
-    #: Of breadcrumb and text.
+    #: Weights of breadcrumb and text.
     weights: tuple[float, float]
     idf: float
 
@@ -98,10 +98,10 @@ class Word:
 
     @property
     def highest(self) -> float:
-        """Return what it would add to a chunk that is nothing but this word over and over."""
+        """Return the limit of its score for a chunk that consists of this word alone."""
         return self.idf * (K1 + 1.0)
 
-    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+    def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         rows = self.postings.rows
         return rows, self._scores(rows, self.postings)
 
@@ -116,11 +116,11 @@ class Word:
 
 
 def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int) -> np.ndarray:
-    """Return (n,) float64, what `contributions`, of a table of `n_rows`, add up to at each of `rows`."""
+    """Return (n,) float64, the sum of `contributions`, of a table of `n_rows`, at each of `rows`."""
     if sum(map(len, contributions)) < _LOOKUP * len(rows) * len(contributions):
         sums = np.zeros(n_rows)
         for each in contributions:
-            having, scores = each.everywhere()
+            having, scores = each.all_scores()
             sums[having] += scores
         return sums[rows]
     sums = np.zeros(len(rows))
@@ -131,9 +131,9 @@ def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int
 
 
 def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
-    """Return the rows, ascending, that every one of `contributions` adds to."""
+    """Return the rows, ascending, that all `contributions` have."""
     shortest, *others = sorted(contributions, key=len)
-    rows, _ = shortest.everywhere()
+    rows, _ = shortest.all_scores()
     for other in others:
         has, _ = other.at(rows)
         rows = rows[has]
@@ -141,11 +141,12 @@ def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
 
 
 def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limit: int) -> np.ndarray:
-    """Return rows that pass, ascending, among them the `limit` best and what ties with the last of them.
+    """Return rows that pass, ascending, including the `limit` best and ties with the last of them.
 
-    `passes` is (n,) bool by row. Once the lists that are left couldn't lift a row that none of the others has
-    among the best, they are not added up: H. Turtle and J. Flood, "Query Evaluation: Strategies and
-    Optimizations", Information Processing & Management 31 (1995). Those of common words are the longest.
+    `passes` is (n,) bool by row. Lists are added from the shortest on; the remaining ones are skipped once
+    they couldn't lift a row without any earlier list among the best: H. Turtle and J. Flood, "Query
+    Evaluation: Strategies and Optimizations", Information Processing & Management 31 (1995). Common words
+    have the longest.
     """
     lists = sorted(contributions, key=len)
     sums, is_found = np.zeros(len(passes), np.float32), np.zeros(len(passes), bool)
@@ -158,28 +159,30 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
                 least = float(np.partition(known, len(rows) - limit)[len(rows) - limit]) * (1 - _ROUNDING)
                 if least > left:
                     return rows[known + left >= least]
-        having, scores = each.everywhere()
+        having, scores = each.all_scores()
         sums[having] += scores
         is_found[having] = True
     return np.flatnonzero(is_found & passes)
 
 
-def of_word(
+def word_contribution(
     chunks: ChunkTable, weights: tuple[float, float], alternatives: Sequence[Postings]
 ) -> Contribution:
-    """Weigh one word, of which any of `alternatives` will do; `weights` are those of breadcrumb and text.
+    """Return the contribution of a word with these alternatives; `weights` are those of breadcrumb and text.
 
     Raises MirrorDamaged.
     """
     if not alternatives:
-        return Scored.of(np.empty(0, np.int64), np.empty(0))
-    postings = alternatives[0] if len(alternatives) == 1 else Postings.united(alternatives)
+        return PrecomputedContribution.of(np.empty(0, np.int64), np.empty(0))
+    postings = alternatives[0] if len(alternatives) == 1 else Postings.union(alternatives)
     if len(postings) > chunks.chunk_count or postings.last_row >= len(chunks.damping):
         raise MirrorDamaged("A posting list names chunks that there are not.")
-    return Word(postings, chunks, weights, idf(chunks.chunk_count, len(postings)))
+    return WordContribution(postings, chunks, weights, idf(chunks.chunk_count, len(postings)))
 
 
-def of_phrase(matches: Sequence[tuple[int, float]]) -> Contribution:
-    """Take over what FTS5 scored, lower being better; `matches` are (row, bm25), rows ascending."""
+def phrase_contribution(matches: Sequence[tuple[int, float]]) -> Contribution:
+    """Return the contribution of a phrase; `matches` are (row, bm25), rows ascending, lower is better."""
     rows = np.fromiter((row for row, _ in matches), np.int64, len(matches))
-    return Scored.of(rows, -np.fromiter((score for _, score in matches), np.float64, len(matches)))
+    return PrecomputedContribution.of(
+        rows, -np.fromiter((score for _, score in matches), np.float64, len(matches))
+    )

@@ -1,4 +1,4 @@
-"""Writing postings, in the caller's transaction: what a sync adds is one part, and small parts are merged."""
+"""Writes of postings, in the caller's transaction: each sync adds one part, and small parts are merged."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -10,12 +10,12 @@ import numpy as np
 from search.analysis import Analysis
 from search.mirror import schema
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack, without_rows
+from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack_entry, without_rows
 from search.mirror.sync.snapshot import ChunkState
 
-# A part of so many chunks is not merged any more: a merge then takes half a second at most.
+# Parts of this many chunks are not merged any more, so that a merge takes half a second at most.
 _LARGEST_PART = 32_768
-# Of entries to take out so many are gathered: 8 bytes each, and as many lists are written anew once.
+# Removed entries that are buffered, of 8 bytes each, before their lists are rewritten.
 _MOST_REMOVED = 4_000_000
 
 _NEW_PART = "INSERT INTO parts (last_chunk, chunk_count) VALUES (?, ?) RETURNING part"
@@ -37,74 +37,74 @@ _EMPTY_BLOCK = tuple(bytes(BLOCK_ROWS * dtype.itemsize) for dtype in COLUMNS)
 
 
 class PostingsWriter:
-    """Gathers the chunks of one transaction; `flush` before it commits writes them.
+    """A writer that buffers the chunks of one transaction; call `flush` before it commits.
 
-    Rows of added chunks must only grow. A removed chunk's entries are taken out, not just marked: deleted
-    text can't be put together again from its terms.
+    Rows of added chunks must only grow. A removed chunk's entries are deleted, not just marked, so that
+    deleted text can't be reconstructed from its terms.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._analysis = schema.analysis_of(connection)
         self._lists: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
-        # Row -> what stands in the table of chunks; zeros for a removed one.
+        # Row -> entry in the table of chunks (length, document, kind); zeros for a removed chunk.
         self._chunks: dict[int, tuple[int, int, int]] = {}
         self._removed: defaultdict[str, list[int]] = defaultdict(list)
-        self._added = self._taken = 0
+        self._added = self._removed_entries = 0
 
     def add(self, row: int, doc: int, chunk: ChunkState) -> None:
         """Add the chunk at `row`, of the document at row `doc`."""
-        titles, words = (_counted(self._analysis, each) for each in (chunk.breadcrumb, chunk.text))
+        titles, words = (_count_terms(self._analysis, each) for each in (chunk.breadcrumb, chunk.text))
         for term, count in words.items():
-            self._lists[term].append(pack(row, titles.pop(term, 0), count))
+            self._lists[term].append(pack_entry(row, titles.pop(term, 0), count))
         for term, count in titles.items():
-            self._lists[term].append(pack(row, count, 0))
-        self.restate(row, doc, chunk)
+            self._lists[term].append(pack_entry(row, count, 0))
+        self.update(row, doc, chunk)
         self._added += 1
         if self._added >= _LARGEST_PART:
             self.flush()
 
-    def restate(self, row: int, doc: int, chunk: ChunkState) -> None:
-        """Put the chunk at `row` into the table of chunks anew; its words are the same."""
+    def update(self, row: int, doc: int, chunk: ChunkState) -> None:
+        """Update the chunk at `row` in the table of chunks; its words are unchanged."""
         length = sum(len(self._analysis.analyse(each)) for each in (chunk.breadcrumb, chunk.text))
         self._chunks[row] = (length, doc, KINDS.index(chunk.kind))
 
     def remove(self, row: int, breadcrumb: str, text: str) -> None:
-        """Remove the chunk at `row`, whose columns are these."""
-        terms = _counted(self._analysis, breadcrumb).keys() | _counted(self._analysis, text).keys()
+        """Delete the chunk at `row`, given its indexed columns."""
+        terms = _count_terms(self._analysis, breadcrumb).keys() | _count_terms(self._analysis, text).keys()
         for term in terms:
             self._removed[term].append(row)
         self._chunks[row] = (0, 0, 0)
-        self._taken += len(terms)
-        if self._taken >= _MOST_REMOVED:
+        self._removed_entries += len(terms)
+        if self._removed_entries >= _MOST_REMOVED:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was gathered; call it before the transaction commits. Raises MirrorDamaged."""
+        """Write the buffered changes; call it before the transaction commits. Raises MirrorDamaged."""
         if self._added:
             part = self._connection.execute(_NEW_PART, (max(self._chunks), self._added)).fetchone()[0]
             lists = ((part, term, entries.tobytes()) for term, entries in sorted(self._lists.items()))
             self._connection.executemany(_ADD_LIST, lists)
-        self._take_out()
+        self._delete_entries()
         self._write_blocks()
         self._lists.clear()
         self._chunks.clear()
         self._removed.clear()
-        self._added = self._taken = 0
+        self._added = self._removed_entries = 0
         _merge_small_parts(self._connection)
 
-    def _take_out(self) -> None:
+    def _delete_entries(self) -> None:
         rows = {row for gone in self._removed.values() for row in gone}
-        part_of = {row: self._found(_PART_OF, row) for row in rows}
+        part_of = {row: self._fetch_value(_PART_OF, row) for row in rows}
         for term, gone in self._removed.items():
             for part in {part_of[row] for row in gone}:
-                left = without_rows(self._found(_LIST, part, term), np.array(gone))
+                left = without_rows(self._fetch_value(_LIST, part, term), np.array(gone))
                 if left:
                     self._connection.execute(_PUT_LIST, (part, term, left))
                 else:
                     self._connection.execute(_DROP_LIST, (part, term))
 
-    def _found(self, sql: str, *values: int | str) -> Any:
+    def _fetch_value(self, sql: str, *values: int | str) -> Any:
         row = self._connection.execute(sql, values).fetchone()
         if row is None:
             raise MirrorDamaged("The postings lack what a chunk that is removed put into them.")
@@ -123,13 +123,13 @@ class PostingsWriter:
             self._connection.execute(_PUT_BLOCK, (block, *(column.tobytes() for column in columns)))
 
 
-def _counted(analysis: Analysis, text: str) -> dict[str, int]:
+def _count_terms(analysis: Analysis, text: str) -> dict[str, int]:
     counts = Counter([term for token in analysis.analyse(text) for term in token[2:]])
     return {term: min(count, MOST) for term, count in counts.items()}
 
 
 def _merge_small_parts(connection: apsw.Connection) -> None:
-    """Merge the last part into the one before while that is not much larger: few parts, little work."""
+    """Merge the last part into the previous one while that is at most twice as large."""
     while True:
         parts = list(connection.execute(_LAST_PARTS))
         if len(parts) < 2:

@@ -1,4 +1,4 @@
-"""What filters look at of each document, as arrays: to count many documents by it at once."""
+"""Filterable attributes of documents as arrays, for counting many documents by value at once."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,11 @@ from typing import Final
 import apsw
 import numpy as np
 
-#: The commonest values of one attribute that are known; a rarer one counts no document.
+#: Number of the most common values of an attribute that are read; rarer ones count no document.
 MAX_VALUES: Final = 2_000
 
-# By the filter that takes it. Numbers come as one text a value: row by row 100,000 take four times as long.
+# Columns by the filter on them. Each value's rows come as one text: row by row, 100,000 take four times as
+# long.
 _COLUMNS: Final = {
     "source": "source_key",
     "media": "media",
@@ -34,52 +35,51 @@ _INDEXED = "SELECT d.doc, d.indexed_at FROM documents d {where}"
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Which documents have which values."""
+    """The values of one attribute, and the documents that have each."""
 
     values: tuple[str, ...]
-    #: (m,) int64, documents' rows; and (m,) int64, the places of their values.
+    #: (m,) int64 rows of documents, and (m,) int64 indexes of their values in `values`.
     docs: np.ndarray
-    places: np.ndarray
+    value_indexes: np.ndarray
 
     def counts(self, matching: np.ndarray) -> dict[str, int]:
-        """Return how many documents have each value that any has, of those in `matching`, (n,) bool
-        by row.
-        """
+        """Count the documents in `matching`, (n,) bool by row, by value, without values of none."""
         known = self.docs < len(matching)
-        places = self.places[known][matching[self.docs[known]]]
-        counts = np.bincount(places, minlength=len(self.values)).tolist()
+        value_indexes = self.value_indexes[known][matching[self.docs[known]]]
+        counts = np.bincount(value_indexes, minlength=len(self.values)).tolist()
         return {value: count for value, count in zip(self.values, counts, strict=True) if count}
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The attributes of some documents, by the filter that takes them."""
+    """The attributes of some documents, by the filter on them."""
 
     by_filter: dict[str, Attribute]
-    #: (m,) documents' rows and when each was indexed, in seconds since 1970.
+    #: (m,) rows of documents, and the time at which each was indexed, in seconds since 1970.
     docs: np.ndarray
     indexed_at: np.ndarray
 
-    def count_later(self, matching: np.ndarray, moment_s: float) -> int:
-        """Return how many documents in `matching`, (n,) bool by row, were indexed later."""
+    def count_indexed_after(self, matching: np.ndarray, moment_s: float) -> int:
+        """Count the documents in `matching`, (n,) bool by row, that were indexed after `moment_s`."""
         later = self.docs[self.indexed_at > moment_s]
         return int(np.count_nonzero(matching[later[later < len(matching)]]))
 
 
 def read_attributes(connection: apsw.Connection, keys: Sequence[str] | None) -> Attributes:
-    """Read those of the documents of the sources with these keys; None: of all."""
+    """Read the attributes of the documents of the sources with these keys, of all documents for None."""
     where, values = ("", ()) if keys is None else (_OF_SOURCES, (json.dumps(keys),))
-    asked = {name: _BY_COLUMN.format(column=column, where=where) for name, column in _COLUMNS.items()}
-    asked["tags_any"] = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
+    queries = {name: _BY_COLUMN.format(column=column, where=where) for name, column in _COLUMNS.items()}
+    queries["tags_any"] = _BY_TAG.format(join="" if keys is None else _TAGGED, where=where)
     by_filter = {
-        name: _attribute(connection.execute(sql, (*values, MAX_VALUES))) for name, sql in asked.items()
+        name: _build_attribute(connection.execute(sql, (*values, MAX_VALUES)))
+        for name, sql in queries.items()
     }
     rows = connection.execute(_INDEXED.format(where=where), values).fetchall()
     indexed = np.array(rows, np.float64).reshape(len(rows), 2)
     return Attributes(by_filter, indexed[:, 0].astype(np.int64), indexed[:, 1])
 
 
-def _attribute(rows: Iterable[tuple[str, str]]) -> Attribute:
+def _build_attribute(rows: Iterable[tuple[str, str]]) -> Attribute:
     found = [(value, np.fromstring(docs, np.int64, sep=",")) for value, docs in rows]
     sizes = [len(docs) for _, docs in found]
     docs = np.concatenate([docs for _, docs in found]) if found else np.empty(0, np.int64)

@@ -1,22 +1,22 @@
-"""Chunks for what somebody is still typing: headings that may fit it, and texts that may complete it."""
+"""Chunks for a query that is still being typed: fitting headings, and texts that complete its last word."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from search.analysis import Analysis, analysed_phrase, is_prefix
-from search.mirror.query.vocabulary import Vocabulary, of_terms
+from search.analysis import Analysis, encode_phrase, is_prefix
+from search.mirror.query.vocabulary import Vocabulary, terms_expression
 from search.retrieval.code.definitions import SEPARATOR
-from search.retrieval.query.match import quoted
+from search.retrieval.query.match import quote_term
 from search.retrieval.text.unicode_scripts import is_unspaced
 
-# A stem may have lost the end of what was typed: `installat` is to find `instal`.
+# A stem may lack the end of the typed word: `installat` has to find `instal`.
 _MIN_STEM_CHARS = 3
-# Chunks below headings with such words that are looked at: common words begin those of nearly every chunk.
+# Limit of chunks with fitting headings: nearly every chunk has a heading with a common word.
 _HEADINGS = 400
-# The commonest terms that complete the last word, and the chunks that are read for one, or for all of them.
+# Number of the most common terms that complete the last word, and of chunks read for each.
 _COMPLETIONS = 12
 _SAMPLED = 2
-# One letter begins any word.
+# A single letter is a prefix of too many words.
 _MIN_COMPLETED_CHARS = 2
 
 _BELOW_HEADINGS = "SELECT chunk_id, breadcrumb FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
@@ -24,7 +24,7 @@ _BELOW_HEADINGS = "SELECT chunk_id, breadcrumb FROM chunks_fts WHERE chunks_fts 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Where a chunk stands."""
+    """A chunk's id with its title and headings."""
 
     chunk_id: str
     #: Title first.
@@ -32,9 +32,9 @@ class Outline:
 
 
 def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
-    """Give chunks whose title or headings may have words that begin with `words`, folded and not empty."""
+    """Return chunks whose title or headings may have words that begin with `words`, folded and not empty."""
     analysis = vocabulary.analysis
-    expression = " AND ".join(_beginning(word, analysis) for word in words)
+    expression = " AND ".join(_prefix_expression(word, analysis) for word in words)
     clause = vocabulary.clause
     values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
     rows = vocabulary.connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
@@ -42,25 +42,25 @@ def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
 
 
 def completions(vocabulary: Vocabulary, words: Sequence[str]) -> list[str]:
-    """Give chunks with common words that begin with the last of `words`, and with the others as they are."""
+    """Return ids of chunks with all of `words`, the last as a prefix of common words."""
     *before, last = words
     if is_unspaced(last[0]) or len(last) < _MIN_COMPLETED_CHARS:
         return []
     analysis = vocabulary.analysis
     if before:
-        expression = " AND ".join([*map(quoted, before), _beginning(last, analysis)])
+        expression = " AND ".join([*map(quote_term, before), _prefix_expression(last, analysis)])
         found = vocabulary.sample(expression, _COMPLETIONS * _SAMPLED)
     else:
-        common = vocabulary.commonest(last, _stems(last, analysis), _COMPLETIONS)
-        found = [one for term in common for one in vocabulary.sample(of_terms(term), _SAMPLED)]
+        common = vocabulary.most_common_terms(last, _stems(last, analysis), _COMPLETIONS)
+        found = [one for term in common for one in vocabulary.sample(terms_expression(term), _SAMPLED)]
     return list(dict.fromkeys(each.chunk_id for each in found))
 
 
-def _beginning(word: str, analysis: Analysis) -> str:
-    """Return the expression of terms that words may have that begin with `word`."""
+def _prefix_expression(word: str, analysis: Analysis) -> str:
+    """Return the FTS5 expression for the terms of words that begin with `word`."""
     if is_unspaced(word[0]):
-        return quoted(word) + (" *" if is_prefix(word) else "")
-    return f"({of_terms(word)} * OR {analysed_phrase([_stems(word, analysis)])})"
+        return quote_term(word) + (" *" if is_prefix(word) else "")
+    return f"({terms_expression(word)} * OR {encode_phrase([_stems(word, analysis)])})"
 
 
 def _stems(word: str, analysis: Analysis) -> list[str]:

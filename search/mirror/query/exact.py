@@ -1,4 +1,4 @@
-"""The exact leg: chunks that have a quoted phrase or a name of the query to the letter, definitions first."""
+"""The exact leg: chunks that contain a quoted phrase or a name of the query verbatim, definitions first."""
 
 import json
 from collections.abc import Iterable
@@ -14,26 +14,26 @@ from search.mirror.query.reader import MirrorReading
 from search.mirror.query.vocabulary import Vocabulary
 from search.mirror.schema import analysis_of
 from search.retrieval.code.definitions import (
-    Passage,
+    IndexedPassage,
     has_definition,
     has_name,
-    member_of,
     rank_namesakes,
     rank_passages,
+    split_member,
 )
 from search.retrieval.errors import LegTimeout
-from search.retrieval.query.exact import BESIDE_WEIGHT, exact_terms, exact_weight, lone_name
-from search.retrieval.query.match import quoted
+from search.retrieval.query.exact import MIXED_WEIGHT, exact_terms, exact_weight, lone_name
+from search.retrieval.query.match import quote_term
 from search.retrieval.text.unicode_scripts import has_token
 from search.retrieval.types import Candidate
 
-# Times as many rows are looked at as have room: all that score like the last of them are mostly there.
+# Factor on the limit for scored rows, so that most ties with the last one are among them.
 _EQUALS = 4
-# Texts that are read to the letter, over all names of a query.
+# Texts that are compared verbatim, over all names of a query.
 _READ = 160
-# A name that is nothing but a word of more chunks is looked for in headings and declarations alone.
+# A name that is a plain word of more chunks than this is looked for in headings and declarations alone.
 _COMMON = 5_000
-# Words before a name that code declares, and before one that has others below it.
+# Keywords before a name that code declares, and before the name of a container of others.
 _DECLARING = (
     "def",
     "class",
@@ -58,14 +58,14 @@ _BELOW = (
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} {order} LIMIT ?"
 )
-# Where not all have room, by id and not by row: a copy of the mirror that was made otherwise has other rows.
+# Order by id, not by row, where the limit cuts: another build of the mirror has other rows.
 _BY_ID = "(SELECT o.chunk_id FROM chunks o WHERE o.chunk = chunks_fts.rowid)"
 _IN_ORDER = f"ORDER BY {_BY_ID}"
 _BY_LEAST_ID = (
     "SELECT chunk FROM chunks WHERE chunk IN (SELECT value FROM json_each(?)) ORDER BY chunk_id LIMIT ?"
 )
 _BEST_IN_ORDER = f"ORDER BY {{bm25}}, {_BY_ID}"
-# In one statement: one for each row made up half of the leg's time.
+# One statement for all rows: one per row took half of the leg's time.
 _PASSAGES = (
     "SELECT r.value, f.chunk_id, f.breadcrumb, f.text, d.media, d.lang FROM json_each(?) r"
     " CROSS JOIN chunks_fts f ON f.rowid = r.value CROSS JOIN chunks c ON c.chunk = r.value"
@@ -74,26 +74,26 @@ _PASSAGES = (
 
 
 class ExactLeg:
-    """One query against the mirror of one workspace. Safe to call from another thread than made it."""
+    """The exact search of one query in one workspace's mirror. May be called from another thread."""
 
     def __init__(self, reading: MirrorReading, text: str) -> None:
         self._reading = reading
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
-        #: Of its list in the fusion.
-        self.weight = exact_weight(text, self._names) if self._names else BESIDE_WEIGHT
+        #: Weight of this leg in the fusion.
+        self.weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
 
     @property
     def has_names(self) -> bool:
-        """Return whether there is anything to look for."""
+        """Return whether the query has a name or a lone word to look for."""
         return bool(self._names) or self._word is not None
 
     def search(self, limit: int) -> list[Candidate]:
-        """Give up to `limit` candidates: where a name is defined or documented, then where it stands.
+        """Return up to `limit` candidates: definitions and documentation of a name, then other mentions.
 
-        Raises LegTimeout with what was found in time.
+        Raises LegTimeout with the candidates found in time.
         """
-        passages: dict[int, Passage] = {}
+        passages: dict[int, IndexedPassage] = {}
         is_complete = True
         try:
             with self._reading.connection() as connection:
@@ -104,12 +104,12 @@ class ExactLeg:
                     for name in self._names:
                         self._check_time()
                         search.read_name(name, _READ // len(self._names) // 2)
-                    search.note_languages()
+                    search.mark_languages()
                 except apsw.InterruptError:
                     is_complete = False
         except MirrorError:
-            return []  # the lexical leg, which reads the same mirror, says so
-        found = [Candidate(chunk_id=id_, score=strength) for id_, strength in self._ranked(passages.values())]
+            return []  # the lexical leg reads the same mirror and reports the error
+        found = [Candidate(chunk_id=id_, score=strength) for id_, strength in self._rank(passages.values())]
         if not is_complete:
             raise LegTimeout("The exact leg ran out of time.", partial=found[:limit])
         return found[:limit]
@@ -118,7 +118,7 @@ class ExactLeg:
         if self._reading.is_late():
             raise apsw.InterruptError("The time of the leg is up.")
 
-    def _ranked(self, passages: Iterable[Passage]) -> list[tuple[str, float]]:
+    def _rank(self, passages: Iterable[IndexedPassage]) -> list[tuple[str, float]]:
         return (
             rank_passages(self._names, passages)
             if self._word is None
@@ -127,10 +127,10 @@ class ExactLeg:
 
 
 class _Search:
-    """Reads what may have the names into `passages`, by row."""
+    """A search that reads passages which may have the names into `passages`, by row."""
 
     def __init__(
-        self, reading: MirrorReading, connection: apsw.Connection, passages: dict[int, Passage]
+        self, reading: MirrorReading, connection: apsw.Connection, passages: dict[int, IndexedPassage]
     ) -> None:
         self._connection = connection
         self._reading = reading
@@ -142,32 +142,40 @@ class _Search:
 
     def read_namesakes(self, word: str) -> None:
         if not word.istitle():
-            self._add(self._best(_in_headings(word), _READ))
-        self._add(self._declared(word, _READ))
+            self._read_passages(self._find_best(_headings_expression(word), _READ))
+        self._read_passages(self._find_declarations(word, _READ))
 
     def read_name(self, name: str, limit: int) -> None:
-        """Look further only while nothing has been found that defines the name."""
-        self._add(self._best(_in_headings(name), limit, wider=_parts(name, "breadcrumb : ({} AND {})")))
+        """Read headings, then mentions, then declarations and members until a definition is found."""
+        self._read_passages(
+            self._find_best(
+                _headings_expression(name), limit, wider=_parts_expression(name, "breadcrumb : ({} AND {})")
+            )
+        )
         is_defined = has_definition(name, self._passages.values())
         anywhere = []
         if not self._is_common_word(name):
-            anywhere = self._best(_anywhere(name), limit, wider=_parts(name, "{} AND {}"))
-            self._add(anywhere)
-        if not is_defined and (len(anywhere) == limit or not self._have(name, anywhere)):
-            self._add(self._declared(name, limit))
-        below = None if is_defined else member_of(name)
+            anywhere = self._find_best(
+                _anywhere_expression(name), limit, wider=_parts_expression(name, "{} AND {}")
+            )
+            self._read_passages(anywhere)
+        if not is_defined and (len(anywhere) == limit or not self._contain_name(name, anywhere)):
+            self._read_passages(self._find_declarations(name, limit))
+        below = None if is_defined else split_member(name)
         if below is not None and all(map(has_token, below)):
-            found = self._first(_BELOW, (quoted(below[1]), _any_of(_CONTAINING, below[0])), limit)
-            self._add(found)
+            found = self._find_first(
+                _BELOW, (quote_term(below[1]), _any_phrase_expression(_CONTAINING, below[0])), limit
+            )
+            self._read_passages(found)
             for row in found:
                 known = self._passages[row]
                 self._passages[row] = replace(known, below=known.below | {name})
 
-    def _have(self, name: str, rows: Iterable[int]) -> bool:
+    def _contain_name(self, name: str, rows: Iterable[int]) -> bool:
         return has_name(name, (self._passages[row] for row in rows))
 
-    def note_languages(self) -> None:
-        """Say of each passage whether it is in the language that most documents are in."""
+    def mark_languages(self) -> None:
+        """Mark each passage that is not in the language of most documents."""
         if len(set(self._langs.values())) < 2:
             return
         main = self._reading.collection(self._connection).main_language(self._connection)
@@ -176,49 +184,57 @@ class _Search:
                 self._passages[row] = replace(self._passages[row], in_main_language=False)
 
     def _is_common_word(self, name: str) -> bool:
-        """Return whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
+        """Return whether the index can't distinguish the name from a common word, as `astro()` or `or_`."""
         tokens = analysis_of(self._connection).query_tokens(name)
         return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
-    def _declared(self, name: str, limit: int) -> list[int]:
+    def _find_declarations(self, name: str, limit: int) -> list[int]:
         each = limit // len(_DECLARING)
-        return [row for word in _DECLARING for row in self._first(_ANY, (quoted(f"{word} {name}"),), each)]
+        return [
+            row
+            for word in _DECLARING
+            for row in self._find_first(_ANY, (quote_term(f"{word} {name}"),), each)
+        ]
 
-    def _best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
-        """Return the best `limit`, in any order; to score them takes as long as to find them.
+    def _find_best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
+        """Return the best `limit` rows of `expression`, in any order; scores are computed only if needed.
 
-        All that matches `expression` matches `wider`, which is found faster: where it has no more, it serves.
+        All matches of `expression` match `wider`, which is faster to evaluate: with few matches it suffices.
         """
         for unscored in (wider, expression):
-            found = self._rows(_ANY, (unscored,), limit + 1) if unscored else None
+            found = self._execute(_ANY, (unscored,), limit + 1) if unscored else None
             if found is not None and len(found) <= limit:
                 return [row for (row,) in found]
         weights = bm25_values(self._narrowed, (1.0, 0.0) if _is_in_headings(expression) else (1.0, 1.0))
-        scored = self._rows(_SCORED, (expression,), _EQUALS * limit, before=weights)
+        scored = self._execute(_SCORED, (expression,), _EQUALS * limit, before=weights)
         last = scored[limit - 1][1]
         if scored[-1][1] == last and len(scored) == _EQUALS * limit:
-            return self._ordered(_ANY, (expression,), *weights, limit, order=_BEST_IN_ORDER)
+            return self._find_in_order(_ANY, (expression,), *weights, limit, order=_BEST_IN_ORDER)
         better = [row for row, score in scored if score < last]
-        return better + self._least([row for row, score in scored if score == last], limit - len(better))
+        return better + self._take_least_ids(
+            [row for row, score in scored if score == last], limit - len(better)
+        )
 
-    def _least(self, rows: list[int], limit: int) -> list[int]:
+    def _take_least_ids(self, rows: list[int], limit: int) -> list[int]:
         """Return the `limit` of `rows` with the least ids."""
         if len(rows) <= limit:
             return rows
         in_order = self._connection.execute(_BY_LEAST_ID, (json.dumps(rows), limit))
         return [row for (row,) in in_order]
 
-    def _first(self, statement: str, matched: tuple[str, ...], limit: int) -> list[int]:
-        """Return `limit` of what a statement finds, those with the least ids where there are more."""
-        found = self._rows(statement, matched, limit + 1)
+    def _find_first(self, statement: str, matched: tuple[str, ...], limit: int) -> list[int]:
+        """Return up to `limit` rows of a statement, those with the least ids."""
+        found = self._execute(statement, matched, limit + 1)
         if len(found) > limit:
-            return self._ordered(statement, matched, limit, order=_IN_ORDER)
+            return self._find_in_order(statement, matched, limit, order=_IN_ORDER)
         return [row for (row,) in found]
 
-    def _ordered(self, statement: str, matched: tuple[str, ...], *values: object, order: str) -> list[int]:
-        return [row for (row,) in self._rows(statement, matched, *values, order=order)]
+    def _find_in_order(
+        self, statement: str, matched: tuple[str, ...], *values: object, order: str
+    ) -> list[int]:
+        return [row for (row,) in self._execute(statement, matched, *values, order=order)]
 
-    def _rows(
+    def _execute(
         self,
         statement: str,
         matched: tuple[str, ...],
@@ -226,13 +242,13 @@ class _Search:
         before: tuple[object, ...] = (),
         order: str = "",
     ) -> list[tuple[Any, ...]]:
-        """Return what a statement finds; its values are `before`, `matched`, the clause's, and the others."""
+        """Return a statement's rows; it binds `before`, `matched`, the clause's values and `values`."""
         bm25 = bm25_call(self._narrowed)
         sql = statement.format(clause=self._clause.sql, bm25=bm25, order=order.format(bm25=bm25))
         return list(self._connection.execute(sql, (*before, *matched, *self._clause.values, *values)))
 
-    def _add(self, rows: Iterable[int]) -> None:
-        """Read those of `rows` that have not been read."""
+    def _read_passages(self, rows: Iterable[int]) -> None:
+        """Read those of `rows` that have not been read yet."""
         unread = [row for row in dict.fromkeys(rows) if row not in self._passages]
         if not unread:
             return
@@ -240,7 +256,7 @@ class _Search:
             _PASSAGES, (json.dumps(unread),)
         ):
             self._langs[row] = lang
-            self._passages[row] = Passage(
+            self._passages[row] = IndexedPassage(
                 chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
             )
 
@@ -249,30 +265,32 @@ def _is_in_headings(expression: str) -> bool:
     return expression.startswith("breadcrumb :")
 
 
-def _in_headings(name: str) -> str:
-    return f"breadcrumb : ({' OR '.join([_phrase(name), *_as_member(name, '({} AND {})')])})"
+def _headings_expression(name: str) -> str:
+    return (
+        f"breadcrumb : ({' OR '.join([_phrase_expression(name), *_member_expressions(name, '({} AND {})')])})"
+    )
 
 
-def _anywhere(name: str) -> str:
-    return " OR ".join([_phrase(name), *_as_member(name, "(breadcrumb : {} AND {})")])
+def _anywhere_expression(name: str) -> str:
+    return " OR ".join([_phrase_expression(name), *_member_expressions(name, "(breadcrumb : {} AND {})")])
 
 
-def _phrase(name: str) -> str:
-    return f"{quoted(name)} *" if is_prefix(name) else quoted(name)
+def _phrase_expression(name: str) -> str:
+    return f"{quote_term(name)} *" if is_prefix(name) else quote_term(name)
 
 
-def _as_member(name: str, form: str) -> list[str]:
-    """Return the expression of a name's last part below its container; none for a name without one."""
-    below = member_of(name)
+def _member_expressions(name: str, form: str) -> list[str]:
+    """Return the expression for a name's last part within its container; none without a container."""
+    below = split_member(name)
     if below is None or not all(map(has_token, below)):
         return []
-    return [form.format(*map(quoted, below))]
+    return [form.format(*map(quote_term, below))]
 
 
-def _parts(name: str, form: str) -> str | None:
-    """Return what a name's container and last part match wherever they stand; None for a name without one."""
-    return next(iter(_as_member(name, form)), None) if not is_prefix(name) else None
+def _parts_expression(name: str, form: str) -> str | None:
+    """Return the expression for a name's container and last part in any place; None without a container."""
+    return next(iter(_member_expressions(name, form)), None) if not is_prefix(name) else None
 
 
-def _any_of(words: Iterable[str], name: str) -> str:
-    return " OR ".join(quoted(f"{word} {name}") for word in words)
+def _any_phrase_expression(words: Iterable[str], name: str) -> str:
+    return " OR ".join(quote_term(f"{word} {name}") for word in words)

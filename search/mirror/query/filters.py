@@ -1,4 +1,4 @@
-"""Search filters as SQL over a mirror. Values are bound, lists as JSON; only constants are put together."""
+"""Search filters as SQL over a mirror. Values are bound, lists as JSON; only constants are concatenated."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from search.access.scope import Scope, Sources
+from search.access.scope import SearchScope, Sources
 from search.mirror.postings import ChunkTable
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
@@ -29,8 +29,8 @@ _CODE_LANG = "c.code_lang IN (SELECT value FROM json_each(?))"
 _IN_LANGUAGES = (
     "SELECT chunk FROM chunks WHERE code_lang <> '' AND code_lang IN (SELECT value FROM json_each(?))"
 )
-# Looked up for each match: with `rowid IN (…)` SQLite runs the MATCH once for every row that passes, and a
-# filter that 70,000 chunks pass made 0.8 ms into 3 s.
+# EXISTS is evaluated for each match. With `rowid IN (…)` SQLite runs the MATCH once for every row that
+# passes: a filter that 70,000 chunks pass took 3 s instead of 0.8 ms.
 _PASSES = (
     "AND EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.doc = c.doc"
     " WHERE c.chunk = chunks_fts.rowid AND "
@@ -40,10 +40,7 @@ _DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The conditions on a document `d`, with the values they bind, and the kinds and languages of chunk.
-
-    Empty for none.
-    """
+    """Conditions on a document `d` with their values, and kinds and languages of chunks; empty for none."""
 
     on_document: str = ""
     document_values: tuple[str | float, ...] = ()
@@ -52,18 +49,18 @@ class Clause:
 
     @property
     def sql(self) -> str:
-        """Return what follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
+        """Return the SQL to append to a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
         return f"{_PASSES}{self.condition})" if self.condition else ""
 
     @property
     def condition(self) -> str:
-        """Return what holds of a chunk `c` and its document `d`; empty for none."""
+        """Return the condition on a chunk `c` and its document `d`; empty for none."""
         conditions = [self.on_document] if self.on_document else []
         return " AND ".join([*conditions, *(sql for sql, _ in self._on_chunk)])
 
     @property
     def values(self) -> tuple[str | float, ...]:
-        """Return what `sql`, or `condition`, binds."""
+        """Return the values that `sql` or `condition` binds."""
         return (*self.document_values, *(json.dumps(values) for _, values in self._on_chunk))
 
     @property
@@ -75,36 +72,36 @@ class Clause:
         passes = chunks.docs != 0
         if self.on_document:
             passing = np.zeros(int(chunks.docs.max(initial=0)) + 1, bool)
-            found = _rows(connection, _DOCUMENTS + self.on_document, self.document_values)
+            found = _fetch_rows(connection, _DOCUMENTS + self.on_document, self.document_values)
             passing[found[found < len(passing)]] = True
             passes &= passing[chunks.docs]
         if self.languages:
             written = np.zeros(len(passes), bool)
-            found = _rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
+            found = _fetch_rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
             written[found[found < len(written)]] = True
             passes &= written
         return passes & chunks.are_of(self.kinds) if self.kinds else passes
 
 
-def filter_clause(scope: Scope) -> Clause:
-    """Return the clause that keeps the chunks in `scope`."""
-    return _clause(scope, scope.sources)
+def filter_clause(scope: SearchScope) -> Clause:
+    """Return the clause for the chunks in `scope`."""
+    return _build_clause(scope, scope.sources)
 
 
-def collection_clause(scope: Scope) -> Clause:
-    """Return the clause that keeps the chunks in `scope`, of those that its reader may read.
+def collection_clause(scope: SearchScope) -> Clause:
+    """Return the clause for the chunks in `scope`, given the collection that its reader may read.
 
-    For `Clause.mask` alone, on the table of that collection, which knows the others to be none of it.
+    For `Clause.mask` on that collection's table only, which already excludes all other sources.
     """
-    return _clause(scope, scope.sources if scope.filters.source else None)
+    return _build_clause(scope, scope.sources if scope.filters.source else None)
 
 
-def source_clause(scope: Scope) -> Clause:
-    """Return the clause that keeps the chunks of the sources in `scope`, whatever its other filters say."""
+def source_clause(scope: SearchScope) -> Clause:
+    """Return the clause for the chunks of the sources in `scope`, without its other filters."""
     return Clause() if scope.sources is None else Clause(_IN["source"], (json.dumps(scope.sources.keys),))
 
 
-def _clause(scope: Scope, sources: Sources | None) -> Clause:
+def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
     filters = scope.filters
     lists = {
         "lang": filters.lang,
@@ -113,28 +110,28 @@ def _clause(scope: Scope, sources: Sources | None) -> Clause:
         "doc_id": filters.doc_id,
         "version": scope.version_tags,
     }
-    wanted: list[tuple[str, tuple[str | float, ...]]] = [
+    conditions_and_values: list[tuple[str, tuple[str | float, ...]]] = [
         (_IN[name], (json.dumps(list(values)),)) for name, values in lists.items() if values
     ]
     if sources is not None:
-        wanted.append((_IN["source"], (json.dumps(sources.keys),)))
+        conditions_and_values.append((_IN["source"], (json.dumps(sources.keys),)))
     if filters.tags_any:
-        wanted.append((_TAGGED, (json.dumps(list(filters.tags_any)),)))
+        conditions_and_values.append((_TAGGED, (json.dumps(list(filters.tags_any)),)))
     if filters.path_glob:
-        wanted.append((_PATH, ()))
+        conditions_and_values.append((_PATH, ()))
     if filters.path_not_glob:
-        wanted.append((_NOT_PATH, ()))
+        conditions_and_values.append((_NOT_PATH, ()))
     if filters.ingested_after is not None:
-        wanted.append((_AFTER, (filters.ingested_after.timestamp(),)))
-    on_document = " AND ".join(sql for sql, _ in wanted)
-    values = tuple(value for _, values in wanted for value in values)
+        conditions_and_values.append((_AFTER, (filters.ingested_after.timestamp(),)))
+    on_document = " AND ".join(sql for sql, _ in conditions_and_values)
+    values = tuple(value for _, values in conditions_and_values for value in values)
     return Clause(on_document, values, filters.kind, filters.code_lang_names)
 
 
 def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> None:
-    """Have `path_fits(path)` and `path_left_out(path)` mean what the filters on paths say."""
+    """Register `path_fits(path)` and `path_left_out(path)` for the path filters."""
     for name, patterns in (("path_fits", filters.path_glob), ("path_left_out", filters.path_not_glob)):
-        if patterns:  # else no statement names it
+        if patterns:  # else no statement uses the function
             connection.create_scalar_function(name, _fits_any(patterns), 1, deterministic=True)
 
 
@@ -143,5 +140,5 @@ def _fits_any(patterns: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: any(glob.matches(path) for glob in globs)
 
 
-def _rows(connection: apsw.Connection, sql: str, values: tuple[str | float, ...]) -> np.ndarray:
+def _fetch_rows(connection: apsw.Connection, sql: str, values: tuple[str | float, ...]) -> np.ndarray:
     return np.fromiter((row for (row,) in connection.execute(sql, values)), np.int64)

@@ -1,4 +1,4 @@
-"""Reading a mirror for one query: within its time, and without trusting the file."""
+"""Read access to a mirror for one query: with a time limit, and without trusting the file."""
 
 import logging
 import time
@@ -9,7 +9,7 @@ from typing import Protocol
 
 import apsw
 
-from search.access.scope import Scope
+from search.access.scope import SearchScope
 from search.mirror.connections import ReaderPool, empty_mirror
 from search.mirror.errors import MirrorAbsent, MirrorDamaged
 from search.mirror.postings import Collection
@@ -18,26 +18,26 @@ from search.mirror.sync.sync import applied_seq
 
 logger = logging.getLogger(__name__)
 
-# SQLite's virtual machine steps between two looks at the clock: a limit of 50 ms is kept to some 6 ms.
+# Steps of SQLite's virtual machine between checks of the clock: a limit of 50 ms is overrun by about 6 ms.
 _STEPS = 2_000
 
 
 class Generations(Protocol):
-    """Where the file to read lies, and what becomes of a damaged one."""
+    """A store of mirror generations: the path of the current one, and the withdrawal of a damaged one."""
 
     def current(self) -> Path:
         """Return the file to read. Raises MirrorAbsent."""
         ...
 
     def withdraw(self, generation: Path) -> None:
-        """Have nobody read a damaged file any more."""
+        """Stop readers from using a damaged file."""
         ...
 
 
 class MirrorReading:
-    """Gives connections to the mirror of one workspace, each in a read transaction under a time limit."""
+    """Read access to one workspace's mirror: connections in a read transaction with a time limit."""
 
-    def __init__(self, files: Generations, pool: ReaderPool, scope: Scope, *, limit_s: float) -> None:
+    def __init__(self, files: Generations, pool: ReaderPool, scope: SearchScope, *, limit_s: float) -> None:
         self.scope = scope
         self._files = files
         self._pool = pool
@@ -48,10 +48,9 @@ class MirrorReading:
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
-        """Return a connection; past the limit SQLite raises InterruptError.
+        """Provide a connection; past the limit SQLite raises InterruptError.
 
-        Where nothing was written yet there is no mirror, and nothing that it would lack: an empty one serves.
-        Raises MirrorError.
+        A workspace without any change has no mirror and gets an empty one. Raises MirrorError.
         """
         self._deadline = time.monotonic() + self._limit_s
         self._seq = self._collection = None
@@ -82,16 +81,15 @@ class MirrorReading:
             return None
 
     def seq(self, connection: apsw.Connection) -> int:
-        """Return the number up to which a connection, one that was given here, shows the log."""
+        """Return the last change that a connection from here shows."""
         if self._seq is None:
             self._seq = applied_seq(connection)
         return self._seq
 
     def collection(self, connection: apsw.Connection) -> Collection:
-        """Return the chunks that the query is ranked among, all that its reader may read, whatever its
-        filters.
+        """Return the chunks that the query is ranked among: all that its reader may read, before filters.
 
-        The connection is one that was given here. Raises MirrorDamaged.
+        The connection is one from here. Raises MirrorDamaged.
         """
         if self._collection is None:
             readable = self.scope.readable
@@ -100,9 +98,7 @@ class MirrorReading:
         return self._collection
 
     def narrowed_collection(self, connection: apsw.Connection) -> Collection | None:
-        """Return the collection where it is a part of the mirror, else None: SQLite itself counts
-        all of it.
-        """
+        """Return the collection if it is a part of the mirror, None for all: SQLite counts that itself."""
         return None if self.scope.readable is None else self.collection(connection)
 
     def is_late(self) -> bool:

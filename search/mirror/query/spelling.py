@@ -1,4 +1,4 @@
-"""Words of the index that somebody may have meant: near in letters, cut in two, or written as one."""
+"""Spelling corrections from the index: words near in letters, split in two, or written as one."""
 
 import re
 from collections import Counter
@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from heapq import nlargest, nsmallest
 from itertools import pairwise
 
-from search.mirror.query.vocabulary import Vocabulary, of_terms
-from search.retrieval.code.definitions import Passage
+from search.mirror.query.vocabulary import Vocabulary, terms_expression
+from search.retrieval.code.definitions import IndexedPassage
 from search.retrieval.query.edit_distance import allowed_errors, distances_to_stems, edit_distance
 from search.retrieval.text.unicode_scripts import RUN, fold, words_of
 
-# Terms whose words are looked at, chunks of each that are read for them, and chunks that are enough.
+# Terms whose words are considered, how many of them are read thoroughly, chunks read for each of those, and
+# chunks that suffice.
 _TERMS = 16
 _LIKELY = 6
 _READ = 80
 _SAMPLED = 2
-# Words offered for one that was typed, and ways to cut it in two that are looked up.
+# Spellings offered for a typed word, and splits of it that are looked up.
 _OFFERED = 3
 _CUTS = 3
 _MIN_HALF_CHARS = 2
@@ -26,7 +27,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """How something typed may have been meant."""
+    """A possible spelling of typed text."""
 
     text: str
     #: Letters or spaces inserted, left out, replaced or swapped.
@@ -38,47 +39,47 @@ class Spelling:
 
 
 def spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
-    """Give up to 3 spellings of a word that chunks under the filters have, itself included.
+    """Return up to 3 spellings of a word that chunks under the filters have, itself included.
 
     Order: errors, those with the same first letter before others, number of chunks descending, text.
     """
     typed = fold(word)
     if not allowed_errors(typed):
         return []
-    near = _near(vocabulary, typed)
-    found = [*near, *_in_two(vocabulary, typed)] if all(each.errors for each in near) else near
-    return sorted(found, key=lambda each: (each.errors, *_likelihood(typed, each)))[:_OFFERED]
+    near = _find_near(vocabulary, typed)
+    found = [*near, *_split_word(vocabulary, typed)] if all(each.errors for each in near) else near
+    return sorted(found, key=lambda each: (each.errors, *_sort_key(typed, each)))[:_OFFERED]
 
 
-def _likelihood(typed: str, spelling: Spelling) -> tuple[bool, int, str]:
-    """Return what sorts spellings with equally many errors: first letters are seldom wrong."""
+def _sort_key(typed: str, spelling: Spelling) -> tuple[bool, int, str]:
+    """Return the sort key of spellings with equally many errors: first letters are seldom wrong."""
     return fold(spelling.text[0]) != typed[0], -spelling.chunk_count, spelling.text
 
 
-def in_one(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
+def join_words(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
     """Return the spelling of neighbouring words as one, if any chunk under the filters has it."""
     joined = "".join(words)
     term = vocabulary.analysis.query_tokens(joined)[0]
-    passages = vocabulary.sample(of_terms(term), _READ)
-    found = [each.chunk_id for each in passages if fold(joined) in _folded(each)][:_SAMPLED]
+    passages = vocabulary.sample(terms_expression(term), _READ)
+    found = [each.chunk_id for each in passages if fold(joined) in _fold_words(each)][:_SAMPLED]
     count = vocabulary.chunk_counts([term]).get(term, 0)
     return [Spelling(text=joined, errors=1, chunk_count=count, chunk_ids=tuple(found))] if found else []
 
 
-def _near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+def _find_near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
     distances: dict[str, float] = {}
 
     def near(terms: list[str]) -> Iterable[str]:
         distances.update(_near_terms(typed, terms))
         return distances
 
-    counts = vocabulary.counts_beginning(_beginnings(typed), like=near)
+    counts = vocabulary.prefix_counts(_near_prefixes(typed), select=near)
     nearest = nsmallest(_TERMS, counts, key=lambda term: (distances[term], -counts[term], term))
-    found: dict[str, _Found] = {}
+    found: dict[str, _WordForms] = {}
     for place, term in enumerate(nearest):
-        passages = vocabulary.sample(of_terms(term), _READ if place < _LIKELY else _SAMPLED)
+        passages = vocabulary.sample(terms_expression(term), _READ if place < _LIKELY else _SAMPLED)
         for word, chunk_id in _words_near(typed, passages, term):
-            found.setdefault(fold(word), _Found(counts[term])).add(word, chunk_id)
+            found.setdefault(fold(word), _WordForms(counts[term])).add(word, chunk_id)
     return [
         Spelling(
             text=each.text,
@@ -90,11 +91,10 @@ def _near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
     ]
 
 
-def _words_near(typed: str, passages: Iterable[Passage], term: str) -> Iterator[tuple[str, str]]:
-    """Return near words whose stem is `term`, each with its chunk, until enough chunks had one with one
-    error.
+def _words_near(typed: str, passages: Iterable[IndexedPassage], term: str) -> Iterator[tuple[str, str]]:
+    """Yield near words whose stem is `term`, each with its chunk, until 2 chunks had one with one error.
 
-    Stemming changes no letter but the last one of a stem.
+    Stemming changes no letter of a stem but the last.
     """
     errors = allowed_errors(typed)
     like = re.compile(rf"(?<!\w){re.escape(term[:-1])}\w*", re.IGNORECASE)
@@ -110,24 +110,24 @@ def _words_near(typed: str, passages: Iterable[Passage], term: str) -> Iterator[
             return
 
 
-def _words_like(passage: Passage, like: re.Pattern[str]) -> set[str]:
+def _words_like(passage: IndexedPassage, like: re.Pattern[str]) -> set[str]:
     text = f"{passage.breadcrumb}\n{passage.text}"
     if text.isascii():
         return set(like.findall(text))
-    # Accents are in the text and not in the terms.
+    # The text has accents, the terms have none.
     return {word for word in RUN.findall(text) if like.fullmatch(fold(word))}
 
 
 @dataclass(slots=True)
-class _Found:
-    """A word as chunks write it."""
+class _WordForms:
+    """The forms in which chunks write a word, with counts and chunks."""
 
     chunk_count: int
     forms: Counter[str] = field(default_factory=Counter)
     chunk_ids: dict[str, None] = field(default_factory=dict)
 
     def add(self, word: str, chunk_id: str) -> None:
-        # A word that begins a sentence is the word in small letters.
+        # A capitalised word may just begin a sentence.
         self.forms[word.lower() if word.istitle() else word] += 1
         self.chunk_ids[chunk_id] = None
 
@@ -136,8 +136,8 @@ class _Found:
         return min(self.forms, key=lambda form: (-self.forms[form], form))
 
 
-def _beginnings(typed: str) -> list[str]:
-    """Return how words near `typed` begin: alike, or with one error in the first letters."""
+def _near_prefixes(typed: str) -> list[str]:
+    """Return the prefixes of words near `typed`: the same, or with one error in the first letters."""
     first, second, third = typed[:3]
     if not typed.isascii():
         return sorted({first, second})
@@ -156,15 +156,16 @@ def _beginnings(typed: str) -> list[str]:
 
 
 def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
-    """Return those of `terms` whose words may be meant, each with its distance."""
+    """Return those of `terms` that are near enough to `typed`, each with its distance."""
     distances = distances_to_stems(typed, terms).tolist()
     farthest = allowed_errors(typed) + 0.5
     return {term: distance for term, distance in zip(terms, distances, strict=True) if distance <= farthest}
 
 
-def _in_two(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
-    """Return `rate limit` for `ratelimit`: for the likeliest cuts it is looked up whether chunks
-    have both.
+def _split_word(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+    """Return spellings as two words, as `rate limit` for `ratelimit`, if chunks have both in a row.
+
+    Only the 3 likeliest splits are looked up.
     """
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
     query_tokens = vocabulary.analysis.query_tokens
@@ -173,12 +174,12 @@ def _in_two(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
     rarer = {cut: min(counts.get(terms.get(half, ""), 0) for half in cut) for cut in cuts}
     found: list[Spelling] = []
     for cut in nlargest(_CUTS, (cut for cut in cuts if rarer[cut]), key=rarer.__getitem__):
-        passages = vocabulary.sample(of_terms(terms[cut[0]], terms[cut[1]]), _SAMPLED)
-        chunk_ids = tuple(each.chunk_id for each in passages if cut in pairwise(_folded(each)))
+        passages = vocabulary.sample(terms_expression(terms[cut[0]], terms[cut[1]]), _SAMPLED)
+        chunk_ids = tuple(each.chunk_id for each in passages if cut in pairwise(_fold_words(each)))
         if chunk_ids:
             found.append(Spelling(text=" ".join(cut), errors=1, chunk_count=rarer[cut], chunk_ids=chunk_ids))
     return found
 
 
-def _folded(passage: Passage) -> list[str]:
+def _fold_words(passage: IndexedPassage) -> list[str]:
     return words_of(f"{passage.breadcrumb}\n{passage.text}")

@@ -1,4 +1,4 @@
-"""What hits would say if a mirror were believed: for the drill that shows why it never is."""
+"""Hits read from a mirror without the check against Postgres, for the drill that proves the check."""
 
 import json
 import uuid
@@ -16,13 +16,13 @@ WHERE c.chunk_id IN (SELECT value FROM json_each(?))
 """
 
 
-def believed_documents(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> dict[str, int]:
+def unchecked_documents(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> dict[str, int]:
     """Return the number of each chunk's document in this node's mirror, by chunk id."""
     return {row[0]: row[-1] for row in _rows(workspace_id, chunk_ids)}
 
 
-def believed_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return what hits are made of, in the order of `search.engine.readback.StandingChunk`'s fields."""
+def unchecked_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the fields of hits, in the order of `search.engine.readback.VisibleChunk`'s fields."""
     return [
         (*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:-1])
         for row in _rows(workspace_id, chunk_ids)

@@ -1,4 +1,4 @@
-"""Writing documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
+"""Writes of documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
 
@@ -19,8 +19,8 @@ _FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
 _DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
 _CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
 _ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
-# The breadcrumb itself and not the row version tells whether the index is right: a chunk that was deleted and
-# came back between two syncs counts its versions anew.
+# The breadcrumb is compared, not the row version: a chunk that was deleted and created again between two
+# syncs starts at version 1.
 _CHUNKS_OF = """
 SELECT c.chunk_id, c.chunk, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
 FROM chunks c LEFT JOIN chunks_fts f ON f.rowid = c.chunk WHERE c.doc = ?
@@ -35,14 +35,14 @@ _ADD_TEXT = "INSERT INTO chunks_fts (rowid, chunk_id, doc_id, breadcrumb, text) 
 
 
 class Applier:
-    """Writes documents through one connection; `finish` before the transaction commits."""
+    """A writer of documents through one connection; call `finish` before the transaction commits."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._postings = PostingsWriter(connection)
 
     def upsert(self, state: DocumentState) -> bool:
-        """Make the mirror hold `state`; give whether any text was removed for it."""
+        """Write `state` into the mirror; return whether any text was deleted for it."""
         doc = self._connection.execute(
             _UPSERT_DOCUMENT,
             (
@@ -61,7 +61,7 @@ class Applier:
         return self._replace_chunks(doc, state)
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document and its chunks; give whether it was there."""
+        """Delete a document and its chunks; return whether it existed."""
         found = self._connection.execute(_FIND_DOCUMENT, (doc_id,)).fetchone()
         if found is None:
             return False
@@ -73,25 +73,25 @@ class Applier:
         return True
 
     def finish(self) -> None:
-        """Write what is gathered until the end of a transaction."""
+        """Write the buffered postings."""
         self._postings.flush()
 
     def _replace_chunks(self, doc: int, state: DocumentState) -> bool:
         wanted = {chunk.chunk_id: chunk for chunk in state.chunks}
         kept: set[str] = set()
         outdated: list[tuple[int, str, str]] = []
-        known = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
-        for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in known:
+        mirrored = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
+        for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in mirrored:
             chunk = wanted.get(chunk_id)
             if chunk is None or chunk.breadcrumb != breadcrumb:
                 outdated.append((row, breadcrumb, text))
                 continue
             kept.add(chunk_id)
-            stated = (chunk.kind, chunk.code_lang, chunk.row_version)
-            if stated != (kind, code_lang, row_version):
-                self._connection.execute(_RESTATE_CHUNK, (*stated, row))
+            wanted_fields = (chunk.kind, chunk.code_lang, chunk.row_version)
+            if wanted_fields != (kind, code_lang, row_version):
+                self._connection.execute(_RESTATE_CHUNK, (*wanted_fields, row))
             if chunk.kind != kind:
-                self._postings.restate(row, doc, chunk)
+                self._postings.update(row, doc, chunk)
         self._delete_chunks(outdated)
         for chunk in state.chunks:
             if chunk.chunk_id not in kept:

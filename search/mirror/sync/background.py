@@ -1,4 +1,4 @@
-"""What takes long is done beside the follower, one thing after the other: all other mirrors go on."""
+"""A background thread for long tasks, one by one, so that the follower goes on with other mirrors."""
 
 import uuid
 from collections.abc import Callable
@@ -7,41 +7,41 @@ from typing import Generic, TypeVar
 
 from django.db import connection
 
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 
 
-class Aside(Generic[_Made]):
-    """One thread, asked and looked at by another, for one thing a workspace at a time."""
+class BackgroundTasks(Generic[_Result]):
+    """One worker thread with at most one task per workspace; used by a single other thread."""
 
     def __init__(self, name: str) -> None:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._asked: dict[uuid.UUID, Future[_Made]] = {}
+        self._tasks: dict[uuid.UUID, Future[_Result]] = {}
 
     def __contains__(self, workspace_id: uuid.UUID) -> bool:
-        return workspace_id in self._asked
+        return workspace_id in self._tasks
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is asked for that was not given yet."""
-        return not self._asked
+        """Return whether no task is pending or uncollected."""
+        return not self._tasks
 
-    def ask(self, workspace_id: uuid.UUID, task: Callable[[], _Made]) -> None:
-        """Have `task` done for a workspace, for which nothing else is asked now."""
-        self._asked[workspace_id] = self._threads.submit(_with_own_connection, task)
+    def submit(self, workspace_id: uuid.UUID, task: Callable[[], _Result]) -> None:
+        """Queue `task` for a workspace that has no other task."""
+        self._tasks[workspace_id] = self._threads.submit(_with_own_connection, task)
 
-    def ended(self) -> list[tuple[uuid.UUID, Future[_Made]]]:
-        """Return what has come to an end since the last time."""
-        done = [(workspace_id, task) for workspace_id, task in self._asked.items() if task.done()]
+    def take_finished(self) -> list[tuple[uuid.UUID, Future[_Result]]]:
+        """Return and forget the finished tasks."""
+        done = [(workspace_id, task) for workspace_id, task in self._tasks.items() if task.done()]
         for workspace_id, _ in done:
-            del self._asked[workspace_id]
+            del self._tasks[workspace_id]
         return done
 
     def close(self) -> None:
-        """Begin nothing more; what is under way goes on to its end."""
+        """Cancel queued tasks; a running one goes on to its end."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _with_own_connection(task: Callable[[], _Made]) -> _Made:
+def _with_own_connection(task: Callable[[], _Result]) -> _Result:
     try:
         return task()
     finally:

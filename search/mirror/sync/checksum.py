@@ -1,4 +1,4 @@
-"""Proving that a mirror equals Postgres: the same order-free checksum over both, text included."""
+"""Proof that a mirror equals Postgres: the same order-independent checksum over both, text included."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ SELECT doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_
     (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
 FROM documents d
 """
-# The text index has its own copies of the ids: a row under the wrong id would show here.
+# The text index has its own copies of the ids, so that a row under a wrong id is detected.
 _CHUNKS = """
 SELECT f.chunk_id, f.doc_id, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
 FROM chunks_fts f LEFT JOIN chunks c ON c.chunk = f.rowid AND c.chunk_id = f.chunk_id
@@ -29,7 +29,7 @@ _OF_THIS_MACHINE = (apsw.BusyError, apsw.FullError, apsw.IOError, apsw.Interrupt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checksum:
-    """What a set of documents and chunks comes to, whatever their order."""
+    """The checksum of a set of documents and chunks, independent of their order."""
 
     seq: int
     documents: int
@@ -51,9 +51,9 @@ def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:
 
 
 def check_integrity(connection: apsw.Connection) -> None:
-    """Have SQLite and FTS5 check a writable mirror, contents and postings compared.
+    """Run SQLite's and FTS5's integrity checks on a writable mirror, and compare the postings.
 
-    Raises MirrorDamaged, and SQLite's errors where they speak of this machine and not of the file.
+    Raises MirrorDamaged, and SQLite's errors about this machine rather than the file.
     """
     try:
         if (verdict := connection.pragma("integrity_check")) != "ok":
@@ -62,7 +62,7 @@ def check_integrity(connection: apsw.Connection) -> None:
         check_postings(connection)
     except _OF_THIS_MACHINE:
         raise
-    except (apsw.Error, ValueError, TypeError, LookupError) as error:  # broken text and numbers lead to any
+    except (apsw.Error, ValueError, TypeError, LookupError) as error:  # broken text and numbers may raise any
         raise MirrorDamaged(f"{type(error).__name__}: {error}") from error
 
 

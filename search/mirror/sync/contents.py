@@ -1,4 +1,4 @@
-"""What a mirror holds of one document, to be compared with Postgres."""
+"""The chunks of one document in a mirror, for comparison with Postgres."""
 
 import apsw
 

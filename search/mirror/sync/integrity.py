@@ -1,8 +1,8 @@
-"""Whether a mirror's indexes are sound, looked at once a day though nobody asks.
+"""Daily integrity checks of mirrors' indexes.
 
-SQLite tells of damage that it stumbles on. An index that merely lacks rows answers as if they were not there,
-so FTS5 and the posting lists are compared with the text. A copy is, for the comparison writes and takes
-minutes of a large mirror, which is to be followed meanwhile.
+SQLite reports damage only where it reads it. An index that lacks rows answers as if they didn't exist, so
+FTS5 and the posting lists are compared with the text. The check runs on a copy, because the comparison writes
+and takes minutes for a large mirror, which has to be followed meanwhile.
 """
 
 import logging
@@ -24,20 +24,20 @@ from search.mirror.sync.checksum import check_integrity
 
 logger = logging.getLogger(__name__)
 
-# A mirror is checked so long after it was made or checked.
+# Interval between checks of a mirror.
 _EVERY_S = 86_400.0
-# Between two looks for what is due: each asks the disk about every mirror.
+# Interval between searches for due mirrors: each stats every mirror.
 _LOOK_EVERY_S = 3_600.0
 _COPIES = ".check-"
-# One state is copied, whatever is written between two steps: the transaction holds it from its first look on.
+# The first read pins the transaction's snapshot, so that one state is copied.
 _BEGIN_READING = "SELECT count(*) FROM meta"
-# Between two looks at whether to stop: some 8 MB, or some milliseconds.
+# Work between checks of the stop event: about 8 MB, or some milliseconds.
 _PAGES = 2_000
 _STEPS = 100_000
 
 
 class DueChecks:
-    """Which mirrors below `root` are due, the longest unchecked first."""
+    """A queue of the mirrors below `root` that are due for a check, the longest unchecked first."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -45,7 +45,7 @@ class DueChecks:
         self._look_at = 0.0
 
     def next(self) -> uuid.UUID | None:
-        """Return the next one, None where none is due."""
+        """Return the next due mirror's workspace, None if none is due."""
         if not self._due and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_EVERY_S
             self._due.extend(due_checks(self._root))
@@ -53,19 +53,22 @@ class DueChecks:
 
 
 def due_checks(root: Path) -> list[uuid.UUID]:
-    """Return the workspaces whose mirrors below `root` were made and checked over a day ago."""
+    """Return the workspaces whose mirrors below `root` were last checked, else built, over a day ago.
+
+    The longest unchecked come first.
+    """
     before = time.time() - _EVERY_S
     checked = {id_: MirrorFiles.of(root, id_).last_checked() for id_ in workspaces_on_this_node(root)}
     return sorted((id_ for id_, at in checked.items() if 0 < at < before), key=lambda id_: checked[id_])
 
 
 def check_mirror(files: MirrorFiles, stop: threading.Event) -> None:
-    """Check a copy of a mirror, which is gone afterwards, until `stop` is set. Raises MirrorDamaged.
+    """Check a temporary copy of a mirror, until `stop` is set. Raises MirrorDamaged.
 
-    What can't be copied or read now, for want of room for example, is left to another day. So is what ended
-    the process: its successor would else begin with the same mirror, and end.
+    A mirror that can't be copied or read now, for lack of disk space for example, is left for another day. So
+    is one whose check killed the process: its successor would otherwise start with the same mirror.
     """
-    files.note_check()
+    files.record_check()
     try:
         with tempfile.TemporaryDirectory(prefix=_COPIES, dir=files.directory.parent) as folder:
             copy = Path(folder) / "copy.sqlite3"
@@ -73,30 +76,30 @@ def check_mirror(files: MirrorFiles, stop: threading.Event) -> None:
             _copy(files, copy, stop)
             _check(copy, stop)
     except MirrorDamaged:
-        files.forget_check()
+        files.clear_check()
         raise
     except apsw.InterruptError:
-        files.forget_check()
+        files.clear_check()
     except (MirrorError, apsw.Error, OSError) as error:
         logger.warning("mirror %s is not checked now: %s", files.directory.name, error)
 
 
 def remove_copies(root: Path) -> None:
-    """Remove the copies below `root` that a killed process has left."""
-    for left in root.glob(f"{_COPIES}*"):
-        shutil.rmtree(left, ignore_errors=True)
+    """Delete the copies below `root` that a killed process has left."""
+    for folder in root.glob(f"{_COPIES}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require_room(files: MirrorFiles) -> None:
-    """Raise MirrorBusy where a copy would leave others less room than it takes itself."""
+    """Raise MirrorBusy unless the disk has room for two copies."""
     needed, free = 2 * files.size_bytes(), shutil.disk_usage(files.directory).free
     if free < needed:
         raise MirrorBusy(f"{free:,} bytes are free on its disk, a copy is made where {needed:,} are")
 
 
 def _copy(files: MirrorFiles, to: Path, stop: threading.Event) -> None:
-    """Copy the mirror as it is at one moment, while others read and write it."""
-    with files.in_use(), closing(connections.open_reader(files.current())) as source, source:
+    """Copy one state of the mirror, while others read and write it."""
+    with files.read_lock(), closing(connections.open_reader(files.current())) as source, source:
         source.execute(_BEGIN_READING).fetchall()
         copy = apsw.Connection(str(to))
         with closing(copy), copy.backup("main", source, "main") as backup:

@@ -1,4 +1,4 @@
-"""How far the logs of all workspaces have come, asked for as rarely and as cheaply as can be."""
+"""Heads of all workspaces' change logs, with a cheap digest to detect changes."""
 
 import uuid
 from collections.abc import Collection
@@ -12,9 +12,9 @@ from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import default_of
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.analysis import Analysis
-from search.mirror.sync.snapshot import STEMMING, analysis_where
+from search.mirror.sync.snapshot import STEMMING, select_analysis
 
-# One number of all that mirrors follow: 1 ms for 1,000 workspaces, where reading all of it takes 10.
+# One number over all heads: 1 ms for 1,000 workspaces, where reading the heads takes 10.
 _DIGEST = """
 SELECT count(*), sum(hashtextextended(id::text || ' ' || head_seq || ' ' || coalesce(settings->>%s, ''), 0))
 FROM people_workspace
@@ -25,14 +25,14 @@ Digest = tuple[int, Decimal | None]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a mirror is to show: up to which change, indexed how."""
+    """The target state of a mirror: its last change and the analysis of its index."""
 
     seq: int
     analysis: Analysis
 
 
 def heads_digest() -> Digest:
-    """Return what differs as soon as any workspace's head does."""
+    """Return a digest that changes with any workspace's head."""
     with acting_everywhere(), connection.cursor() as cursor:
         cursor.execute(_DIGEST, [STEMMING])
         count, digest = cursor.fetchone()
@@ -40,12 +40,12 @@ def heads_digest() -> Digest:
 
 
 def read_heads(among: Collection[uuid.UUID] | None = None) -> dict[uuid.UUID, Head]:
-    """Return the heads of these workspaces, None: of all there are."""
+    """Return the heads of these workspaces, of all for None."""
     with acting_everywhere():
         rows = Workspace.objects.order_by() if among is None else Workspace.objects.filter(pk__in=among)
         found = rows.values_list("pk", "head_seq", KeyTransform(STEMMING, "settings"))
         stems = default_of(STEMMING)
         return {
-            pk: Head(seq, analysis_where(stems=stems if stated is None else stated))
-            for pk, seq, stated in found.iterator()
+            pk: Head(seq, select_analysis(stems=stems if stems_setting is None else stems_setting))
+            for pk, seq, stems_setting in found.iterator()
         }

@@ -1,4 +1,4 @@
-"""What a mirror reads from Postgres: the log after a number, and documents as they are, from one snapshot."""
+"""Reads of a mirror from Postgres: the log after a number, and current documents, from one snapshot."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from search.models import Change, Chunk, Document
 
 #: The setting of a workspace: whether words are indexed by their stems.
 STEMMING = "stemming"
-# Documents asked for at once; of their chunks, which come in the same order, those of one are held.
+# Documents per query; their chunks come in the same order, and only one document's are in memory.
 _BATCH = 200
 # Chunks fetched per round trip.
 _CHUNKS_AT_ONCE = 2_000
@@ -54,13 +54,13 @@ class DocumentState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTail:
-    """The log after a mirror's number: where it ends, and which documents to look at again."""
+    """The log after a mirror's position: its end, and the documents to read again."""
 
     head_seq: int
     #: The token of the change that carries `head_seq`; 0 before the first change.
     head_token: int
     doc_ids: tuple[uuid.UUID, ...]
-    #: By which the workspace's text is to be indexed now.
+    #: The analysis that the workspace's text has to be indexed by now.
     analysis: Analysis
     #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
     is_continuous: bool
@@ -68,7 +68,7 @@ class LogTail:
 
 @contextmanager
 def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
-    """Read everything inside from one repeatable-read snapshot, however long a mirror takes to write it.
+    """Run the block in one repeatable-read snapshot, however long a mirror takes to write.
 
     Postgres ends it after `idle_limit` without a statement, '0' for never.
     """
@@ -108,17 +108,17 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, m
 
 
 def analysis_for(workspace: Workspace) -> Analysis:
-    """Return the analysis that the workspace's setting `stemming` asks for."""
-    return analysis_where(stems=preference(workspace, STEMMING))
+    """Return the analysis that the workspace's setting `stemming` selects."""
+    return select_analysis(stems=preference(workspace, STEMMING))
 
 
-def analysis_where(*, stems: bool) -> Analysis:
-    """Return the analysis that indexes words by their stems, or as they are."""
+def select_analysis(*, stems: bool) -> Analysis:
+    """Return the analysis that indexes words by their stems, or unstemmed."""
     return STEMMED if stems else UNSTEMMED_WORDS
 
 
 def read_analysis(workspace_id: uuid.UUID) -> Analysis:
-    """Return the analysis that a workspace is to have now. Raises Workspace.DoesNotExist when it is gone."""
+    """Return the analysis that a workspace's setting selects now. Raises Workspace.DoesNotExist."""
     return analysis_for(Workspace.objects.get(pk=workspace_id))
 
 
@@ -137,11 +137,11 @@ def read_token(workspace_id: uuid.UUID, seq: int) -> int:
 def read_documents(
     workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:
-    """Return each of `doc_ids` with what it is now, None when it is gone; in no order, each once."""
+    """Yield each of `doc_ids` with its current state, None when it is deleted; in no order, each once."""
     for start in range(0, len(doc_ids), _BATCH):
         missing = dict.fromkeys(doc_ids[start : start + _BATCH])
         found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=list(missing))
-        for state in _states(workspace_id, found):
+        for state in _read_states(workspace_id, found):
             doc_id = uuid.UUID(state.doc_id)
             del missing[doc_id]
             yield doc_id, state
@@ -149,7 +149,7 @@ def read_documents(
 
 
 def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
-    """Give every document of the workspace, in the order of their rows."""
+    """Yield every document of the workspace, in the order of their rows."""
     after = 0
     while True:
         documents = Document.objects.in_workspace(workspace_id).filter(id__gt=after).order_by("id")[:_BATCH]
@@ -157,10 +157,10 @@ def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
         if not rows:
             return
         after = rows[-1]
-        yield from _states(workspace_id, Document.objects.in_workspace(workspace_id).filter(id__in=rows))
+        yield from _read_states(workspace_id, Document.objects.in_workspace(workspace_id).filter(id__in=rows))
 
 
-def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[DocumentState]:
+def _read_states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[DocumentState]:
     rows = list(
         documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)  # type: ignore[attr-defined]
         .order_by("id")
@@ -177,7 +177,7 @@ def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[
             "tags",
         )
     )
-    chunks_of_each = _chunks_of_each(workspace_id, [row[0] for row in rows])
+    chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
     for row, chunks in zip(rows, chunks_of_each, strict=True):
         _, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
         yield DocumentState(
@@ -194,10 +194,10 @@ def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[
         )
 
 
-def _chunks_of_each(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:
-    """Return the chunks of one document after the other; their ids are ascending."""
+def _group_chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:
+    """Yield the chunks of each document; `document_ids` are ascending."""
     nothing: tuple[int, Iterable[tuple[int, ChunkState]]] = (0, ())
-    found = groupby(_chunks(workspace_id, document_ids), key=itemgetter(0))
+    found = groupby(_read_chunks(workspace_id, document_ids), key=itemgetter(0))
     id_, group = next(found, nothing)
     for document_id in document_ids:
         if id_ != document_id:
@@ -207,7 +207,7 @@ def _chunks_of_each(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Ite
         id_, group = next(found, nothing)
 
 
-def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[int, ChunkState]]:
+def _read_chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[int, ChunkState]]:
     rows = (
         Chunk.objects.in_workspace(workspace_id)
         .filter(document_id__in=document_ids)

@@ -1,7 +1,7 @@
-"""Following the change log: `sync_mirror` pulls what is new, `rebuild_mirror` makes a new generation.
+"""Synchronisation with the change log: `sync_mirror` applies changes, `rebuild_mirror` builds a generation.
 
-Both are idempotent, safe to run twice or at once, and resume anywhere: the number up to which a mirror has
-followed is committed with the rows that make it true. A lost hint costs latency, never a document.
+Both are idempotent, safe to run twice or concurrently, and resume anywhere: the number of the last applied
+change is committed with its rows. A lost hint costs latency, never a document.
 """
 
 import json
@@ -20,7 +20,7 @@ from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema
-from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorToBeMade, SyncTakesLong
+from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorRebuildNeeded, SyncTakesLong
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
@@ -30,15 +30,15 @@ logger = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
 # A mirror this many documents behind is rebuilt: that is faster than replacing rows, and readers go on. So is
-# one of whose chunks as many are to be looked at again, where they are more than this share of all.
+# one with this many changed chunks, if they are more than this share of all.
 _REBUILD_BACKLOG = 20_000
 _REBUILD_SHARE = 0.25
-# Documents that a brief sync looks at: a second or two of writing, where each has some ten chunks.
+# Documents that a brief sync applies: a second or two of writing, at about ten chunks each.
 _BRIEF_BACKLOG = 500
-# A log of so many changes for each of those documents is not even read.
+# A log with more changes per document of the backlog than this is not even read.
 _CHANGES_A_DOCUMENT = 10
-# Rows are never used again, and each costs every search memory. A mirror that has come so far, and has
-# more than so many rows for each chunk that there is, is made anew.
+# Rows are never reused, and each costs every search memory. A mirror with more rows than this, and more than
+# this many per existing chunk, is rebuilt.
 _SPARSE_FROM = 200_000
 _ROWS_A_CHUNK = 4
 
@@ -53,47 +53,46 @@ _LAST_ROW = "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """Where a sync left the mirror."""
+    """The state of the mirror after a sync."""
 
     applied_seq: int
     documents: int
     was_rebuilt: bool
-    #: False while what was deleted may still lie in the files, because something reads them: sync again.
+    #: False while deleted text may remain in the files because a reader is active: sync again.
     is_settled: bool
 
 
 def sync_mirror(
     files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0, is_brief: bool = False
 ) -> SyncReport:
-    """Bring the mirror to the log's present end, building or rebuilding it where it can't follow.
+    """Bring the mirror to the current end of the log, building or rebuilding it where it can't follow.
 
-    It acts in that workspace, wherever its caller acts.
+    Acts in that workspace, whatever the caller's current workspace.
 
-    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, SyncTakesLong
-    where it is to be brief and would have to build or to follow far, and Workspace.DoesNotExist when the
-    workspace is gone.
+    Raises MirrorBusy when another process of this node holds the writer's lock for longer than `wait_s`,
+    SyncTakesLong when `is_brief` and it would have to build or to follow far, and Workspace.DoesNotExist when
+    the workspace is gone.
     """
-    with files.writing(wait_s), acting_in(workspace_id):
-        return _synced(files, workspace_id, is_brief=is_brief)
+    with files.write_lock(wait_s), acting_in(workspace_id):
+        return _sync_or_rebuild(files, workspace_id, is_brief=is_brief)
 
 
 @contextmanager
-def held_at_head(
+def lock_at_head(
     files: MirrorFiles, workspace_id: uuid.UUID, read: Callable[[], _Read], *, wait_s: float = 0.0
 ) -> Iterator[tuple[apsw.Connection, _Read]]:
-    """Return a writer of the mirror, synced and written by nobody else, and what `read` gives beside the
-    sync.
+    """Sync the mirror and hold the writer's lock; provide a writer and the result of `read`.
 
-    It reads Postgres from the sync's snapshot, whatever is written, in that workspace. Nothing of Postgres is
-    held while the mirror is. Raises as `sync_mirror`.
+    `read` queries Postgres in the sync's snapshot and workspace. No Postgres transaction is open while the
+    lock is held for the caller. Raises as `sync_mirror`.
     """
-    with files.writing(wait_s):
+    with files.write_lock(wait_s):
         with acting_in(workspace_id), snapshot.postgres_snapshot():
-            _synced(files, workspace_id, is_brief=False)
-            was_read = read()
+            _sync_or_rebuild(files, workspace_id, is_brief=False)
+            result = read()
         connection = connections.open_writer(files.current())
         try:
-            yield connection, was_read
+            yield connection, result
         finally:
             connection.close()
 
@@ -106,51 +105,52 @@ def rebuild_mirror(
     on_document: Callable[[], None] = lambda: None,
     why: str = "asked",
 ) -> SyncReport:
-    """Make a new generation from Postgres and switch readers to it; searches go on meanwhile.
+    """Build a new generation from Postgres and switch readers to it; searches go on meanwhile.
 
-    It acts in that workspace, wherever its caller acts, and is counted under `why`. Raises as `sync_mirror`.
+    Acts in that workspace, whatever the caller's current workspace; `why` labels the count of rebuilds.
+    Raises as `sync_mirror`.
     """
-    with files.writing(wait_s), acting_in(workspace_id):
-        return _build(files, workspace_id, on_document, why=why)
+    with files.write_lock(wait_s), acting_in(workspace_id):
+        return _rebuild(files, workspace_id, on_document, why=why)
 
 
 def applied_seq(connection: apsw.Connection) -> int:
-    """Return the number up to which this mirror shows the log."""
-    return _meta(connection, "applied_seq")
+    """Return the number of the last change applied to this mirror."""
+    return _read_meta(connection, "applied_seq")
 
 
 def applied_token(connection: apsw.Connection) -> int:
-    """Return the token of the change that carries that number, by which one history is known from another."""
-    return _meta(connection, "applied_token")
+    """Return the token of the last applied change; it distinguishes one history of the log from another."""
+    return _read_meta(connection, "applied_token")
 
 
-def _meta(connection: apsw.Connection, key: str) -> int:
-    return _number(connection, schema.READ_META, key)
+def _read_meta(connection: apsw.Connection, key: str) -> int:
+    return _read_number(connection, schema.READ_META, key)
 
 
-def _number(connection: apsw.Connection, sql: str, *values: str) -> int:
+def _read_number(connection: apsw.Connection, sql: str, *values: str) -> int:
     row = connection.execute(sql, values).fetchone()
     return int(row[0]) if row else 0
 
 
-def _synced(files: MirrorFiles, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
+def _sync_or_rebuild(files: MirrorFiles, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
     try:
-        with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
-            report = _follow(files.current(), workspace_id, is_brief=is_brief)
-    except MirrorToBeMade as reason:
+        with tracing.span("mirror.sync"), SYNC_SECONDS.time():
+            report = _follow_log(files.current(), workspace_id, is_brief=is_brief)
+    except MirrorRebuildNeeded as reason:
         if is_brief:
             raise SyncTakesLong(f"It is to be made: {reason}") from reason
         if not isinstance(reason, MirrorAbsent):
             logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
-        return _build(files, workspace_id, why=reason.why)
-    is_alone = files.remove_old()
+        return _rebuild(files, workspace_id, why=reason.why)
+    is_alone = files.delete_old_generations()
     return replace(report, is_settled=report.is_settled and is_alone)
 
 
-def _follow(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
+def _follow_log(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
     connection = connections.open_writer(path)
     try:
-        with connections.naming_damage(path):
+        with connections.translate_damage(path):
             report = _apply_log(connection, workspace_id, is_brief=is_brief)
             return replace(report, is_settled=_scrub(connection))
     finally:
@@ -171,7 +171,7 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
         if is_brief and len(tail.doc_ids) > _BRIEF_BACKLOG:
             raise SyncTakesLong(f"{len(tail.doc_ids)} documents behind")
         if tail.head_seq != applied:
-            _check_worth(connection, tail)
+            _check_rebuild_is_slower(connection, tail)
             _apply_tail(connection, workspace_id, tail)
             CHANGES.add(amount=tail.head_seq - applied)
     return SyncReport(
@@ -179,17 +179,17 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief
     )
 
 
-def _check_worth(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
-    """Raises MirrorOutdated where a rebuild is less work than looking at the chunks that may have changed.
+def _check_rebuild_is_slower(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
+    """Raise MirrorOutdated where a rebuild is less work than comparing the chunks that may have changed.
 
-    So it is, too, where most rows are of chunks that are no more: only a sync that touches some leaves such.
+    Also where most rows are of deleted chunks; only a sync that touches chunks adds such rows.
     """
     doc_ids = json.dumps([doc_id.hex for doc_id in tail.doc_ids])
-    touched = _number(connection, _TOUCHED, doc_ids)
-    if touched > _REBUILD_BACKLOG and touched > _REBUILD_SHARE * _number(connection, _CHUNKS):
+    touched = _read_number(connection, _TOUCHED, doc_ids)
+    if touched > _REBUILD_BACKLOG and touched > _REBUILD_SHARE * _read_number(connection, _CHUNKS):
         raise MirrorOutdated(f"{touched} chunks behind", why="behind")
-    rows = _number(connection, _LAST_ROW) if touched else 0
-    if rows > _SPARSE_FROM and rows > _ROWS_A_CHUNK * _number(connection, _CHUNKS):
+    rows = _read_number(connection, _LAST_ROW) if touched else 0
+    if rows > _SPARSE_FROM and rows > _ROWS_A_CHUNK * _read_number(connection, _CHUNKS):
         raise MirrorOutdated(f"of {rows} rows most are of chunks that are no more", why="sparse")
 
 
@@ -203,7 +203,7 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
         applier.finish()
         if erased:
             connection.execute(schema.WRITE_META, ("scrub_due", 1))
-        _write_place(connection, tail.head_seq, tail.head_token)
+        _write_position(connection, tail.head_seq, tail.head_token)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite itself rolls back on a full disk or a damaged file
@@ -211,14 +211,17 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
         raise
 
 
-def _write_place(connection: apsw.Connection, seq: int, token: int) -> None:
+def _write_position(connection: apsw.Connection, seq: int, token: int) -> None:
     connection.execute(schema.WRITE_META, ("applied_seq", seq))
     connection.execute(schema.WRITE_META, ("applied_token", token))
 
 
 def _scrub(connection: apsw.Connection) -> bool:
-    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; give whether it is."""
-    if not _meta(connection, "scrub_due"):
+    """Truncate the write-ahead log after a deletion, so that no deleted text stays in it.
+
+    Returns whether none is left.
+    """
+    if not _read_meta(connection, "scrub_due"):
         return True
     connection.set_busy_timeout(100)
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -228,46 +231,52 @@ def _scrub(connection: apsw.Connection) -> bool:
     return not busy
 
 
-def _build(
+def _rebuild(
     files: MirrorFiles,
     workspace_id: uuid.UUID,
     on_document: Callable[[], None] = lambda: None,
     *,
     why: str,
 ) -> SyncReport:
-    with tracing.span("mirror.rebuild", why=why), REBUILD_SECONDS.timed():
-        report = _built(files, workspace_id, on_document)
+    with tracing.span("mirror.rebuild", why=why), REBUILD_SECONDS.time():
+        report = _rebuild_or_clean_up(files, workspace_id, on_document)
     REBUILDS.add(why)
     return report
 
 
-def _built(files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]) -> SyncReport:
+def _rebuild_or_clean_up(
+    files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]
+) -> SyncReport:
     try:
-        return _published(files, workspace_id, on_document)
+        return _write_generation(files, workspace_id, on_document)
     except Exception:
-        files.remove_unpublished()  # it may be what has filled the disk
+        files.delete_unpublished()  # it may have filled the disk
         raise
 
 
-def _published(files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]) -> SyncReport:
-    path = files.unpublished()
+def _write_generation(
+    files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]
+) -> SyncReport:
+    path = files.new_generation_path()
     connection = connections.create_file(path, snapshot.read_analysis(workspace_id))
     if not failpoints.is_on("generations"):
         connection.close()
         path = files.publish(path)
         connection = connections.open_writer(path)
     try:
-        documents, seq = _fill(connection, workspace_id, on_document)
+        documents, seq = _fill_tables(connection, workspace_id, on_document)
         connection.execute(schema.OPTIMIZE)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()
     if failpoints.is_on("generations"):
         files.publish(path)
-    return SyncReport(applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.remove_old())
+    return SyncReport(
+        applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.delete_old_generations()
+    )
 
 
-def _fill(
+def _fill_tables(
     connection: apsw.Connection, workspace_id: uuid.UUID, on_document: Callable[[], None]
 ) -> tuple[int, int]:
     documents = 0
@@ -280,5 +289,5 @@ def _fill(
             documents += 1
             on_document()
         applier.finish()
-        _write_place(connection, seq, token)
+        _write_position(connection, seq, token)
     return documents, seq

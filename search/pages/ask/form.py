@@ -1,4 +1,4 @@
-"""What the form for questions says, and what may be chosen in it."""
+"""The question form, its values and its choices of sources."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from django.http import QueryDict
 
-from kebab.http.api.serializers import validated
+from kebab.http.api.serializers import validate_fields
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from search.access.querysets import sources_of
+from search.access.querysets import visible_sources
 from search.answers import AnswerRequest
 from search.api.answers.serializers import AskBody, answer_request
 
@@ -28,18 +28,18 @@ class SourceChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """The form as it was filled in, unchecked, so that a refused question can be shown and mended."""
+class QuestionInput:
+    """The form's values as typed, unchecked, so that a refused question can be shown and corrected."""
 
     question: str = ""
-    #: The conversation that it goes on with; '' begins one.
+    #: The conversation that the question continues; '' starts a new one.
     conversation_id: str = ""
-    #: Keys; none: all of them.
+    #: Keys of the chosen sources; empty means all.
     sources: tuple[str, ...] = ()
 
     @classmethod
-    def in_form(cls, given: QueryDict) -> "Asking":
-        """Read what a form or an address says; what is missing has its default."""
+    def from_form(cls, given: QueryDict) -> "QuestionInput":
+        """Parse a form or a query string; missing fields have their defaults."""
         return cls(
             question=given.get("question", "").replace("\r\n", "\n"),
             conversation_id=given.get("conversation_id", ""),
@@ -47,29 +47,27 @@ class Asking:
         )
 
     @property
-    def kept_address(self) -> str:
-        """Return the query string by which the next question is asked of the same sources; '' for all."""
-        kept = QueryDict(mutable=True)
-        kept.setlist("source", list(self.sources))
-        return f"?{kept.urlencode()}" if self.sources else ""
+    def sources_query(self) -> str:
+        """Return the query string that preselects the same sources for the next question; '' for all."""
+        query = QueryDict(mutable=True)
+        query.setlist("source", list(self.sources))
+        return f"?{query.urlencode()}" if self.sources else ""
 
-    def request(self, workspace: Workspace) -> AnswerRequest:
-        """Return the question as the API would take it. Raises ValidationError, InvalidQuery,
-        InvalidFilter.
-        """
+    def build_request(self, workspace: Workspace) -> AnswerRequest:
+        """Build the request, validated as by the API. Raises ValidationError, InvalidQuery, InvalidFilter."""
         body: dict[str, Any] = {"question": self.question}
         if self.conversation_id:
             body["conversation_id"] = self.conversation_id
         if self.sources:
             body["filters"] = {"source": list(self.sources)}
-        return answer_request(workspace, validated(AskBody, body))
+        return answer_request(workspace, validate_fields(AskBody, body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskForm:
-    """The form with what may be chosen in it."""
+    """The form's values with the sources to choose from."""
 
-    asking: Asking
+    values: QuestionInput
     choices: Sequence[SourceChoice]
     has_more_sources: bool
 
@@ -79,17 +77,17 @@ class AskForm:
         return any(choice.is_chosen for choice in self.choices)
 
 
-def ask_form(access: Access, asking: Asking) -> AskForm:
-    """Return the form for somebody: there are no sources but theirs to choose among."""
-    rows = sources_of(access.workspace, access.reader).order_by("key")
+def build_ask_form(access: Access, values: QuestionInput) -> AskForm:
+    """Return the form with the sources that the caller may read."""
+    rows = visible_sources(access.workspace, access.reader).order_by("key")
     names = list(rows.values_list("key", "title")[: MAX_SOURCES + 1])
     choices = [
-        SourceChoice(key=key, label=title or key, is_chosen=key in asking.sources)
+        SourceChoice(key=key, label=title or key, is_chosen=key in values.sources)
         for key, title in names[:MAX_SOURCES]
     ]
-    return AskForm(asking=asking, choices=choices, has_more_sources=len(names) > MAX_SOURCES)
+    return AskForm(values=values, choices=choices, has_more_sources=len(names) > MAX_SOURCES)
 
 
-def going_on(conversation_id: uuid.UUID, sources: Sequence[str]) -> Asking:
-    """Return an empty form that goes on with a conversation, asking the same sources."""
-    return Asking(conversation_id=str(conversation_id), sources=tuple(sources))
+def follow_up(conversation_id: uuid.UUID, sources: Sequence[str]) -> QuestionInput:
+    """Return the values of an empty form that continues a conversation with the same sources."""
+    return QuestionInput(conversation_id=str(conversation_id), sources=tuple(sources))

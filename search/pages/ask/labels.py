@@ -1,4 +1,4 @@
-"""What each end of an answer is called on its page, and what it means for who reads it."""
+"""Labels of answer states and reasons, with their meaning for readers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from search.answers import Answer, AnswerReason, AnswerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What an answer came to, in words."""
+class OutcomeLabel:
+    """The outcome of an answer in words."""
 
     label: str
-    #: '', 'good' or 'bad', as states are coloured.
+    #: '', 'good' or 'bad': the CSS class that colours the state.
     kind: str
     meaning: str
 
@@ -33,24 +33,24 @@ _REASONS: Final[Mapping[AnswerReason, str]] = {
 }
 
 
-def verdict_of(answer: Answer) -> Verdict:
-    """Return what an answer came to; the state decides, its reason is told with it."""
+def outcome_label(answer: Answer) -> OutcomeLabel:
+    """Return the label of an answer's state, with the reason as its meaning."""
     reason = "" if answer.reason is None else _REASONS[answer.reason]
     if answer.state is AnswerState.GROUNDED:
-        return Verdict(
+        return OutcomeLabel(
             label="Cited answer", kind="good", meaning="Every number leads to what it was taken from."
         )
     if answer.state is AnswerState.EXTRACTIVE:
         meaning = "Sentences of the documents themselves, word for word: no model writes answers here."
-        return Verdict(label="Quoted, not written", kind="good", meaning=meaning)
+        return OutcomeLabel(label="Quoted, not written", kind="good", meaning=meaning)
     if answer.state is AnswerState.REFUSED:
-        return Verdict(label="No answer in the documents", kind="", meaning=reason)
+        return OutcomeLabel(label="No answer in the documents", kind="", meaning=reason)
     if answer.state is AnswerState.UNGROUNDED:
-        return Verdict(label="Don’t rely on this", kind="bad", meaning=reason)
-    return Verdict(label="No whole answer", kind="bad", meaning=_with_remedy(answer, reason))
+        return OutcomeLabel(label="Don’t rely on this", kind="bad", meaning=reason)
+    return OutcomeLabel(label="No whole answer", kind="bad", meaning=_with_remedy(answer, reason))
 
 
 def _with_remedy(answer: Answer, reason: str) -> str:
-    beside = "What had come by then is below." if answer.text else ""
-    again = "" if answer.reason is AnswerReason.STOPPED else "Ask again in a moment."
-    return " ".join(filter(None, (reason, beside, again)))
+    partial_text = "What had come by then is below." if answer.text else ""
+    remedy = "" if answer.reason is AnswerReason.STOPPED else "Ask again in a moment."
+    return " ".join(filter(None, (reason, partial_text, remedy)))

@@ -1,4 +1,4 @@
-"""The passage that a citation leads to, as it stands now, with what stands around it."""
+"""The current passage of a citation, with its neighbours."""
 
 import re
 import uuid
@@ -14,41 +14,41 @@ from search.api.querysets import chunk_in_context
 from search.models import Chunk
 from search.pages.search.hits import Piece, pieces
 
-#: Passages on each side, and the most characters of each that are shown.
+#: Passages on each side, and the most characters shown of each.
 NEIGHBOURS: Final = 1
 MAX_CHARS: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """A cited passage; `is_there` tells whether its document still has it."""
+class CitedPassage:
+    """A cited passage; `is_there` is false if its document no longer has it."""
 
     is_there: bool
     before: Sequence[str] = ()
-    #: With what is cited of it marked, where that is less than all.
+    #: The passage, with the quote marked unless it is all of the passage.
     pieces: Sequence[Piece] = ()
     after: Sequence[str] = ()
 
 
-def cited_passage(access: Access, cited: AnswerCitation) -> Passage:
-    """Return the passage as it stands now; what is cited alone where it doesn't any more."""
+def load_cited_passage(access: Access, cited: AnswerCitation) -> CitedPassage:
+    """Return the current passage, or only the stored quote if the passage is gone."""
     try:
         chunk: Chunk = chunk_in_context(
             access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS
         )
     except Http404:
-        return Passage(is_there=False, pieces=[Piece(text=cited.quote[:MAX_CHARS], is_marked=False)])
+        return CitedPassage(is_there=False, pieces=[Piece(text=cited.quote[:MAX_CHARS], is_marked=False)])
     text = chunk.text[:MAX_CHARS]
-    return Passage(
+    return CitedPassage(
         is_there=True,
         before=[row.text[:MAX_CHARS] for row in chunk.before],  # type: ignore[attr-defined]
-        pieces=list(pieces(text, _quoted(text, cited.quote))),
+        pieces=list(pieces(text, _find_quote(text, cited.quote))),
         after=[row.text[:MAX_CHARS] for row in chunk.after],  # type: ignore[attr-defined]
     )
 
 
-def _quoted(text: str, quote: str) -> list[tuple[int, int]]:
-    """Return where the quote stands, white space aside; nowhere when it is as good as all of the text."""
+def _find_quote(text: str, quote: str) -> list[tuple[int, int]]:
+    """Return the span of the quote in `text`, ignoring white space; empty if it is all of the text."""
     words = quote.split()
     if not words or words == text.split():
         return []

@@ -1,4 +1,4 @@
-"""The addresses of asking, and of what was answered."""
+"""URLs of the pages of questions and answers."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The pages of asking: a question, its answer, and each passage that the answer cites."""
+"""Pages of the question form, an answer, and the passages that it cites."""
 
 import uuid
 from typing import Any, Final
@@ -9,96 +9,111 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from kebab.http.api.errors import NotFound, Problem
-from kebab.pages.page import ActingPage, WorkspacePage, told
+from kebab.pages.page import ActionPage, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.answers import Answer, answer_question
-from search.answers.history import answer_of, conversations_of, one_answer, reviews, visible_answers
+from search.answers.history import (
+    answer_from_row,
+    can_review_all,
+    conversation_starts,
+    get_answer,
+    visible_answers,
+)
 from search.api.answers.views import ASK
-from search.pages.ask.form import Asking, ask_form, going_on
-from search.pages.ask.passage import cited_passage
-from search.pages.ask.presentation import ShownAnswer, shown_answer, shown_citation
+from search.pages.ask.form import QuestionInput, build_ask_form, follow_up
+from search.pages.ask.passage import load_cited_passage
+from search.pages.ask.presentation import ShownAnswer, present_answer, present_citation
 
 _TAB: Final = "ask"
 
 
-class AskPage(ActingPage):
-    """The box for questions; what is posted is answered, which takes as long as a model writes."""
+class AskPage(ActionPage):
+    """The question form; a POST answers the question, which takes as long as the model generates."""
 
     need = ASK
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the empty box, and the conversations that there were."""
-        own = conversations_of(workspace, self.access.reader, self.access.caller)
+        """Return the empty form, and the reader's conversations."""
+        own = conversation_starts(workspace, self.access.reader, self.access.caller)
         earlier = list_page(self, request, own, ordering=("-created_at", "id"))
-        return self._page(request, Asking.in_form(request.GET), list=earlier, reviews=reviews(self.access))
+        return self._render_page(
+            request, QuestionInput.from_form(request.GET), list=earlier, reviews=can_review_all(self.access)
+        )
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
-        """Answer, and lead to the answer. Raises InvalidQuery and others, which `refusal` shows."""
-        asking = Asking.in_form(request.POST)
+        """Answer the question, and redirect to the answer. Raises InvalidQuery and other problems."""
+        question_input = QuestionInput.from_form(request.POST)
         answer = answer_question(
-            workspace, self.access.reader, asking.request(workspace), asker=self.access.caller
+            workspace, self.access.reader, question_input.build_request(workspace), asker=self.access.caller
         )
         if not visible_answers(self.access).filter(pk=answer.answer_id).exists():
-            # A document that it was made from has gone meanwhile; it is shown this once.
-            return self._page(request, Asking(), turns=[shown_answer(workspace, answer, is_own=True)])
-        return redirect(_address(workspace, asking, answer))
+            # A document behind the answer was deleted meanwhile; the answer is shown this once.
+            return self._render_page(
+                request, QuestionInput(), turns=[present_answer(workspace, answer, is_own=True)]
+            )
+        return redirect(_answer_address(workspace, question_input, answer))
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the box again with what was typed, and what was wrong."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Return the form with the typed values and the problem."""
         if self.workspace is None:
-            return super().refusal(request, problem)
-        return told(
-            self._page(request, Asking.in_form(request.POST or request.GET), problem=problem), problem
+            return super().render_problem(request, problem)
+        return apply_problem(
+            self._render_page(request, QuestionInput.from_form(request.POST or request.GET), problem=problem),
+            problem,
         )
 
-    def _page(self, request: HttpRequest, asking: Asking, **context: Any) -> HttpResponse:
-        return self.render(request, "search/ask.html", form=ask_form(self.access, asking), **context)
+    def _render_page(
+        self, request: HttpRequest, question_input: QuestionInput, **context: Any
+    ) -> HttpResponse:
+        return self.render(
+            request, "search/ask.html", form=build_ask_form(self.access, question_input), **context
+        )
 
 
-def _address(workspace: Workspace, asking: Asking, answer: Answer) -> str:
-    """Return where an answer is read: by itself, or as the last turn of its conversation."""
-    if not asking.conversation_id:
-        return reverse("answer", args=[workspace.slug, answer.answer_id]) + asking.kept_address
+def _answer_address(workspace: Workspace, question_input: QuestionInput, answer: Answer) -> str:
+    """Return the address of an answer's page, or of the last turn of its conversation."""
+    if not question_input.conversation_id:
+        return reverse("answer", args=[workspace.slug, answer.answer_id]) + question_input.sources_query
     conversation = reverse("conversation", args=[workspace.slug, answer.conversation_id])
-    return f"{conversation}{asking.kept_address}#answer-{answer.answer_id}"
+    return f"{conversation}{question_input.sources_query}#answer-{answer.answer_id}"
 
 
 class AnswerPage(WorkspacePage):
-    """An answer as it was given, and a box to go on."""
+    """A stored answer, and a form to continue the conversation."""
 
     need = ASK
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
-        """Return the page, or to a script the answer alone. Raises NotFound."""
-        row = one_answer(self.access, answer_id)
-        turn = shown_answer(workspace, answer_of(row), is_own=row.creator == self.access.identity)
+        """Return the page, or only the answer for htmx. Raises NotFound."""
+        row = get_answer(self.access, answer_id)
+        turn = present_answer(workspace, answer_from_row(row), is_own=row.creator == self.access.identity)
         if request.htmx:  # type: ignore[attr-defined]
             return self.render(request, "search/answer.html", turn=turn)
-        return self._page(request, turn)
+        return self._render_page(request, turn)
 
-    def _page(self, request: HttpRequest, turn: ShownAnswer) -> HttpResponse:
-        asking = going_on(turn.answer.conversation_id, request.GET.getlist("source"))
-        form = ask_form(self.access, asking) if turn.is_own else None
+    def _render_page(self, request: HttpRequest, turn: ShownAnswer) -> HttpResponse:
+        question_input = follow_up(turn.answer.conversation_id, request.GET.getlist("source"))
+        form = build_ask_form(self.access, question_input) if turn.is_own else None
         return self.render(request, "search/ask.html", form=form, turns=[turn])
 
 
 class CitationPage(WorkspacePage):
-    """The passage that a marker leads to, with what stands around it."""
+    """The passage behind a marker, with its neighbours."""
 
     need = ASK
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID, n: int) -> HttpResponse:
-        """Return the page, or to htmx the passage alone. Raises NotFound."""
-        answer: Answer = answer_of(one_answer(self.access, answer_id))
+        """Return the page, or only the passage for htmx. Raises NotFound."""
+        answer: Answer = answer_from_row(get_answer(self.access, answer_id))
         cited = next((each for each in answer.citations if each.n == n), None)
         if cited is None:
             raise NotFound
         template = "search/answer_passage.html" if request.htmx else "search/answer_citation.html"  # type: ignore[attr-defined]
-        shown = shown_citation(workspace, answer, cited)
+        shown = present_citation(workspace, answer, cited)
         return self.render(
-            request, template, answer=answer, cited=shown, passage=cited_passage(self.access, cited)
+            request, template, answer=answer, cited=shown, passage=load_cited_passage(self.access, cited)
         )

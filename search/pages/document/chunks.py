@@ -1,4 +1,4 @@
-"""The chunks of a document, as the page of what the index saw shows them."""
+"""View models of a document's chunks, for the page of its indexed text."""
 
 import uuid
 from collections.abc import Iterable
@@ -10,46 +10,46 @@ from django.urls import reverse
 
 from kebab.people.models import Workspace
 from search.models import Chunk, Document, MediaKind
-from search.pages.document.cited_range import Cited
+from search.pages.document.cited_range import CitedRange
 from search.retrieval.citation import Citation
 
-#: More of a chunk's text isn't shown; a chunk that an embedder reads whole has less.
+#: The most characters shown of a chunk; chunks within an embedder's limit are shorter.
 MAX_CHARS = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownChunk:
-    """A chunk with what is made of it for the page."""
+    """A chunk prepared for the page."""
 
     chunk: Chunk
-    #: In the document, from 1.
+    #: Its position in the document, from 1.
     number: int
     #: Its citation.
     uri: str
-    #: Of its place on the document's page.
+    #: Its place on the document's page.
     address: str
     text: str
     is_cut: bool
-    #: Whether the address names it.
+    #: Whether the page's address cites it.
     is_cited: bool
 
 
-def from_cited(chunks: Any, cited: Cited) -> Any:
-    """Return those of a document's chunks that the named one begins; all of them when none is named."""
+def chunks_from_cited(chunks: Any, cited: CitedRange) -> Any:
+    """Return a document's chunks from the cited one on; all of them if none is cited."""
     if cited.chunk_id is None:
         return chunks
     ordinals = chunks.filter(chunk_id=uuid.UUID(hex=cited.chunk_id)).values_list("ordinal", flat=True)
     return chunks.filter(ordinal__gte=ordinals.first() or 0)
 
 
-def shown_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: Cited) -> list[ShownChunk]:
-    """Return the chunks for the page, in their order; their documents are loaded."""
+def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRange) -> list[ShownChunk]:
+    """Return view models of the chunks, in their order. Their documents must be loaded."""
     return [
         ShownChunk(
             chunk=chunk,
             number=chunk.ordinal + 1,
             uri=chunk.citation.uri,
-            address=_address(workspace, chunk),
+            address=_chunk_address(workspace, chunk),
             text=chunk.text[:MAX_CHARS],
             is_cut=len(chunk.text) > MAX_CHARS,
             is_cited=chunk.chunk_id.hex == cited.chunk_id,
@@ -58,8 +58,8 @@ def shown_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: Cited) ->
     ]
 
 
-def cited_uri(document: Document, cited: Cited) -> str:
-    """Return the citation of the place that an address names; '' where it names none."""
+def cited_uri(document: Document, cited: CitedRange) -> str:
+    """Return the citation of the cited place; '' if there is none."""
     chunks = Chunk.objects.in_workspace(document.workspace_id).select_related("document")
     chunk = chunks.filter(document=document, chunk_id=cited.chunk_id).first() if cited.chunk_id else None
     if chunk is None and cited.start and document.media in (MediaKind.TEXT, MediaKind.CODE):
@@ -67,7 +67,7 @@ def cited_uri(document: Document, cited: Cited) -> str:
     return "" if chunk is None else chunk.citation.uri
 
 
-def _address(workspace: Workspace, chunk: Chunk) -> str:
+def _chunk_address(workspace: Workspace, chunk: Chunk) -> str:
     page = reverse("document", args=[workspace.slug, chunk.document.doc_id])
     citation, chunk_id = chunk.citation, chunk.chunk_id.hex
     if citation.kind != "line":

@@ -1,4 +1,4 @@
-"""The place in a document that the address of its page names."""
+"""The cited place in a document, parsed from the address of its page."""
 
 import re
 from collections.abc import Mapping
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-#: What the address of the lines as they are written says.
+#: The value of the `view` parameter for source lines.
 SOURCE_VIEW = "source"
 _CHUNK_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
-    """The place in a document that an address names; None where it names none."""
+class CitedRange:
+    """The cited place in a document; None for what the address doesn't give."""
 
     #: Lines, from 1, both included.
     start: int | None
     end: int | None
     chunk_id: str | None
-    #: The first line, page or cue, or the ordinal of the first passage, that is to be shown.
+    #: The first line, page or cue to show, or the ordinal of the first passage.
     first: int | None
-    #: Whether the lines are wanted as they are written, of a document that would be rendered.
+    #: Whether to show source lines of a document that would otherwise be rendered.
     is_source: bool = False
 
     @classmethod
-    def in_address(cls, parameters: Mapping[str, str]) -> "Cited":
-        """Read the parameters of an address; what is no number or id counts as missing."""
+    def from_parameters(cls, parameters: Mapping[str, str]) -> "CitedRange":
+        """Parse query parameters; invalid numbers and ids count as missing."""
         start = _number(parameters.get("start"))
         end = _number(parameters.get("end"))
         chunk_id = parameters.get("chunk", "")
@@ -39,24 +39,24 @@ class Cited:
         )
 
     @property
-    def named(self) -> dict[str, object]:
-        """Return what the address says of the place, by parameter."""
+    def parameters(self) -> dict[str, object]:
+        """Return the query parameters that name the place."""
         view = SOURCE_VIEW if self.is_source else None
-        stated = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "view": view}
-        return {name: value for name, value in stated.items() if value is not None}
+        parameters = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "view": view}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def address(self, first: int | None = None) -> str:
-        """Return the query string that shows the place, or the document from another line or passage on."""
-        return urlencode(self.named if first is None else {**self.named, "from": first})
+        """Return the query string that shows the place, or the document from line or passage `first` on."""
+        return urlencode(self.parameters if first is None else {**self.parameters, "from": first})
 
 
 class ShownPart:
-    """What is shown of a document at once: the ways to its cited place, and to what is before and behind."""
+    """The part of a document on a page, with links to the cited place and to the parts before and after."""
 
     __slots__ = ()
 
-    cited: Cited
-    #: The first line, page, cue or passage of the part before and of the one after; None at either end.
+    cited: CitedRange
+    #: The first line, page, cue or passage of the previous and of the next part; None at either end.
     earlier: int | None
     later: int | None
 
@@ -67,12 +67,12 @@ class ShownPart:
 
     @property
     def earlier_address(self) -> str | None:
-        """Return the query string of the part before."""
+        """Return the query string of the previous part."""
         return None if self.earlier is None else self.cited.address(self.earlier)
 
     @property
     def later_address(self) -> str | None:
-        """Return the query string of the part after."""
+        """Return the query string of the next part."""
         return None if self.later is None else self.cited.address(self.later)
 
 

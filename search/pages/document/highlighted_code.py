@@ -1,6 +1,6 @@
-"""Code in colours: each line as HTML, its words in elements of a few classes, within limits of size and time.
+"""Syntax highlighting: code as lines of HTML with a few CSS classes, within limits of size and time.
 
-A limited process classifies the words (`search.documents.highlight`); unclassified ones stay plain.
+A sandboxed process classifies the words (`search.documents.highlight`); unclassified ones stay plain.
 """
 
 import re
@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from search.documents.highlight.spans import Span, spans_of
 
-#: Longer text isn't coloured at all, longer lines aren't either: data and minified code.
+#: Longer texts, and texts with longer lines, are not highlighted: they are data and minified code.
 MAX_CHARS, MAX_LINE_CHARS = 100_000, 1_000
 
-#: Names of lexers with what files and fences call the language, beside the name itself.
+#: Names of lexers with the other names of the language in file names and fences.
 _LANGUAGES: Final[Mapping[str, str]] = {
     "bash": "sh shell zsh bashrc ksh shell-session",
     "c": "h",
@@ -50,27 +50,25 @@ _LANGUAGES: Final[Mapping[str, str]] = {
     "xml": "svg xsd xsl rss atom plist",
     "yaml": "yml",
 }
-_LEXER_OF: Final = {
-    called: lexer for lexer, names in _LANGUAGES.items() for called in (lexer, *names.split())
-}
-_NAMED = re.compile(r"[\w+#.-]+")
+_LEXER_OF: Final = {name: lexer for lexer, names in _LANGUAGES.items() for name in (lexer, *names.split())}
+_LANGUAGE_NAME = re.compile(r"[\w+#.-]+")
 
 
 def language_of_path(path: str) -> str:
-    """Return what a file's name says of its language; '' when nothing that is known."""
+    """Return the language of a file by its name; '' if unknown."""
     name = path.rpartition("/")[2].lower()
     return _LEXER_OF.get(name.rpartition(".")[2], "")
 
 
 def language_of_fence(info: str) -> str:
-    """Return the language that the line which opens a fence names; '' when none that is known."""
-    named = _NAMED.match(info.strip().lstrip("{."))
-    return _LEXER_OF.get(named[0].lower(), "") if named else ""
+    """Return the language of a fence's info string; '' if unknown."""
+    name = _LANGUAGE_NAME.match(info.strip().lstrip("{."))
+    return _LEXER_OF.get(name[0].lower(), "") if name else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """Lines of code, and the lexer of their language; '' when it isn't known."""
+    """Lines of code, and the lexer of their language; '' if unknown."""
 
     lines: Sequence[str]
     language: str
@@ -81,21 +79,24 @@ class Code:
         return "\n".join(self.lines)
 
     @property
-    def is_to_colour(self) -> bool:
-        """Return whether the language is known, and the code not too long."""
+    def is_highlightable(self) -> bool:
+        """Return whether the language is known and the code short enough."""
         longest = max(map(len, self.lines), default=0)
         return bool(self.language) and longest <= MAX_LINE_CHARS and sum(map(len, self.lines)) <= MAX_CHARS
 
 
-def coloured(pieces: Sequence[Code]) -> list[list[SafeString]]:
-    """Return the lines of each piece of code on a page as HTML. What they take together is bounded."""
-    found = iter(spans_of([(code.language, code.text) for code in pieces if code.is_to_colour]))
-    written = [_written(_words(code.text, next(found) if code.is_to_colour else ())) for code in pieces]
+def highlight_lines(pieces: Sequence[Code]) -> list[list[SafeString]]:
+    """Return the lines of each piece of code on a page as HTML. Their total time is limited."""
+    found = iter(spans_of([(code.language, code.text) for code in pieces if code.is_highlightable]))
+    written = [
+        _render_lines(_split_words(code.text, next(found) if code.is_highlightable else ()))
+        for code in pieces
+    ]
     return [lines if code.lines else [] for code, lines in zip(pieces, written, strict=True)]
 
 
-def _words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
-    """Cut the text into (class, word)s, the class '' where no span is."""
+def _split_words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
+    """Split the text into (class, word) pairs; the class is '' outside of spans."""
     at = 0
     for start, end, name in spans:
         if start >= at:
@@ -105,8 +106,8 @@ def _words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
     yield "", text[at:]
 
 
-def _written(words: Iterator[tuple[str, str]]) -> list[SafeString]:
-    """Return the lines of words with their classes; what goes over several lines is begun again in each."""
+def _render_lines(words: Iterator[tuple[str, str]]) -> list[SafeString]:
+    """Return lines of HTML; a word that spans several lines gets an element in each."""
     lines: list[list[str]] = [[]]
     for name, word in words:
         for index, piece in enumerate(word.split("\n")):

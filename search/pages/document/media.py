@@ -1,4 +1,4 @@
-"""Documents that are read by page, by time or as a picture: what their page shows of them."""
+"""View models of PDF pages, transcripts and pictures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,67 +8,67 @@ from search.corpus.blobs import open_blob
 from search.documents.line_window import read_lines
 from search.documents.subtitles import Cue, NoCues, read_cues
 from search.models import Chunk, Document
-from search.pages.document.cited_range import Cited, ShownPart
+from search.pages.document.cited_range import CitedRange, ShownPart
 
 #: Cues shown at once; the first cited one has LEAD_CUES before it.
 WINDOW_CUES, LEAD_CUES = 400, 20
-#: A transcript with more bytes is shown by its passages: a cue takes some 80, a talk of an hour 100,000.
+#: A larger transcript is shown by its passages. A cue takes some 80 bytes, an hour's talk 100,000.
 MAX_TRANSCRIPT_BYTES = 5_000_000
 #: Passages shown of one page, or below a picture.
 MAX_PASSAGES = 100
-#: What browsers show as a picture and nothing else.
+#: Types that browsers show as a picture and never run.
 SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 
 
 class NoPages(Exception):
-    """The document's passages lie on no pages, whatever it is said to be."""
+    """No passage of the document is on a page, whatever its media type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageReading(ShownPart):
-    """One page of a document, drawn and as text."""
+    """One page of a document, as a picture and as text."""
 
     template: ClassVar[str] = "search/paged.html"
 
-    cited: Cited
-    #: From 1; and how many there are.
+    cited: CitedRange
+    #: The page's number, from 1, and the number of pages.
     page: int
     total: int
-    #: The page that is cited, None when none is.
+    #: The cited page; None if none is cited.
     cited_page: int | None
     passages: tuple[Chunk, ...]
 
     @property
-    def shown(self) -> range:
-        """Return the number of the page."""
+    def shown_range(self) -> range:
+        """Return the page's number as a range."""
         return range(self.page, self.page + 1)
 
     @property
     def earlier(self) -> int | None:
-        """Return the page before."""
+        """Return the previous page's number."""
         return self.page - 1 if self.page > 1 else None
 
     @property
     def later(self) -> int | None:
-        """Return the page after."""
+        """Return the next page's number."""
         return self.page + 1 if self.page < self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCue:
-    """A cue with its number, from 1, and whether it is cited."""
+    """A cue prepared for the page, with its number from 1."""
 
     number: int
     cue: Cue
     is_cited: bool
-    #: Whether the cited place begins with it.
+    #: Whether it is the first cited cue.
     is_first_cited: bool
-    #: Whether another spoke before, or it is the first that is looked at.
+    #: Whether the speaker changes, or it is the first cue shown or cited.
     names_speaker: bool
 
     @property
     def time(self) -> str:
-        """When it begins, as players write it."""
+        """Return its start time as players show it, such as 1:02:03."""
         seconds = self.cue.start_ms // 1000
         hours, minutes = seconds // 3600, seconds // 60 % 60
         return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
@@ -80,29 +80,29 @@ class CueReading(ShownPart):
 
     template: ClassVar[str] = "search/cues.html"
 
-    #: What has an outline isn't shown by time.
-    shown: ClassVar[range] = range(0)
+    #: Transcripts have no outline.
+    shown_range: ClassVar[range] = range(0)
 
-    cited: Cited
+    cited: CitedRange
     cues: tuple[ShownCue, ...]
     total: int
 
     @property
     def earlier(self) -> int | None:
-        """Return the first cue of the window before."""
+        """Return the first cue of the previous window."""
         first = self.cues[0].number if self.cues else self.total + 1
         return max(1, first - WINDOW_CUES) if first > 1 else None
 
     @property
     def later(self) -> int | None:
-        """Return the first cue of the window after."""
+        """Return the first cue of the next window."""
         last = self.cues[-1].number if self.cues else self.total
         return last + 1 if last < self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """A rectangle of a picture, in its pixels."""
+    """A rectangle of a picture, in pixels."""
 
     x: int
     y: int
@@ -112,37 +112,40 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureReading:
-    """A picture with the cited region outlined, and the text that was recognised in it."""
+    """A picture with the cited region, and the text recognised in it."""
 
     template: ClassVar[str] = "search/picture.html"
-    shown: ClassVar[range] = range(0)
+    shown_range: ClassVar[range] = range(0)
 
-    cited: Cited
-    #: Pixels; None when the picture can't be shown or its size isn't known.
+    cited: CitedRange
+    #: Width and height in pixels; None if the picture can't be shown or its size is unknown.
     size: tuple[int, int] | None
     region: Region | None
     passages: tuple[Chunk, ...]
 
 
-def read_page(document: Document, cited: Cited) -> PageReading:
-    """Return the page of a PDF that the address names, else the cited one, else the first. Raises NoPages."""
+def read_page(document: Document, cited: CitedRange) -> PageReading:
+    """Return a PDF's page: the one that the address gives, else the cited one, else the first.
+
+    Raises NoPages.
+    """
     chunks = _chunks(document)
     last_page = _page_of(_span_of(chunks.order_by("ordinal").last()))
     if last_page is None:
         raise NoPages(f"No passage of {document.path} lies on a page.")
     cited_page = _page_of(_cited_span(chunks, cited))
-    total = max(_whole(document.metadata, "pages"), last_page)
+    total = max(_positive_int(document.metadata, "pages"), last_page)
     page = min(max(1, cited.first if cited.first is not None else cited_page or 1), total)
     on_page = chunks.filter(source_spans__contains=[{"kind": "page", "page": page}])
-    # a heading at the foot of a page is a further span of a chunk that lies on the next
+    # a heading at the foot of a page is a later span of a chunk on the next page
     shown = [
         chunk for chunk in on_page.order_by("ordinal")[:MAX_PASSAGES] if _page_of(_span_of(chunk)) == page
     ]
     return PageReading(cited=cited, page=page, total=total, cited_page=cited_page, passages=tuple(shown))
 
 
-def read_transcript(document: Document, cited: Cited) -> CueReading:
-    """Return a window of the cues. Raises NoCues, FileNotFoundError."""
+def read_transcript(document: Document, cited: CitedRange) -> CueReading:
+    """Return a window of the transcript's cues. Raises NoCues, FileNotFoundError."""
     if document.size_bytes > MAX_TRANSCRIPT_BYTES:
         raise NoCues(f"{document.size_bytes} bytes are too many to show by cue.")
     with open_blob(document.workspace_id, document.content_hash) as content:
@@ -153,11 +156,13 @@ def read_transcript(document: Document, cited: Cited) -> CueReading:
     first = cited.first if cited.first is not None else (marked.start + 1 - LEAD_CUES if marked else 1)
     first = max(1, first)
     last = min(first + WINDOW_CUES, len(cues) + 1)
-    shown = tuple(_shown(cues, number, marked, is_first=number == first) for number in range(first, last))
+    shown = tuple(
+        _present_cue(cues, number, marked, is_first=number == first) for number in range(first, last)
+    )
     return CueReading(cited=cited, cues=shown, total=len(cues))
 
 
-def _shown(cues: tuple[Cue, ...], number: int, marked: range, *, is_first: bool) -> ShownCue:
+def _present_cue(cues: tuple[Cue, ...], number: int, marked: range, *, is_first: bool) -> ShownCue:
     is_first_cited = bool(marked) and number - 1 == marked.start
     is_other_speaker = number == 1 or cues[number - 2].speaker != cues[number - 1].speaker
     return ShownCue(
@@ -169,10 +174,10 @@ def _shown(cues: tuple[Cue, ...], number: int, marked: range, *, is_first: bool)
     )
 
 
-def read_picture(document: Document, cited: Cited) -> PictureReading:
-    """Return the picture with its text."""
+def read_picture(document: Document, cited: CitedRange) -> PictureReading:
+    """Return the picture with its recognised text."""
     chunks = _chunks(document)
-    size = _whole(document.metadata, "width"), _whole(document.metadata, "height")
+    size = _positive_int(document.metadata, "width"), _positive_int(document.metadata, "height")
     is_shown = document.mime in SHOWN_PICTURES and min(size) > 0
     return PictureReading(
         cited=cited,
@@ -186,29 +191,29 @@ def _chunks(document: Document) -> Any:
     return Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
 
 
-def _cited_span(chunks: Any, cited: Cited) -> Mapping[str, Any]:
+def _cited_span(chunks: Any, cited: CitedRange) -> Mapping[str, Any]:
     if cited.chunk_id is None:
         return {}
     return _span_of(chunks.filter(chunk_id=cited.chunk_id).first())
 
 
 def _span_of(chunk: Chunk | None) -> Mapping[str, Any]:
-    """Return the first span, which is the one that is cited; empty when there is none."""
+    """Return the first span, which citations use; empty if there is none."""
     return chunk.source_spans[0] if chunk is not None and chunk.source_spans else {}
 
 
 def _page_of(span: Mapping[str, Any]) -> int | None:
-    return _whole(span, "page") or None
+    return _positive_int(span, "page") or None
 
 
 def _region_of(span: Mapping[str, Any]) -> Region | None:
     if span.get("kind") != "region":
         return None
-    return Region(**{side: _whole(span, side) for side in ("x", "y", "w", "h")})
+    return Region(**{side: _positive_int(span, side) for side in ("x", "y", "w", "h")})
 
 
 def _cues_within(cues: tuple[Cue, ...], span: Mapping[str, Any]) -> range:
-    """Indexes of the cues that lie in a span of time, which begins and ends with a cue."""
+    """Return the indexes of the cues within a time span, which starts and ends with a cue."""
     if span.get("kind") != "time":
         return range(0)
     start, end = round(1000 * span["start_s"]), round(1000 * span["end_s"])
@@ -216,7 +221,7 @@ def _cues_within(cues: tuple[Cue, ...], span: Mapping[str, Any]) -> range:
     return range(within[0], within[-1] + 1) if within else range(0)
 
 
-def _whole(fields: Mapping[str, Any], name: str) -> int:
-    """Return the number of that name; 0 when there is none, since a document's metadata may say anything."""
+def _positive_int(fields: Mapping[str, Any], name: str) -> int:
+    """Return the positive integer `name`, else 0: a document's metadata may hold anything."""
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

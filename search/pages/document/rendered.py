@@ -1,4 +1,4 @@
-"""A Markdown document as it is meant to be read: a stretch of it, rendered, with the cited lines marked."""
+"""Rendered Markdown documents: one stretch at a time, with the cited lines marked."""
 
 from dataclasses import dataclass
 from typing import BinaryIO, ClassVar
@@ -8,14 +8,14 @@ from django.utils.safestring import SafeString
 from search.corpus.blobs import open_blob
 from search.documents.line_window import LineWindow, read_lines
 from search.models import Document
-from search.pages.document.cited_range import Cited, ShownPart
-from search.pages.document.related import Neighbours
+from search.pages.document.cited_range import CitedRange, ShownPart
+from search.pages.document.related import RelatedDocuments
 from search.pages.markdown.headings import lower_headings
-from search.pages.markdown.html import written
-from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, landmarks_of
-from search.pages.markdown.line_ids import mark_places
-from search.pages.markdown.links import Links, resolve
-from search.pages.markdown.stretches import MAX_LINE_CHARS, Stretch, stretch_at
+from search.pages.markdown.html import render_html
+from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, find_landmarks
+from search.pages.markdown.line_ids import add_line_ids
+from search.pages.markdown.links import Links, resolve_links
+from search.pages.markdown.stretches import MAX_LINE_CHARS, Stretch, find_stretch
 from search.pages.markdown.tokens import parse
 
 
@@ -25,35 +25,35 @@ class RenderedReading(ShownPart):
 
     template: ClassVar[str] = "search/rendered.html"
 
-    cited: Cited
+    cited: CitedRange
     html: SafeString
-    #: The lines that are shown, from 1, and how many there are.
+    #: The lines shown, from 1, and the number of all lines.
     first: int
     last: int
     total: int
-    #: Whether a line is longer than what is shown of it.
+    #: Whether a line was truncated.
     is_cut: bool
     earlier: int | None
     later: int | None
 
     @property
-    def shown(self) -> range:
-        """Return the numbers of the lines that are shown."""
+    def shown_range(self) -> range:
+        """Return the numbers of the lines shown."""
         return range(self.first, self.last + 1)
 
 
-def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
-    """Return the stretch that the address names, else that of the cited lines. Raises FileNotFoundError."""
-    document = neighbours.document
+def read_rendered(related: RelatedDocuments, cited: CitedRange) -> RenderedReading:
+    """Return the stretch at the address's line, else at the cited lines. Raises FileNotFoundError."""
+    document = related.document
     with open_blob(document.workspace_id, document.content_hash) as content:
-        stretch = stretch_at(content, cited.first or cited.start or 1)
+        stretch = find_stretch(content, cited.first or cited.start or 1)
         content.seek(0)
         count = stretch.last - stretch.first + 1
         window = read_lines(content, first=stretch.first, count=count, max_line_chars=MAX_LINE_CHARS)
-        landmarks = _landmarks(content, document, is_all=count == window.total)
+        landmarks = _find_landmarks(content, document, is_all=count == window.total)
     return RenderedReading(
         cited=cited,
-        html=_rendered(stretch, window, landmarks, neighbours, cited),
+        html=_render_stretch(stretch, window, landmarks, related, cited),
         first=stretch.first,
         last=stretch.last,
         total=window.total,
@@ -63,30 +63,30 @@ def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
     )
 
 
-def _landmarks(content: BinaryIO, document: Document, *, is_all: bool) -> Landmarks:
-    """Look for what lies outside of the stretch, if anything does."""
+def _find_landmarks(content: BinaryIO, document: Document, *, is_all: bool) -> Landmarks:
+    """Find headings and references outside of the stretch; none if the stretch is the whole document."""
     if is_all or document.size_bytes > MAX_BYTES:
         return Landmarks()
     content.seek(0)
-    return landmarks_of(content)
+    return find_landmarks(content)
 
 
-def _rendered(
-    stretch: Stretch, window: LineWindow, landmarks: Landmarks, neighbours: Neighbours, cited: Cited
+def _render_stretch(
+    stretch: Stretch, window: LineWindow, landmarks: Landmarks, related: RelatedDocuments, cited: CitedRange
 ) -> SafeString:
     tokens = parse(
         [line.text for line in window.lines],
         first=stretch.first,
         opening=stretch.opening,
         references=landmarks.references,
-        is_mdx=neighbours.document.mime == "text/mdx",
+        is_mdx=related.document.mime == "text/mdx",
     )
     headings = lower_headings(tokens)
 
-    def elsewhere() -> dict[str, str]:
+    def other_headings() -> dict[str, str]:
         lines = landmarks.lines_by_name()
         return {name: f"?{cited.address(line)}#L{line}" for name, line in lines.items()}
 
-    resolve(tokens, Links.of(tokens, neighbours, headings, elsewhere))
+    resolve_links(tokens, Links.look_up(tokens, related, headings, other_headings))
     marked = range(cited.start, (cited.end or cited.start) + 1) if cited.start else range(0)
-    return written(mark_places(tokens, first=stretch.first, last=stretch.last, cited=marked))
+    return render_html(add_line_ids(tokens, first=stretch.first, last=stretch.last, cited=marked))

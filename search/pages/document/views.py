@@ -1,4 +1,4 @@
-"""The pages of a document."""
+"""Pages of a document: its text, its chunks, and its pictures."""
 
 import logging
 import uuid
@@ -11,18 +11,18 @@ from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.querysets import documents_of
+from search.access.querysets import visible_documents
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
 from search.documents.pdf_render.page import PageNotDrawn, page_png
 from search.models import Document, MediaKind
-from search.pages.document.chunks import cited_uri, from_cited, shown_chunks
-from search.pages.document.cited_range import Cited
+from search.pages.document.chunks import chunks_from_cited, cited_uri, present_chunks
+from search.pages.document.cited_range import CitedRange
 from search.pages.document.media import SHOWN_PICTURES
-from search.pages.document.outline import outline_of
-from search.pages.document.related import Neighbours
-from search.pages.document.window import read_document, views_of
-from search.pages.search.form import Asked
+from search.pages.document.outline import build_outline
+from search.pages.document.related import RelatedDocuments
+from search.pages.document.window import document_views, read_document
+from search.pages.search.form import SearchInput
 
 logger = logging.getLogger(__name__)
 
@@ -35,39 +35,39 @@ class DocumentPage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Return the page. Raises NotFound."""
         document = _document(workspace, self.access.reader, doc_id)
-        readable = documents_of(workspace, self.access.reader)
-        neighbours = Neighbours(workspace=workspace, document=document, readable=readable)
-        cited = Cited.in_address(request.GET)
-        asked, reading = Asked.in_address(request.GET), read_document(neighbours, cited)
+        readable = visible_documents(workspace, self.access.reader)
+        related = RelatedDocuments(workspace=workspace, document=document, readable=readable)
+        cited = CitedRange.from_parameters(request.GET)
+        search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited)
         context = {
-            "asked": asked,
+            "asked": search_input,
             "document": document,
             "reading": reading,
-            "views": views_of(document, cited),
-            "outline": outline_of(document, cited, reading.shown),
+            "views": document_views(document, cited),
+            "outline": build_outline(document, cited, reading.shown_range),
             "citation": cited_uri(document, cited),
-            "versions": neighbours.versions(),
-            "kept": parse_qsl(asked.address),
+            "versions": related.versions(),
+            "kept": parse_qsl(search_input.address),
         }
         return self.render(request, "search/document.html", **context)
 
 
 class DocumentChunksPage(WorkspacePage):
-    """What the index saw of a document: its chunks in order."""
+    """The indexed text of a document: its chunks in order."""
 
     tab = "search"
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Return the page, from the chunk on that the address names. Raises NotFound, InvalidCursor."""
+        """Return the page, from the cited chunk on. Raises NotFound, InvalidCursor."""
         document = _document(workspace, self.access.reader, doc_id)
         chunks = chunks_of(workspace, self.access.reader, doc_id)
-        cited = Cited.in_address(request.GET)
-        shown = list_page(self, request, from_cited(chunks, cited), ordering=("ordinal", "chunk_id"))
+        cited = CitedRange.from_parameters(request.GET)
+        shown = list_page(self, request, chunks_from_cited(chunks, cited), ordering=("ordinal", "chunk_id"))
         context = {
             "document": document,
             "total": chunks.count(),
             "list": shown,
-            "chunks": shown_chunks(workspace, shown.rows, cited),
+            "chunks": present_chunks(workspace, shown.rows, cited),
             "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
         }
         return self.render(request, "search/chunks.html", **context)
@@ -77,7 +77,7 @@ class DocumentSheet(WorkspacePage):
     """A page of a PDF as a picture."""
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
-        """Return the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
+        """Return the picture. Raises NotFound if there is no such page or it can't be rendered."""
         document = _document(workspace, self.access.reader, doc_id)
         if document.media != MediaKind.PDF:
             raise NotFound
@@ -92,7 +92,7 @@ class DocumentSheet(WorkspacePage):
 
 
 class DocumentPicture(WorkspacePage):
-    """A picture as it was added, to be shown: of a type that browsers do nothing else with."""
+    """The original of a picture, if its type is one that browsers only show."""
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Return the picture. Raises NotFound."""
@@ -107,7 +107,7 @@ class DocumentPicture(WorkspacePage):
 
 def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
     """Return the document with its source and version. Raises NotFound."""
-    documents = documents_of(workspace, reader).filter(doc_id=doc_id)
+    documents = visible_documents(workspace, reader).filter(doc_id=doc_id)
     document = documents.select_related("source", "version").first()
     if document is None:
         raise NotFound

@@ -1,6 +1,6 @@
-"""What a document's page shows: a window of its lines, or of its passages where lines mean nothing.
+"""The window of a document on its page: lines, or passages if the document has no lines.
 
-Pages of a PDF, cues of a transcript and pictures are shown as such (`search.pages.document.media`).
+PDF pages, transcript cues and pictures have their own view models (`search.pages.document.media`).
 """
 
 import uuid
@@ -14,8 +14,8 @@ from search.corpus.blobs import open_blob
 from search.documents.line_window import LineWindow, read_lines
 from search.documents.subtitles import NoCues
 from search.models import Chunk, Document, MediaKind
-from search.pages.document.cited_range import Cited, ShownPart
-from search.pages.document.highlighted_code import Code, coloured, language_of_path
+from search.pages.document.cited_range import CitedRange, ShownPart
+from search.pages.document.highlighted_code import Code, highlight_lines, language_of_path
 from search.pages.document.media import (
     CueReading,
     NoPages,
@@ -25,31 +25,31 @@ from search.pages.document.media import (
     read_picture,
     read_transcript,
 )
-from search.pages.document.related import Neighbours
+from search.pages.document.related import RelatedDocuments
 from search.pages.document.rendered import RenderedReading, read_rendered
 from search.pages.markdown.tokens import is_markdown
 
-#: So much is shown at once; the cited place begins LEAD into it.
+#: Lines or passages shown at once; the cited place starts LEAD_… after the window's start.
 WINDOW_LINES, LEAD_LINES = 400, 60
 WINDOW_PASSAGES, LEAD_PASSAGES = 30, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownLine:
-    """A line of a document in its colours."""
+    """A highlighted line of a document."""
 
     #: From 1.
     number: int
     html: SafeString
-    #: Whether it goes on.
+    #: Whether it was truncated.
     is_cut: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(ShownPart):
-    """A window of a document: lines or passages, which of them are cited, and where it goes on."""
+    """A window of a document: lines or passages, with the cited place and links to the windows around it."""
 
-    cited: Cited
+    cited: CitedRange
     window: LineWindow | None
     #: The window's lines.
     lines: tuple["ShownLine", ...] = ()
@@ -57,34 +57,34 @@ class Reading(ShownPart):
     first: int
     last: int
     total: int
-    #: From where the window before and the one after begin; None at either end.
+    #: The starts of the previous and of the next window; None at either end.
     earlier: int | None
     later: int | None
 
     @property
     def template(self) -> str:
-        """Return the template that shows it."""
+        """Return the name of the template that shows it."""
         return "search/passages.html" if self.window is None else "search/lines.html"
 
     @property
-    def shown(self) -> range:
-        """Return the numbers of the lines that are shown, or the ordinals of the passages."""
+    def shown_range(self) -> range:
+        """Return the numbers of the lines shown, or the ordinals of the passages."""
         return range(self.first - (self.window is None), self.last + (self.window is not None))
 
 
 AnyReading = Reading | RenderedReading | PageReading | CueReading | PictureReading
 
 
-def read_document(neighbours: Neighbours, cited: Cited) -> AnyReading:
-    """Return what the page shows of the document, around the cited place.
+def read_document(related: RelatedDocuments, cited: CitedRange) -> AnyReading:
+    """Return the window of the document around the cited place.
 
-    Without its bytes, as when it is being replaced this moment, the passages are shown instead; so they are
-    of a document that is not what it was said to be.
+    Passages are shown instead if the bytes are missing, as while the document is being replaced, or if the
+    document doesn't match its media type.
     """
-    document = neighbours.document
+    document = related.document
     try:
         if is_rendered(document) and not cited.is_source:
-            return read_rendered(neighbours, cited)
+            return read_rendered(related, cited)
         return _READERS.get(MediaKind(document.media), _read_passages)(document, cited)
     except NoCues:
         return _read_lines(document, cited)
@@ -93,35 +93,35 @@ def read_document(neighbours: Neighbours, cited: Cited) -> AnyReading:
 
 
 def is_rendered(document: Document) -> bool:
-    """Return whether the document is shown as what its markup means unless its lines are asked for."""
+    """Return whether the document is shown rendered unless its source lines are requested."""
     return is_markdown(document.mime) and document.media == MediaKind.TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownView:
-    """A way to look at the document."""
+    """One of the views of a document, as a link."""
 
     label: str
     address: str
     is_current: bool
 
 
-def views_of(document: Document, cited: Cited) -> tuple[ShownView, ...]:
-    """Return the ways to look at the place, when there are two."""
+def document_views(document: Document, cited: CitedRange) -> tuple[ShownView, ...]:
+    """Return the views of the cited place; empty if there is only one."""
     if not is_rendered(document):
         return ()
-    ways = (("Rendered", False), ("Source lines", True))
+    views = (("Rendered", False), ("Source lines", True))
     return tuple(
         ShownView(
             label=label,
             address=replace(cited, is_source=is_source).address(cited.first),
             is_current=cited.is_source is is_source,
         )
-        for label, is_source in ways
+        for label, is_source in views
     )
 
 
-def _read_lines(document: Document, cited: Cited) -> Reading:
+def _read_lines(document: Document, cited: CitedRange) -> Reading:
     first = max(1, cited.first or (cited.start or 1) - LEAD_LINES)
     if cited.first is None and (cited.end or 1) <= WINDOW_LINES:
         first = 1
@@ -131,7 +131,7 @@ def _read_lines(document: Document, cited: Cited) -> Reading:
     return Reading(
         cited=cited,
         window=window,
-        lines=_coloured(window, document.path),
+        lines=_highlight_window(window, document.path),
         passages=(),
         first=first,
         last=last,
@@ -141,17 +141,17 @@ def _read_lines(document: Document, cited: Cited) -> Reading:
     )
 
 
-def _coloured(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
-    """Return the window's lines. What began before it, like a long comment, isn't known to have begun."""
+def _highlight_window(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
+    """Return the window's lines highlighted; a comment that starts before the window isn't recognised."""
     code = Code(lines=[line.text for line in window.lines], language=language_of_path(path))
-    [written] = coloured([code])
+    [highlighted] = highlight_lines([code])
     return tuple(
         ShownLine(number=line.number, html=html, is_cut=line.is_cut)
-        for line, html in zip(window.lines, written, strict=True)
+        for line, html in zip(window.lines, highlighted, strict=True)
     )
 
 
-def _read_passages(document: Document, cited: Cited) -> Reading:
+def _read_passages(document: Document, cited: CitedRange) -> Reading:
     chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
     first = cited.first if cited.first is not None else _ordinal(chunks, cited) - LEAD_PASSAGES
     first = max(0, first)
@@ -170,14 +170,14 @@ def _read_passages(document: Document, cited: Cited) -> Reading:
     )
 
 
-def _ordinal(chunks: Any, cited: Cited) -> int:
+def _ordinal(chunks: Any, cited: CitedRange) -> int:
     if cited.chunk_id is None:
         return 0
     ordinals = chunks.filter(chunk_id=uuid.UUID(hex=cited.chunk_id)).values_list("ordinal", flat=True)
     return ordinals.first() or 0
 
 
-_READERS: Final[dict[MediaKind, Callable[[Document, Cited], AnyReading]]] = {
+_READERS: Final[dict[MediaKind, Callable[[Document, CitedRange], AnyReading]]] = {
     MediaKind.TEXT: _read_lines,
     MediaKind.CODE: _read_lines,
     MediaKind.PDF: read_page,

@@ -1,1 +1,1 @@
-"""Markdown as a page shows it: a stretch of lines, rendered, safe, with the cited lines marked."""
+"""Safe rendering of Markdown, one stretch of lines at a time, with the cited lines marked."""

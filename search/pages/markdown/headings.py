@@ -1,4 +1,4 @@
-"""Headings of a rendered document stand below the page's own, in steps of one, whatever levels it uses."""
+"""Heading levels of a rendered document: below the page's own headings, without skipped levels."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ _DEEPEST = 6
 
 
 def lower_headings(tokens: Sequence[Token]) -> frozenset[str]:
-    """Make the headings h2 to h6, each with its name and its own level as a class; give all names.
+    """Change the headings to h2 to h6, add name and original level (as a class), and return all names.
 
-    A page whose headings skip a level can't be walked by them: h1 and h3 become h2 and h3.
+    Screen readers need headings without skipped levels: h1 and h3 become h2 and h3.
     """
     names: Counter[str] = Counter()
     above: list[int] = []
@@ -31,7 +31,7 @@ def lower_headings(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def heading_name(heading: str, names: Counter[str]) -> str:
-    """Return the name that links call a heading by, other than those before it; `names` keeps count."""
+    """Return the unique name by which links address a heading; `names` counts the names so far."""
     slug = slug_of(heading)
     name = f"{slug}-{names[slug]}" if names[slug] else slug
     names[slug] += 1

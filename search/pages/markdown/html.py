@@ -1,4 +1,4 @@
-"""Tokens as HTML. All text is escaped; raw HTML is shown as it is written, never run."""
+"""Rendering of tokens as HTML. All text is escaped; raw HTML is shown as text, never run."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from search.pages.document.highlighted_code import Code, coloured, language_of_fence
+from search.pages.document.highlighted_code import Code, highlight_lines, language_of_fence
 from search.pages.markdown.line_ids import CODE, code_lines
 from search.pages.markdown.links import HEADING_PREFIX
 
@@ -33,20 +33,20 @@ _OPTIONS = OptionsDict(
 Tokens = Sequence[Token]
 
 
-def written(tokens: Tokens) -> SafeString:
-    """Return the HTML of tokens, whose links are resolved and whose places are marked."""
+def render_html(tokens: Tokens) -> SafeString:
+    """Return the HTML of tokens with resolved links and line ids."""
     html = _Writer(tokens).render(tokens, _OPTIONS, {})
-    return mark_safe(html)  # noqa: S308  every rule below escapes what the document says
+    return mark_safe(html)  # noqa: S308  every rule below escapes the document's text
 
 
 class _Writer(RendererHTML):
-    """The rules that differ from CommonMark's own; each is called by the type of a token."""
+    """Render rules that differ from CommonMark's own; each is named after a token type."""
 
     def __init__(self, tokens: Tokens) -> None:
         super().__init__()
         fences = {index: _code(token) for index, token in enumerate(tokens) if token.type in CODE}
-        #: The lines of each fence, by its index.
-        self.coloured = dict(zip(fences, coloured(list(fences.values())), strict=True))
+        #: The highlighted lines of each fence, by its token's index.
+        self.highlighted = dict(zip(fences, highlight_lines(list(fences.values())), strict=True))
 
     def anchors(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return "".join(f'<span class="at" id="L{line}"></span>' for line in tokens[index].meta["lines"])
@@ -85,7 +85,7 @@ class _Writer(RendererHTML):
         first, cited = token.meta["first"], token.meta["cited"]
         lines = (
             _code_line(number, html, is_cited=number in cited)
-            for number, html in enumerate(self.coloured[index], start=first)
+            for number, html in enumerate(self.highlighted[index], start=first)
         )
         return f'<pre class="fence" tabindex="0" translate="no"><code>{"".join(lines)}</code></pre>\n'
 

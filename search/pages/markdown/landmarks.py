@@ -1,4 +1,4 @@
-"""What links in a stretch of a long document may name outside of it: headings, and where references lead."""
+"""Link targets of a long document outside of the shown stretch: headings and reference definitions."""
 
 import re
 from collections import Counter
@@ -12,9 +12,9 @@ from search.pages.markdown.headings import heading_name
 from search.pages.markdown.stretches import fence_after
 from search.pages.markdown.tokens import parse, plain_text
 
-#: Longer documents are not looked through; of others so many lines are, and so many references known.
+#: Longer documents are not scanned; of others at most so many lines, and so many references are kept.
 MAX_BYTES, MAX_LINES, MAX_REFERENCES = 2_000_000, 100_000, 1_000
-#: Of headings; longer ones aren't known, nor those after so much: brackets in them cost their square.
+#: Limits of one heading and of all: brackets in headings take quadratic time.
 MAX_HEADING_BYTES, MAX_HEADINGS_BYTES = 200, 60_000
 _HEAD_BYTES = 1_000
 _HEADING = re.compile(rb" {0,3}#{1,6}[ \t]+\S")
@@ -24,19 +24,19 @@ _REFERENCE = re.compile(rb" {0,3}\[[^\[\]]+\]:[ \t]*\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landmarks:
-    """Headings of a document, each with its line, and the lines that say where references lead."""
+    """Headings of a document, each with its line number, and the lines that define references."""
 
     headings: tuple[tuple[int, str], ...] = ()
     references: tuple[str, ...] = ()
 
     def lines_by_name(self) -> Mapping[str, int]:
-        """Return the line of each heading by the name that links call it by."""
+        """Return the line of each heading by the name that links use for it."""
         names: Counter[str] = Counter()
-        return {heading_name(_text(written), names): line for line, written in self.headings}
+        return {heading_name(_heading_text(heading), names): line for line, heading in self.headings}
 
 
-def landmarks_of(content: BinaryIO) -> Landmarks:
-    """Look through a document, outside of its fences."""
+def find_landmarks(content: BinaryIO) -> Landmarks:
+    """Scan a document for headings and reference definitions, outside of its fences."""
     headings: list[tuple[int, str]] = []
     references: list[str] = []
     left = MAX_HEADINGS_BYTES
@@ -45,14 +45,14 @@ def landmarks_of(content: BinaryIO) -> Landmarks:
         heading = b"# " + before.lstrip() if is_underlined else line
         if (is_underlined or _HEADING.match(line)) and len(heading) <= min(left, MAX_HEADING_BYTES):
             left -= len(heading)
-            headings.append((number - is_underlined, _decoded(heading)))
+            headings.append((number - is_underlined, _decode(heading)))
         elif _begins_reference(before, line) and len(references) < MAX_REFERENCES:
-            references.append(_decoded(line))
+            references.append(_decode(line))
     return Landmarks(headings=tuple(headings), references=tuple(references))
 
 
 def _outside_fences(content: BinaryIO) -> Iterator[tuple[int, bytes, bytes]]:
-    """Return (number, the line before, line)."""
+    """Yield (number, previous line, line)."""
     fence, before = b"", b""
     lines = islice(line_heads(content, head_bytes=_HEAD_BYTES), MAX_LINES)
     for number, (line, _) in enumerate(lines, start=1):
@@ -64,16 +64,16 @@ def _outside_fences(content: BinaryIO) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _begins_reference(before: bytes, line: bytes) -> bool:
-    """Return whether a line is a definition, and whole: within a paragraph it would be text."""
+    """Return whether a line is a complete reference definition; within a paragraph it would be text."""
     is_whole = len(line) < _HEAD_BYTES
     is_apart = not before.strip() or bool(_REFERENCE.match(before))
     return is_whole and is_apart and bool(_REFERENCE.match(line))
 
 
-def _decoded(line: bytes) -> str:
+def _decode(line: bytes) -> str:
     return line.decode(errors="replace")
 
 
-def _text(heading: str) -> str:
+def _heading_text(heading: str) -> str:
     inline = (token for token in parse([heading], first=1) if token.type == "inline")
     return "".join(map(plain_text, inline))

@@ -1,16 +1,16 @@
-"""Each line of a rendered stretch has one element with its number as id; those of cited lines are marked."""
+"""Line ids of a rendered stretch: one element per line has its number as id; cited lines are marked."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from markdown_it.token import Token
 
-#: What is marked as a whole when a cited line lies in it; of a fence it is the lines.
+#: Tokens that are marked as a whole if they hold a cited line; in a fence single lines are marked.
 _MARKED = frozenset({"paragraph_open", "heading_open", "tr_open", "html_block", "hr"})
 CODE = frozenset({"fence", "code_block"})
 
 
-def mark_places(tokens: Sequence[Token], *, first: int, last: int, cited: range) -> list[Token]:
-    """Return the tokens with ids on what begins in a line, and anchors where nothing begins."""
+def add_line_ids(tokens: Sequence[Token], *, first: int, last: int, cited: range) -> list[Token]:
+    """Return the tokens with line ids on elements that start in a line, and anchors for the other lines."""
     taken: set[int] = set()
     for token in tokens:
         if token.map is None:

@@ -1,6 +1,6 @@
-"""Links and pictures of a rendered document: to neighbours, out of the house, or to nowhere.
+"""Links and pictures of a rendered document: to related documents, to other hosts, or without a target.
 
-Nothing is loaded from another host: a picture from there becomes a link to it.
+Nothing is loaded from another host: a picture there becomes a link.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,70 +13,68 @@ from markdown_it.token import Token
 
 from search.models import Document, MediaKind
 from search.pages.document.media import SHOWN_PICTURES
-from search.pages.document.related import Neighbours
+from search.pages.document.related import RelatedDocuments
 
 _OUTSIDE: Final = frozenset({"http", "https", "mailto"})
-#: Before the names of headings, so that none is the id of something else on the page.
+#: The prefix of heading ids, so that none equals another id on the page.
 HEADING_PREFIX = "h-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Where the links of a document lead."""
+    """The targets of a document's links."""
 
-    neighbours: Neighbours
-    #: The neighbours that are there, by link.
-    there: Mapping[str, Document]
-    #: Names of the headings that are shown.
+    related: RelatedDocuments
+    #: The linked documents that exist, by link.
+    documents: Mapping[str, Document]
+    #: Names of the headings on the page.
     headings: frozenset[str]
-    #: The addresses of others by their names.
-    elsewhere: Mapping[str, str]
+    #: Addresses of the document's other headings, by name.
+    other_headings: Mapping[str, str]
 
     @classmethod
-    def of(
+    def look_up(
         cls,
         tokens: Sequence[Token],
-        neighbours: Neighbours,
+        related: RelatedDocuments,
         headings: frozenset[str],
-        elsewhere: Callable[[], Mapping[str, str]],
+        other_headings: Callable[[], Mapping[str, str]],
     ) -> "Links":
-        """Look up, at once, what all links lead to; `elsewhere` is asked where a name is not shown."""
+        """Look up all targets at once; `other_headings` is called if a heading is not on the page."""
         links = filter(None, map(_link_of, _children(tokens)))
-        named = {link for link in links if _scheme(link) is None}
-        is_elsewhere = any(link.startswith("#") and _name(link) not in headings for link in named)
+        local_links = {link for link in links if _scheme(link) is None}
+        is_elsewhere = any(link.startswith("#") and _name(link) not in headings for link in local_links)
         return cls(
-            neighbours=neighbours,
-            there=neighbours.linked(sorted(named)),
+            related=related,
+            documents=related.find_linked(sorted(local_links)),
             headings=headings,
-            elsewhere=elsewhere() if is_elsewhere else {},
+            other_headings=other_headings() if is_elsewhere else {},
         )
 
     def address(self, link: str) -> str | None:
-        """Return where a link leads; None when nowhere."""
+        """Return the address of a link's target; None if it has none."""
         scheme = _scheme(link)
         if scheme is not None:
             return link if scheme in _OUTSIDE else None
         name = _name(link)
         if link.startswith("#"):
-            return f"#{HEADING_PREFIX}{name}" if name in self.headings else self.elsewhere.get(name)
-        document = self.there.get(link)
+            return f"#{HEADING_PREFIX}{name}" if name in self.headings else self.other_headings.get(name)
+        document = self.documents.get(link)
         if document is None:
             return None
-        page = self.neighbours.address(document)
+        page = self.related.address(document)
         return f"{page}#{HEADING_PREFIX}{name}" if name else page
 
     def picture(self, link: str) -> str | None:
-        """Return the address of a picture that can be shown; None when there is none."""
-        document = self.there.get(link)
+        """Return the address of a picture that can be shown; None if there is none."""
+        document = self.documents.get(link)
         if document is None or document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
             return None
-        return reverse("document-picture", args=[self.neighbours.workspace.slug, document.doc_id])
+        return reverse("document-picture", args=[self.related.workspace.slug, document.doc_id])
 
 
 def _scheme(link: str) -> str | None:
-    """Return the scheme of a link to elsewhere, '' for one that names a host alone; None for a
-    relative one.
-    """
+    """Return a link's scheme; '' if it has only a host or is invalid, None if it is relative."""
     try:
         parts = urlsplit(link)
     except ValueError:
@@ -97,14 +95,14 @@ def _link_of(token: Token) -> str:
     return str(token.attrGet(name) or "") if name else ""
 
 
-def resolve(tokens: Sequence[Token], links: Links) -> None:
-    """Make the links and pictures of inline tokens what is to be written of them."""
+def resolve_links(tokens: Sequence[Token], links: Links) -> None:
+    """Replace the links and pictures of inline tokens by those to render."""
     for token in tokens:
         if token.children:
-            token.children = list(_resolved(token.children, links))
+            token.children = list(_resolve_children(token.children, links))
 
 
-def _resolved(children: Sequence[Token], links: Links) -> Iterator[Token]:
+def _resolve_children(children: Sequence[Token], links: Links) -> Iterator[Token]:
     ends: list[bool] = []
     for child in children:
         if child.type == "link_open":
@@ -122,13 +120,13 @@ def _resolved(children: Sequence[Token], links: Links) -> Iterator[Token]:
 
 
 def _picture(image: Token, links: Links, *, is_linked: bool) -> Iterator[Token]:
-    link, said = _link_of(image), image.content.strip()
+    link, alt = _link_of(image), image.content.strip()
     shown, address = links.picture(link), links.address(link)
     if shown is not None:
-        attributes: dict[str, str | int | float] = {"src": shown, "alt": said, "loading": "lazy"}
+        attributes: dict[str, str | int | float] = {"src": shown, "alt": alt, "loading": "lazy"}
         yield Token("picture", "img", 0, attrs=attributes)
         return
-    text = Token("text", "", 0, content=said or "picture")
+    text = Token("text", "", 0, content=alt or "picture")
     if address is None or is_linked:
         yield text
         return

@@ -1,6 +1,6 @@
-"""A long Markdown document in stretches that begin where a block begins, the same whoever looks at it.
+"""Division of a long Markdown document into stretches that start at block starts, the same for every reader.
 
-Only the lines before the one that is looked for are read, and of each only its beginning is kept.
+Only the lines up to the requested one are read, and only the start of each is kept.
 """
 
 import re
@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 from search.documents.line_window import line_heads
 
-#: More of a line is not rendered.
+#: The most characters rendered of a line.
 MAX_LINE_CHARS = 10_000
-#: From so many lines or bytes on, a stretch ends before the next block.
+#: From this size on, a stretch ends before the next block.
 STRETCH_LINES, STRETCH_BYTES = 300, 40_000
-#: At so many it ends within a block; only a fence is taken up again by the next.
+#: At this size it ends within a block; only a fence is continued in the next stretch.
 MOST_LINES, MOST_BYTES = 600, 80_000
 _FENCE = re.compile(rb"[ >]{0,12}(`{3,}|~{3,})(.*)")
 _BLOCK_START = re.compile(rb"[^\s]")
@@ -27,24 +27,24 @@ class Stretch:
 
     first: int
     last: int
-    #: The first line of the stretch before; None at the start.
+    #: The first line of the previous stretch; None at the start.
     earlier: int | None
-    #: The line that opens the fence which the stretch begins in; '' when it begins in none.
+    #: The line that opened the fence in which the stretch starts; '' if it doesn't start in one.
     opening: str
 
 
-def stretch_at(content: BinaryIO, line: int) -> Stretch:
-    """Return the stretch that holds `line`; past the end, the last one."""
+def find_stretch(content: BinaryIO, line: int) -> Stretch:
+    """Return the stretch that contains `line`; past the end, the last one."""
     found = Stretch(first=1, last=0, earlier=None, opening="")
-    for found in _stretches(content):
+    for found in _split_stretches(content):
         if found.last >= line:
             break
     return found
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
-    """The stretch that is being gathered, after `last` lines of the document."""
+class _OpenStretch:
+    """The stretch that is being collected, after `last` lines of the document."""
 
     first: int = 1
     last: int = 0
@@ -56,22 +56,22 @@ class _Open:
         opening = self.opening.decode(errors="replace").strip()
         return Stretch(first=self.first, last=self.last, earlier=self.earlier, opening=opening)
 
-    def is_to_end(self, *, is_border: bool) -> bool:
+    def should_end(self, *, is_border: bool) -> bool:
         lines = self.last - self.first + 1
         if lines >= MOST_LINES or self.size_bytes >= MOST_BYTES:
             return True
         return is_border and (lines >= STRETCH_LINES or self.size_bytes >= STRETCH_BYTES)
 
 
-def _stretches(content: BinaryIO) -> Iterator[Stretch]:
-    open_, fence, was_blank = _Open(), b"", True
+def _split_stretches(content: BinaryIO) -> Iterator[Stretch]:
+    open_, fence, was_blank = _OpenStretch(), b"", True
     for head, length in line_heads(content):
         is_border = not fence and bool(
             _HEADING.match(head) or (was_blank and _BLOCK_START.match(head))
-        )  # an indented line goes on with the list or the code before it
-        if open_.last >= open_.first and open_.is_to_end(is_border=is_border):
+        )  # an indented line continues the list or the code before it
+        if open_.last >= open_.first and open_.should_end(is_border=is_border):
             yield open_.stretch()
-            open_ = _Open(first=open_.last + 1, last=open_.last, earlier=open_.first, opening=fence)
+            open_ = _OpenStretch(first=open_.last + 1, last=open_.last, earlier=open_.first, opening=fence)
         open_.last += 1
         open_.size_bytes += min(length, MAX_LINE_CHARS)
         fence, was_blank = fence_after(head, fence), not head.strip()
@@ -80,13 +80,13 @@ def _stretches(content: BinaryIO) -> Iterator[Stretch]:
 
 
 def fence_after(head: bytes, fence: bytes) -> bytes:
-    """Return the line that opened the fence which is open after the line `head`; empty when none is."""
+    """Return the opening line of the fence that is open after the line `head`; empty if none is."""
     found = _FENCE.match(head)
     if found is None:
         return fence
     if not fence:
         # an info string with a backtick makes it inline code
         return b"" if found[1].startswith(b"`") and b"`" in found[2] else head[found.start(1) :]
-    opened = _FENCE.match(fence)
-    is_end = opened is not None and found[1].startswith(opened[1]) and not found[2].strip()
+    opening = _FENCE.match(fence)
+    is_end = opening is not None and found[1].startswith(opening[1]) and not found[2].strip()
     return b"" if is_end else fence

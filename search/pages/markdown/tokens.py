@@ -1,4 +1,4 @@
-"""Markdown as tokens: raw HTML apart, each paragraph bounded, lines numbered as in the document."""
+"""Parsing of Markdown to tokens with raw HTML apart, bounded paragraphs, and the document's line numbers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-#: What is between blank lines and longer stays as it is written: brackets in it would cost their square.
+#: A longer paragraph stays source text: brackets in it would take quadratic time.
 MAX_INLINE_CHARS = 10_000
 _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 _MAX_FRONT_MATTER_LINES = 400
@@ -22,11 +22,10 @@ def parse(
     references: Sequence[str] = (),
     is_mdx: bool = False,
 ) -> list[Token]:
-    """Return the tokens of lines that begin with number `first`; maps are line numbers, from 1, both
-    included.
+    """Return the tokens of lines, the first of which has number `first`.
 
-    `opening` is the line that opened a fence before them, as `Stretch` says; `references` are lines that say
-    where references lead. The header of a file is a fence.
+    Maps are line numbers from 1, both included. `opening` is the line that opened a fence before them, as in
+    `Stretch`; `references` are lines that define references. The front matter of a file becomes a fence.
     """
     header = _front_matter_lines(lines) if first == 1 else 0
     source = [*([opening] if opening else ()), *lines[header:]]
@@ -51,7 +50,7 @@ def is_markdown(mime: str) -> bool:
 def _parser(*, is_mdx: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.core.ruler.at("inline", _parse_inline)
-    # in MDX indented text is text
+    # in MDX indented text is not code
     return parser.disable("code") if is_mdx else parser
 
 
@@ -67,7 +66,7 @@ def _parse_inline(state: StateCore) -> None:
 
 
 def _front_matter_lines(lines: Sequence[str]) -> int:
-    """Return how many lines the header at the top takes, both fences included."""
+    """Return the number of lines of the front matter, both fences included; 0 if there is none."""
     ends = _FRONT_MATTER.get(lines[0].rstrip(), ()) if lines else ()
     for index, line in enumerate(lines[1:_MAX_FRONT_MATTER_LINES], start=2):
         if line.rstrip() in ends:
@@ -83,18 +82,18 @@ def _header(lines: Sequence[str]) -> Iterator[Token]:
 
 
 def plain_text(token: Token) -> str:
-    """Return what an inline token says, without its markup, on one line."""
-    said = "".join(_said(child) for child in token.children or ())
-    return " ".join(said.split())
+    """Return the text of an inline token without its markup, on one line."""
+    text = "".join(_visible_text(child) for child in token.children or ())
+    return " ".join(text.split())
 
 
-def _said(token: Token) -> str:
+def _visible_text(token: Token) -> str:
     if token.type in ("softbreak", "hardbreak"):
         return " "
     return token.content if token.type in ("text", "text_special", "code_inline", "image") else ""
 
 
 def slug_of(heading: str) -> str:
-    """Return the name that links call a heading by, as git hosts make it."""
-    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
-    return kept.replace(" ", "-")[:200]
+    """Return the name by which links address a heading, built as git hosts do."""
+    words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return words.replace(" ", "-")[:200]

@@ -1,1 +1,1 @@
-"""The search page."""
+"""Pages of search."""

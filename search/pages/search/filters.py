@@ -1,4 +1,4 @@
-"""Filters as the search page shows them: those in use, and the values to choose from."""
+"""View models of the search page's filters: those in use, and the values to choose from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils import timezone
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.engine.facets import Facets, source_titles
-from search.pages.search.form import Asked
+from search.pages.search.form import SearchInput
 
 _LABELS: Final = {
     "source": "Source",
@@ -36,19 +36,19 @@ _VALUES: Final = {
     ("trust_min", "unknown"): "Any",
     ("lang", "und"): "Unknown",
 }
-# Nothing is narrowed by it.
-_LETS_ALL_THROUGH: Final = ("trust_min", "unknown")
+# This value matches all documents.
+_MATCHES_ALL: Final = ("trust_min", "unknown")
 _SINCE_DAYS: Final = {1: "Yesterday", 7: "7 days ago", 30: "30 days ago", 365: "A year ago"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownValue:
-    """A value of a filter, and the query string that puts it in use, or no longer uses it."""
+    """A value of a filter, and the query string that adds or removes it."""
 
     label: str
     address: str
     is_chosen: bool
-    #: None where it wasn't counted.
+    #: None if not counted.
     documents: int | None = None
 
 
@@ -60,30 +60,34 @@ class ShownFilter:
     values: tuple[ShownValue, ...]
 
 
-def filters_in_use(workspace: Workspace, reader: Reader, asked: Asked) -> list[ShownValue]:
-    """Return what narrows the search, each with the query string of the search without it."""
-    named = [value for name, value in asked.filters if name == "source"]
-    titles = source_titles(workspace, reader, named) if named else {}
+def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInput) -> list[ShownValue]:
+    """Return the filters in use, each with the query string of the search without it."""
+    keys = [value for name, value in search_input.filters if name == "source"]
+    titles = source_titles(workspace, reader, keys) if keys else {}
     return [
         ShownValue(
             label=f"{_LABELS[name]}: {_label(name, value, titles)}",
-            address=asked.without_filter(name, value).address,
+            address=search_input.without_filter(name, value).address,
             is_chosen=True,
         )
-        for name, value in asked.filters
+        for name, value in search_input.filters
     ]
 
 
 def moments() -> dict[str, datetime]:
-    """Return the moments since which documents are counted, by their names: beginnings of days, UTC."""
+    """Return the moments since which documents are counted, by label: midnights in UTC."""
     today = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return {label: today - timedelta(days=days) for days, label in _SINCE_DAYS.items()}
 
 
-def shown_filters(
-    workspace: Workspace, reader: Reader, asked: Asked, facets: Facets, since: Mapping[str, datetime]
+def present_filters(
+    workspace: Workspace,
+    reader: Reader,
+    search_input: SearchInput,
+    facets: Facets,
+    since: Mapping[str, datetime],
 ) -> list[ShownFilter]:
-    """Return the filters that there is a choice of, with their counts."""
+    """Return the filters that offer a choice, with their counts."""
     keys = [each.value for each in facets.by_filter["source"]]
     labels = source_titles(workspace, reader, keys) | {at.isoformat(): label for label, at in since.items()}
     found = []
@@ -91,26 +95,26 @@ def shown_filters(
         shown = tuple(
             ShownValue(
                 label=_label(name, each.value, labels),
-                address=_toggled(asked, name, each.value).address,
-                is_chosen=(name, each.value) in asked.filters,
+                address=_toggle(search_input, name, each.value).address,
+                is_chosen=(name, each.value) in search_input.filters,
                 documents=each.documents,
             )
             for each in values
-            if (name, each.value) in asked.filters
-            or (each.documents and (name, each.value) != _LETS_ALL_THROUGH)
+            if (name, each.value) in search_input.filters
+            or (each.documents and (name, each.value) != _MATCHES_ALL)
         )
         if _is_choice(name, shown, facets.total):
             found.append(ShownFilter(label=_LABELS[name], values=shown))
     return found
 
 
-def _toggled(asked: Asked, name: str, value: str) -> Asked:
-    is_chosen = (name, value) in asked.filters
-    return asked.without_filter(name, value) if is_chosen else asked.with_filter(name, value)
+def _toggle(search_input: SearchInput, name: str, value: str) -> SearchInput:
+    is_chosen = (name, value) in search_input.filters
+    return search_input.without_filter(name, value) if is_chosen else search_input.with_filter(name, value)
 
 
 def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
-    """Return whether choosing would change anything: not where each value has all the documents there are."""
+    """Return whether choosing a value would change anything; not if each value matches all documents."""
     if name in ("tags_any", "version"):
         return bool(values)
     return any(each.is_chosen or (each.documents or 0) < total for each in values)

@@ -1,4 +1,4 @@
-"""What the search page was asked, as it stands in its address."""
+"""The search form's values, parsed from the page's address."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -7,15 +7,15 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from search.retrieval.errors import InvalidFilter, InvalidQuery, shown
+from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
 
-#: How many hits a page may show; the first is the default.
+#: The numbers of hits that a page may show; the first is the default.
 HIT_COUNTS = ("10", "20", "50")
 _SNIPPET_CHARS = 300
 
-#: The filters as the API calls them, in the order in which an address has them.
+#: The filters by their API names, in the order in which addresses have them.
 FILTERS = (
     "source",
     "media",
@@ -30,9 +30,9 @@ FILTERS = (
     "path_not_glob",
     "doc_id",
 )
-#: Of these an address has one value, the last.
+#: Filters with a single value; the last one in an address counts.
 SINGLE = frozenset({"trust_min", "ingested_after"})
-# Two links of each hit have it.
+# Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
 #: Values of all filters together.
 _MAX_VALUES = 100
@@ -48,8 +48,8 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The parameters as typed, unchecked, so that a refused search can be shown and mended."""
+class SearchInput:
+    """The search parameters as typed, unchecked, so that a refused search can be shown and corrected."""
 
     text: str
     mode: str
@@ -58,10 +58,10 @@ class Asked:
     filters: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def in_address(cls, parameters: QueryDict) -> "Asked":
-        """Read the parameters of an address; what is missing has its default."""
+    def from_parameters(cls, parameters: QueryDict) -> "SearchInput":
+        """Parse query parameters; missing ones have their defaults."""
         return cls(
-            filters=tuple(_filters_in(parameters)),
+            filters=tuple(_parse_filters(parameters)),
             text=parameters.get("q", ""),
             mode=parameters.get("mode") or Mode.HYBRID.value,
             k=parameters.get("k") or HIT_COUNTS[0],
@@ -74,33 +74,31 @@ class Asked:
 
     @property
     def address(self) -> str:
-        """Return the query string that asks this again."""
+        """Return the query string that repeats this search."""
         return f"{urlencode({'q': self.text})}&{self.manner}"
 
     @property
     def manner(self) -> str:
-        """Return the query string without the query: how it is searched, and with which filters."""
+        """Return the query string without the query text: mode, number of hits and filters."""
         return urlencode([("mode", self.mode), ("k", self.k), *self.filters])
 
     @property
-    def carried(self) -> str:
-        """Return the query string for each hit's link to its document, to lead back here; '' for a
-        long one.
-        """
+    def return_query(self) -> str:
+        """Return the query string in hits' links, for the way back from the document; '' if too long."""
         return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
 
     @property
-    def without_filters(self) -> "Asked":
-        """Return the same without any filter."""
+    def without_filters(self) -> "SearchInput":
+        """Return a copy without filters."""
         return replace(self, filters=())
 
-    def with_filter(self, name: str, value: str) -> "Asked":
-        """Return the same with this filter, too; of those with one value it takes the former's place."""
-        kept = (each for each in self.filters if name not in SINGLE or each[0] != name)
-        return replace(self, filters=tuple(dict.fromkeys((*kept, (name, value)))))
+    def with_filter(self, name: str, value: str) -> "SearchInput":
+        """Return a copy with this filter added; a filter with a single value is replaced."""
+        others = (each for each in self.filters if name not in SINGLE or each[0] != name)
+        return replace(self, filters=tuple(dict.fromkeys((*others, (name, value)))))
 
-    def without_filter(self, name: str, value: str) -> "Asked":
-        """Return the same without this value of this filter."""
+    def without_filter(self, name: str, value: str) -> "SearchInput":
+        """Return a copy without this value of this filter."""
         return replace(self, filters=tuple(each for each in self.filters if each != (name, value)))
 
     @property
@@ -119,9 +117,9 @@ class Asked:
         ]
 
     def query(self) -> SearchQuery:
-        """Return the query. Raises InvalidQuery, naming the parameter."""
+        """Build the query. Raises InvalidQuery, naming the parameter."""
         if self.k not in HIT_COUNTS:
-            raise InvalidQuery(f"k is {shown(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
+            raise InvalidQuery(f"k is {preview(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
         return SearchQuery(
             text=self.text,
             mode=Mode(self.mode),
@@ -131,7 +129,7 @@ class Asked:
         )
 
     def search_filters(self) -> SearchFilters:
-        """Return the filters. Raises InvalidFilter, naming filter and value."""
+        """Build the filters. Raises InvalidFilter, naming filter and value."""
         if len(self.filters) > _MAX_VALUES:
             raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
         given: dict[str, Any] = {}
@@ -140,12 +138,12 @@ class Asked:
         for name in SINGLE & given.keys():
             given[name] = given[name][-1]
         if "ingested_after" in given:
-            given["ingested_after"] = _moment(given["ingested_after"])
+            given["ingested_after"] = _parse_moment(given["ingested_after"])
         return SearchFilters(**given)
 
 
-def _filters_in(parameters: QueryDict) -> list[tuple[str, str]]:
-    """Return the filters, each value once; blank ones are those of a form's empty fields."""
+def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
+    """Return the filters, each value once, without the blanks of a form's empty fields."""
     given = [(name, value) for name in FILTERS for value in parameters.getlist(name) if value]
     return [
         each
@@ -154,12 +152,12 @@ def _filters_in(parameters: QueryDict) -> list[tuple[str, str]]:
     ]
 
 
-def _moment(text: str) -> datetime:
-    """Read a time by ISO 8601; a day alone begins at midnight UTC. Raises InvalidFilter."""
+def _parse_moment(text: str) -> datetime:
+    """Parse an ISO 8601 time; a date alone means midnight UTC. Raises InvalidFilter."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidFilter(
-            f"ingested_after {shown(text)} is not a time like 2026-01-31T12:00:00Z."
+            f"ingested_after {preview(text)} is not a time like 2026-01-31T12:00:00Z."
         ) from error
     return moment.replace(tzinfo=UTC) if len(text) == len("2026-01-31") else moment

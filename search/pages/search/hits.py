@@ -1,4 +1,4 @@
-"""Hits as the search page shows them."""
+"""View models of hits for the search page."""
 
 import re
 import uuid
@@ -11,11 +11,11 @@ from django.urls import reverse
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from search.evaluation.feedback import own_feedback
-from search.pages.search.form import Asked
+from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
 from search.retrieval.types import Mode, RetrievalDetail, SearchHit
 
-# They make a list of code twice as long and say nothing; prose is shown without any line ends.
+# Blank lines double the length of code snippets; prose is shown without line ends.
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 _MEANINGS = {
@@ -37,20 +37,20 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegBar:
-    """What a leg, or a stage behind the legs, made of the hit: its rank and its score in percent."""
+    """A hit's rank and score in percent, from a leg or from a stage after the legs."""
 
     name: str
     #: In a few words.
     meaning: str
     rank: int | None
     percent: int | None
-    #: Whether a leg did not find it.
+    #: Whether the leg did not find the hit.
     is_absent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownHit:
-    """A hit with what is made of it for the page."""
+    """A hit prepared for the page."""
 
     hit: SearchHit
     #: Below the title, outermost first.
@@ -58,28 +58,28 @@ class ShownHit:
     address: str
     pieces: tuple[Piece, ...]
     legs: tuple[LegBar, ...]
-    #: Whether the caller said that it answers the query; None: nothing was said of it.
+    #: The caller's feedback, whether it answers the query; None without feedback.
     is_relevant: bool | None
 
 
-def shown_hits(access: Access, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
-    """Return the hits for the page, in their order."""
-    said = own_feedback(access, asked.text) if hits else {}
+def present_hits(access: Access, search_input: SearchInput, hits: Sequence[SearchHit]) -> list[ShownHit]:
+    """Return view models of the hits, in their order."""
+    feedback = own_feedback(access, search_input.text) if hits else {}
     return [
         ShownHit(
             hit=hit,
-            headings=_below_title(hit),
-            address=document_address(access.workspace, hit, asked),
-            pieces=tuple(_without_blank_lines(pieces(hit.snippet, hit.highlights))),
+            headings=_subheadings(hit),
+            address=document_address(access.workspace, hit, search_input),
+            pieces=tuple(_drop_blank_lines(pieces(hit.snippet, hit.highlights))),
             legs=_leg_bars(hit.retrieval),
-            is_relevant=said.get((hit.source, hit.version or "", hit.citation.uri)),
+            is_relevant=feedback.get((hit.source, hit.version or "", hit.citation.uri)),
         )
         for hit in hits
     ]
 
 
 def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
-    """Cut a snippet at its highlights, which are in order and apart; no piece is empty."""
+    """Split a snippet at its highlights, which are ordered and disjoint; no piece is empty."""
     at = 0
     for start, end in highlights:
         if at < start:
@@ -90,27 +90,27 @@ def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
         yield Piece(text=snippet[at:], is_marked=False)
 
 
-def _without_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
+def _drop_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
     return (replace(piece, text=_BLANK_LINES.sub("", piece.text)) for piece in cut)
 
 
-def _below_title(hit: SearchHit) -> tuple[str, ...]:
+def _subheadings(hit: SearchHit) -> tuple[str, ...]:
     is_repeated = hit.heading_path[:1] == (hit.title,)
     return hit.heading_path[1:] if is_repeated else hit.heading_path
 
 
-def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
-    """Return the address of the document's page at the cited lines, or at the chunk where it has none."""
+def document_address(workspace: Workspace, hit: SearchHit, search_input: SearchInput) -> str:
+    """Return the address of the document's page at the cited lines, or at the chunk if it has no lines."""
     page = reverse("document", args=[workspace.slug, uuid.UUID(hex=hit.doc_id)])
     citation = hit.citation
     if citation.kind == "line":
         place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}
-        return f"{page}?{_with(place, asked.carried)}#L{citation.start}"
-    return f"{page}?{_with({'chunk': hit.chunk_id}, asked.carried)}#chunk-{hit.chunk_id}"
+        return f"{page}?{_join_query(place, search_input.return_query)}#L{citation.start}"
+    return f"{page}?{_join_query({'chunk': hit.chunk_id}, search_input.return_query)}#chunk-{hit.chunk_id}"
 
 
-def _with(place: dict[str, object], carried: str) -> str:
-    return f"{urlencode(place)}&{carried}" if carried else urlencode(place)
+def _join_query(place: dict[str, object], return_query: str) -> str:
+    return f"{urlencode(place)}&{return_query}" if return_query else urlencode(place)
 
 
 def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:

@@ -1,4 +1,4 @@
-"""What is behind the hits that a page shows, and what people say of hits."""
+"""Further hits of a search, and votes on hits."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,86 +11,86 @@ from django_htmx.http import reswap, retarget
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import Need
-from kebab.pages.page import Act, told
-from kebab.people.models import Role, Scope, Workspace
-from search.engine.pages import next_page
+from kebab.pages.page import PostAction, apply_problem
+from kebab.people.models import Role, TokenScope, Workspace
+from search.engine.pages import fetch_next_page
 from search.engine.search import search
-from search.evaluation.feedback import give_feedback
-from search.pages.search.form import Asked
-from search.pages.search.hits import shown_hits
+from search.evaluation.feedback import record_feedback
+from search.pages.search.form import SearchInput
+from search.pages.search.hits import present_hits
 from search.pages.search.views import SearchingPage, is_partial, more_address, search_address
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import SearchResult
 
 
 class MoreHits(SearchingPage):
-    """The next hits of a list: a page of their own, or to htmx what takes the place of the way to them."""
+    """The next hits of a search: a page of its own, or a part that htmx puts in place of the link."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return them. Raises SearchError, among them StaleCursor."""
-        asked, cursor = Asked.in_address(request.GET), request.GET.get("cursor", "")
-        pages = self._pages(workspace, asked, cursor)
+        """Return the next hits. Raises SearchError, StaleCursor among them."""
+        search_input, cursor = SearchInput.from_parameters(request.GET), request.GET.get("cursor", "")
+        pages = self._pages(workspace, search_input, cursor)
         further = pages if cursor else pages[1:]
-        # What was shown while somebody typed was no list that can go on: it is shown again, as it stands now.
+        # Hits shown during typing have no cursor: the first page is searched and shown again.
         shown = [hit for page in (pages if is_partial(request) else further) for hit in page.hits]
         context: dict[str, Any] = {
             "result": pages[-1],
-            "hits": shown_hits(self.access, asked, shown),
+            "hits": present_hits(self.access, search_input, shown),
             "added": sum(len(page.hits) for page in further),
-            "more": more_address(workspace, asked, pages[-1].next_cursor),
+            "more": more_address(workspace, search_input, pages[-1].next_cursor),
             "is_further": True,
             "cursor": cursor,
         }
         if not is_partial(request):
-            return self.answered(request, asked=asked, **context, **self.counted(asked))
-        response = self.render(request, "search/appended.html", asked=asked, **context)
+            return self.render_search(
+                request, search_input=search_input, **context, **self.count_filters(search_input)
+            )
+        response = self.render(request, "search/appended.html", asked=search_input, **context)
         return response if cursor else reswap(retarget(response, ".hits"), "innerHTML")
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return what was wrong, with the way to the first hits."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Return the problem, with a link to the first hits."""
         if self.workspace is None or not is_partial(request):
-            return super().refusal(request, problem)
-        asked = Asked.in_address(request.GET)
-        response = self.render(request, "search/appended.html", asked=asked, problem=problem)
-        return told(reswap(response, "outerHTML"), problem)
+            return super().render_problem(request, problem)
+        search_input = SearchInput.from_parameters(request.GET)
+        response = self.render(request, "search/appended.html", asked=search_input, problem=problem)
+        return apply_problem(reswap(response, "outerHTML"), problem)
 
-    def _pages(self, workspace: Workspace, asked: Asked, cursor: str) -> list[SearchResult]:
-        """Return the next page; without a cursor, as while somebody types, the first, and the
-        second if any.
-        """
+    def _pages(self, workspace: Workspace, search_input: SearchInput, cursor: str) -> list[SearchResult]:
+        """Return the next page; without a cursor, as during typing, the first and the second page."""
         reader, caller = self.access.reader, self.access.identity
         if cursor:
-            return [next_page(workspace, cursor, caller, reader=reader)]
-        first = search(workspace, asked.query(), reader=reader, caller=caller)
+            return [fetch_next_page(workspace, cursor, caller, reader=reader)]
+        first = search(workspace, search_input.query(), reader=reader, caller=caller)
         following = first.next_cursor
-        return [first, next_page(workspace, following, caller, reader=reader)] if following else [first]
+        return [first, fetch_next_page(workspace, following, caller, reader=reader)] if following else [first]
 
 
 class VoteForm(forms.Form):
-    """Whether a hit answers a query; what the fields may be is for `give_feedback` to say."""
+    """A vote, whether a hit answers a query; `record_feedback` validates the fields."""
 
     query = forms.CharField(strip=False)
     source = forms.CharField(strip=False)
     version = forms.CharField(strip=False, required=False)
     citation = forms.CharField(strip=False)
     is_relevant = forms.TypedChoiceField(
-        choices=(("yes", "yes"), ("no", "no")), coerce=lambda said: said == "yes"
+        choices=(("yes", "yes"), ("no", "no")), coerce=lambda value: value == "yes"
     )
-    #: The query string of the search that showed the hit, without the query, and its place there.
+    #: The query string of the search that showed the hit, without the query text, and the hit's rank.
     asked = forms.CharField(strip=False, required=False)
     rank = forms.IntegerField(required=False, min_value=1)
-    #: Of the page that showed it, where that wasn't the first.
+    #: The cursor of the page that showed the hit, if it wasn't the first.
     cursor = forms.CharField(required=False, empty_value=None)
 
 
-class Vote(Act):
-    """Says of a hit whether it answers the query."""
+class Vote(PostAction):
+    """Feedback on a hit, whether it answers the query."""
 
-    need: ClassVar[Need] = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+    need: ClassVar[Need] = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
     tab = "search"
 
     def act(self, request: Any, workspace: Workspace, **kwargs: Any) -> HttpResponse:
-        """Keep it, and go back to the hits. Raises InvalidQuery, InvalidCitation, NotFound."""
+        """Store the vote, and redirect to the hits. Raises InvalidQuery, InvalidCitation, NotFound."""
         form = VoteForm(request.POST)
         if not form.is_valid():
             raise InvalidQuery(
@@ -98,12 +98,14 @@ class Vote(Act):
             )
         given = form.cleaned_data
         names = ("query", "source", "version", "citation", "is_relevant")
-        give_feedback(self.access, **{name: given[name] for name in names})
+        record_feedback(self.access, **{name: given[name] for name in names})
         if is_partial(request):
             return self.render(request, "search/voted.html", **given)
-        said = "answers" if given["is_relevant"] else "doesn’t answer"
-        messages.success(request, f"Noted: {given['citation']} {said} “{given['query'][:80]}”.")
-        asked = replace(Asked.in_address(QueryDict(given["asked"])), text=given["query"])
+        verb = "answers" if given["is_relevant"] else "doesn’t answer"
+        messages.success(request, f"Noted: {given['citation']} {verb} “{given['query'][:80]}”.")
+        search_input = replace(SearchInput.from_parameters(QueryDict(given["asked"])), text=given["query"])
         place = f"#hit-{given['rank']}" if given["rank"] else ""
-        page = more_address(workspace, asked, given["cursor"]) or search_address(workspace, asked)
+        page = more_address(workspace, search_input, given["cursor"]) or search_address(
+            workspace, search_input
+        )
         return redirect(page + place)

@@ -1,4 +1,4 @@
-"""The search page: whole, or what was found alone, for who is still typing; and its filters."""
+"""Search page views: the full page, the htmx part for search-as-you-type, and the filters."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,114 +10,131 @@ from django.urls import reverse
 from django_htmx.http import replace_url, reswap
 
 from kebab.http.api.errors import Problem
-from kebab.pages.page import WorkspacePage, told
+from kebab.pages.page import WorkspacePage, apply_problem
 from kebab.people.models import Workspace
 from search.engine.facets import count_facets
 from search.engine.search import search
 from search.models import Door
-from search.pages.search.filters import filters_in_use, moments, shown_filters
-from search.pages.search.form import Asked
-from search.pages.search.hits import shown_hits
-from search.query_log.recorder import note_query
+from search.pages.search.filters import filters_in_use, moments, present_filters
+from search.pages.search.form import SearchInput
+from search.pages.search.hits import present_hits
+from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import Mode
 
 
 class SearchingPage(WorkspacePage):
-    """What pages of a search share: it is asked by the address, and refused beside the box."""
+    """Base of the search pages: parameters come from the address, problems are shown at the search box."""
 
     tab = "search"
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the search box again, with what was wrong."""
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Return the search box again, with the problem."""
         if self.workspace is None:
-            return super().refusal(request, problem)
-        return told(self.answered(request, asked=Asked.in_address(request.GET), problem=problem), problem)
+            return super().render_problem(request, problem)
+        return apply_problem(
+            self.render_search(
+                request, search_input=SearchInput.from_parameters(request.GET), problem=problem
+            ),
+            problem,
+        )
 
-    def answered(self, request: Any, *, asked: Asked, **context: Any) -> HttpResponse:
-        """Return the page, or to htmx what changes of it; the address is then that of the page."""
-        context |= {"asked": asked}
+    def render_search(self, request: Any, *, search_input: SearchInput, **context: Any) -> HttpResponse:
+        """Return the page, or for htmx the changed part of it with the address of the page."""
+        context |= {"asked": search_input}
         if "problem" not in context:
-            context["in_use"] = filters_in_use(self.access.workspace, self.access.reader, asked)
+            context["in_use"] = filters_in_use(self.access.workspace, self.access.reader, search_input)
         if not is_partial(request):
             return self.render(request, "search/search.html", **context)
         response = self.render(request, "search/typed.html", **context)
-        return replace_url(response, search_address(self.access.workspace, asked))
+        return replace_url(response, search_address(self.access.workspace, search_input))
 
-    def counted(self, asked: Asked) -> dict[str, Any]:
-        """Return the filters to choose from, or that they can't be counted now. Raises InvalidFilter."""
+    def count_filters(self, search_input: SearchInput) -> dict[str, Any]:
+        """Return the context of the filters to choose from, or a flag that they can't be counted now.
+
+        Raises InvalidFilter.
+        """
         workspace, reader, since = self.access.workspace, self.access.reader, moments()
-        narrowed = asked.search_filters()
+        narrowed = search_input.search_filters()
         try:
-            facets = count_facets(workspace, asked.text, narrowed, reader=reader, moments=since.values())
-        except InvalidQuery:  # whose words are counted; a search by meaning alone doesn't mind
+            facets = count_facets(
+                workspace, search_input.text, narrowed, reader=reader, moments=since.values()
+            )
+        except InvalidQuery:  # only the lexical counts need valid words; a vector search works without
             return {}
         if facets is None:
             return {"is_uncounted": True}
-        shown = shown_filters(workspace, reader, asked, facets, since)
+        shown = present_filters(workspace, reader, search_input, facets, since)
         return {"filters": shown, "is_relaxed": facets.is_relaxed}
 
 
 class SearchPage(SearchingPage):
-    """The search box, and the hits once something was asked."""
+    """The search box, and the hits of a query."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises SearchError, which `refusal` shows above the same form."""
-        asked = Asked.in_address(request.GET)
-        if asked.is_blank:
-            return self.answered(request, asked=asked)
-        # Who types has no list kept for each key: it is kept when more of it is asked for.
+        """Return the page. Raises SearchError, which `render_problem` shows above the same form."""
+        search_input = SearchInput.from_parameters(request.GET)
+        if search_input.is_blank:
+            return self.render_search(request, search_input=search_input)
+        # During typing no ranking is stored for each keystroke, only when more hits are requested.
         caller = None if is_partial(request) else self.access.identity
-        result = search(workspace, asked.query(), reader=self.access.reader, caller=caller)
-        note_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
-        is_full = caller is None and len(result.hits) == int(asked.k)
+        result = search(workspace, search_input.query(), reader=self.access.reader, caller=caller)
+        record_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
+        is_full = caller is None and len(result.hits) == int(search_input.k)
         context: dict[str, Any] = {
             "result": result,
-            "hits": shown_hits(self.access, asked, result.hits),
-            "more": more_address(workspace, asked, "" if is_full else result.next_cursor),
-            "meant": replace(asked, text=result.did_you_mean or "").address,
-            "hybrid": replace(asked, mode=Mode.HYBRID).address,
+            "hits": present_hits(self.access, search_input, result.hits),
+            "more": more_address(workspace, search_input, "" if is_full else result.next_cursor),
+            "meant": replace(search_input, text=result.did_you_mean or "").address,
+            "hybrid": replace(search_input, mode=Mode.HYBRID).address,
         }
         if not is_partial(request):
-            context |= self.counted(asked)
-        return self.answered(request, asked=asked, **context)
+            context |= self.count_filters(search_input)
+        return self.render_search(request, search_input=search_input, **context)
 
 
 class CountedFilters(SearchingPage):
     """The filters of a search with their counts, which are fetched once its hits are shown."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return them, a part of the search page; who opens it as a page is sent there. Raises
-        SearchError.
-        """
-        asked = Asked.in_address(request.GET)
-        if request.headers.get("Sec-Fetch-Dest") == "document":
-            return redirect(search_address(workspace, asked))
-        counted = {} if asked.is_blank else self.counted(asked)
-        return self.render(request, "search/filters.html", asked=asked, **counted)
+        """Return the filters as a part of the search page; opened as a page, redirect to the search page.
 
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return no filters: what is wrong is told where the hits would stand."""
+        Raises SearchError.
+        """
+        search_input = SearchInput.from_parameters(request.GET)
+        if request.headers.get("Sec-Fetch-Dest") == "document":
+            return redirect(search_address(workspace, search_input))
+        counts = {} if search_input.is_blank else self.count_filters(search_input)
+        return self.render(request, "search/filters.html", asked=search_input, **counts)
+
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Return no filters: the problem is shown in place of the hits."""
         if self.workspace is None:
-            return super().refusal(request, problem)
-        asked = Asked.in_address(request.GET)
-        response = self.render(request, "search/filters.html", asked=asked)
-        return told(reswap(response, "innerHTML"), problem)
+            return super().render_problem(request, problem)
+        search_input = SearchInput.from_parameters(request.GET)
+        response = self.render(request, "search/filters.html", asked=search_input)
+        return apply_problem(reswap(response, "innerHTML"), problem)
 
 
 def is_partial(request: Any) -> bool:
-    """Return whether only a part of a page is asked for, which htmx will put into the one that is open."""
+    """Return whether htmx requests only a part of the page."""
     return bool(request.htmx) and not request.htmx.history_restore_request
 
 
-def search_address(workspace: Workspace, asked: Asked) -> str:
-    """Return the address of the search page that shows what was asked."""
+def search_address(workspace: Workspace, search_input: SearchInput) -> str:
+    """Return the address of the search page with these parameters."""
     page = reverse("search", args=[workspace.slug])
-    return page if asked.is_blank else f"{page}?{asked.address}"
+    return page if search_input.is_blank else f"{page}?{search_input.address}"
 
 
-def more_address(workspace: Workspace, asked: Asked, cursor: str | None) -> str | None:
-    """Return the address of the hits behind those shown, '' being no cursor yet; None: there are none."""
+def more_address(workspace: Workspace, search_input: SearchInput, cursor: str | None) -> str | None:
+    """Return the address of the next hits; the cursor '' means that none was issued yet.
+
+    Returns None if there are no further hits.
+    """
     if cursor is None:
         return None
-    return f"{reverse('search-more', args=[workspace.slug])}?{urlencode({'cursor': cursor})}&{asked.address}"
+    return (
+        f"{reverse('search-more', args=[workspace.slug])}?{urlencode({'cursor': cursor})}"
+        f"&{search_input.address}"
+    )

@@ -1,4 +1,4 @@
-"""What the line around a name says of it, in any language that code and settings are written in."""
+"""Detection of declarations and definitions of a name by its line, in any code or settings language."""
 
 import re
 
@@ -11,7 +11,7 @@ _KEYWORDS = (
 )
 _DECLARED_BEFORE = re.compile(rf"{_MODIFIERS}{_KEYWORDS}[ \t]+")
 
-#: What stands before and after a name that its line defines, from the line's start and to its end.
+#: Patterns for the text before and after a defined name, from the start of its line and to the end.
 _DEFINITIONS = (
     # name = value, name: type = value
     (re.compile(_MODIFIERS), re.compile(r"(?:[ \t]*:[^=]*)?[ \t]*=(?![=>])")),
@@ -30,15 +30,14 @@ _ENTRY_BEFORE = re.compile(r"[ \t|>*+-]*[`*_'\"\[<]*")
 
 
 def is_declared(before: str) -> bool:
-    """Return whether a name behind `before`, the start of its line, is declared: `def name`,
-    `#define name`.
-    """
+    """Return whether a name after `before`, the start of its line, is declared, as in `def name`."""
     return _DECLARED_BEFORE.fullmatch(before) is not None
 
 
 def is_defined(before: str, after: str) -> bool:
-    """Return whether the line gives the name a value or a type: `name = 1`, `name: 1`, `int name(int
-    other);`.
+    """Return whether the line assigns the name a value or a type.
+
+    Examples: `name = 1`, `name: 1`, `int name(int other);`.
     """
     return any(left.fullmatch(before) and right.match(after) for left, right in _DEFINITIONS)
 

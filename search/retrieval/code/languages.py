@@ -1,9 +1,9 @@
-"""Programming languages by the names that chunks and people have for them."""
+"""Names and aliases of programming languages."""
 
 from collections.abc import Iterable
 from typing import Final
 
-# A file's chunks have the first name; a fence in prose has whatever its author wrote.
+# Chunks of source files have the first name; a code fence in prose has any.
 _SAME: Final = (
     ("bash", "sh", "shell", "zsh", "console"),
     ("cpp", "c++", "cc", "cxx", "hpp"),
@@ -25,6 +25,6 @@ _NAMES: Final = {name: names for names in _SAME for name in names}
 
 
 def code_language_names(languages: Iterable[str]) -> tuple[str, ...]:
-    """Return all names of these languages, each once: `py` is Python, Python is `py`."""
+    """Return all names of these languages, each once: `py` yields `python`, and vice versa."""
     lowered = (language.strip().lower() for language in languages)
     return tuple(dict.fromkeys(name for each in lowered for name in _NAMES.get(each, (each,))))

@@ -1,4 +1,4 @@
-"""Where a reranked list stops being about the question."""
+"""Cutoff of a reranked list after the last relevant hit."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -11,11 +11,11 @@ MAX_K = 8
 
 
 def smart_cutoff(scores: Sequence[float]) -> int:
-    """Return how many of the reranked hits to keep; `scores` are in [0, 1], descending.
+    """Return the number of reranked hits to keep; `scores` are in [0, 1], descending.
 
-    A top score below the floor (0.25) keeps the top alone. Else the threshold is `max(floor, min(top × 0.5,
-    top − 0.25))`; the first two need only the floor; the first miss ends the list, and so does the eighth
-    hit.
+    A top score below the floor (0.25) keeps the top hit alone. Else the threshold is `max(floor, min(top ×
+    0.5, top − 0.25))`; the first two hits need only the floor. The list ends before the first hit below its
+    threshold, and after the eighth.
     """
     if not scores or scores[0] < FLOOR:
         return len(scores[:1])
@@ -26,7 +26,8 @@ def smart_cutoff(scores: Sequence[float]) -> int:
 
 
 def plain_cutoff(n_hits: int) -> int:
-    """Return how many hits to keep without rerank scores, whose scale the thresholds need: the
-    first eight.
+    """Return the number of hits to keep without rerank scores: the first eight.
+
+    The thresholds of `smart_cutoff` need the scale of rerank scores.
     """
     return min(n_hits, MAX_K)

@@ -1,4 +1,4 @@
-"""At most so many candidates of one document, so that one file can't fill the list."""
+"""Cap on the candidates of one document, so that one file can't fill the list."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: How many fused candidates are looked at, and how many of one document are kept before a rerank.
+#: Number of fused candidates considered, and number kept of one document before a rerank.
 TOP_M = 60
 PRE_RERANK_MAX_PER_FILE = 5
 
@@ -15,10 +15,10 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
     """Keep the first `cap` candidates of each file, in order; a cap of 0 or less keeps all."""
     if cap <= 0:
         return list(candidates)
-    taken: Counter[Hashable] = Counter()
+    counts: Counter[Hashable] = Counter()
     kept: list[T] = []
     for candidate in candidates:
-        taken[file_of(candidate)] += 1
-        if taken[file_of(candidate)] <= cap:
+        counts[file_of(candidate)] += 1
+        if counts[file_of(candidate)] <= cap:
             kept.append(candidate)
     return kept

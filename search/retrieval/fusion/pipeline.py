@@ -1,4 +1,4 @@
-"""From a query's legs to a ranked list: gather, fuse, order, trim."""
+"""Ranking pipeline: run the legs, fuse their lists, order and trim the result."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from search.retrieval.fusion.convex import VECTOR_SHARE, ScoredList, convex_combination
 from search.retrieval.fusion.cross_scores import KnownScores, score_candidates
-from search.retrieval.fusion.rrf import RRF_K, Fused, RankedList, reciprocal_rank_fusion
-from search.retrieval.fusion.run_legs import Gathered, Leg, LegName, ReadBack, gather
+from search.retrieval.fusion.rrf import RRF_K, FusedChunk, RankedList, reciprocal_rank_fusion
+from search.retrieval.fusion.run_legs import Leg, LegName, LegResults, ReadBack, run_legs
 from search.retrieval.fusion.score_scales import bm25_magnitude
 from search.retrieval.types import Candidate, Fusion, Mode, RetrievalDetail
 
@@ -17,7 +17,7 @@ _LEG_ORDER: tuple[LegName, ...] = ("lexical", "vector", "exact")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedEntry:
-    """A chunk in its place, from 1, with the key that orders the list."""
+    """A chunk with its rank, from 1, and the score that orders the list."""
 
     rank: int
     chunk_id: str
@@ -26,20 +26,20 @@ class RankedEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """The ranked list and how it came about. Nothing in it is hidden from the caller."""
+class Ranking:
+    """The ranked list and the data behind it. Nothing in it is hidden from the caller."""
 
     #: The first k.
     entries: tuple[RankedEntry, ...]
-    #: The whole list behind them, for cursors, caps and `why_not`.
-    fused: tuple[Fused, ...]
+    #: The whole list, for cursors, caps and `why_not`.
+    fused: tuple[FusedChunk, ...]
     #: Each leg's list before fusion; a leg that took no part is not in it.
     lists: Mapping[LegName, tuple[Candidate, ...]]
     #: Legs that were stopped or took no part: lexical, then vector, then exact.
     degraded: tuple[LegName, ...]
-    #: By stage: the legs', `read_back`, `scoring` under convex fusion, `fusion`.
+    #: By stage: each leg, `read_back`, `scoring` under convex fusion, `fusion`.
     timings_ms: Mapping[str, float]
-    #: Where scores were fused, each leg's of every candidate, as far as it is known; else empty.
+    #: Where scores were fused, the known scores of the candidates by leg; else empty.
     scores: Mapping[LegName, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -54,46 +54,45 @@ def rank_candidates(
     k_rrf: int = RRF_K,
     vector_share: float = VECTOR_SHARE,
     clock: Callable[[], float] = time.perf_counter,
-) -> Ranked:
-    """Rank what the legs find: their order in a single mode, their fusion in hybrid.
+) -> Ranking:
+    """Rank the candidates of the legs: in the leg's order in a single mode, fused in hybrid.
 
-    The legs run at the same time: in `executor`, or in the calling thread where there is none or the leg
-    asks for it. A leg's own errors but EmbedderUnavailable and LegTimeout are raised. `clock` gives
-    seconds.
+    The legs run concurrently in `executor`; in the calling thread if there is no executor or the leg requires
+    it. Errors of a leg other than EmbedderUnavailable and LegTimeout are raised. `clock` returns seconds.
     Raises: ValueError for a single mode with other than one leg.
     """
     if mode is not Mode.HYBRID and len(legs) != 1:
         raise ValueError(f"Mode {mode} ranks one leg's list, not {len(legs)}; ask for hybrid to fuse them.")
-    gathered = gather(legs, read_back, k=k, executor=executor, clock=clock)
+    gathered = run_legs(legs, read_back, k=k, executor=executor, clock=clock)
     timings = dict(gathered.timings_ms)
     started = clock()
     scores: KnownScores = {}
     if mode is Mode.HYBRID and fusion is Fusion.CONVEX:
         scores = score_candidates(legs, gathered)
-        scored, started = started, clock()
-        timings["scoring"] = (started - scored) * 1000
-    lists = _taking_part(legs, gathered)
+        scoring_started, started = started, clock()
+        timings["scoring"] = (started - scoring_started) * 1000
+    lists = _participating_lists(legs, gathered)
     is_hybrid = mode is Mode.HYBRID
-    fused = _fuse(legs, lists, scores, k_rrf, vector_share) if is_hybrid else _in_leg_order(lists)
-    entries = _entries(mode, fused[:k], lists)
+    fused = _fuse(legs, lists, scores, k_rrf, vector_share) if is_hybrid else _keep_leg_order(lists)
+    entries = _build_entries(mode, fused[:k], lists)
     timings["fusion"] = (clock() - started) * 1000
-    return Ranked(
+    return Ranking(
         entries=entries,
         fused=tuple(fused),
         lists=lists,
-        degraded=_degraded(gathered),
+        degraded=_degraded_legs(gathered),
         timings_ms=timings,
         scores=scores,
     )
 
 
-def _taking_part(legs: Sequence[Leg], gathered: Gathered) -> dict[LegName, tuple[Candidate, ...]]:
+def _participating_lists(legs: Sequence[Leg], gathered: LegResults) -> dict[LegName, tuple[Candidate, ...]]:
     lists = {name: found.candidates for name, found in gathered.lists.items() if found.candidates is not None}
-    absent = {leg.name for leg in legs if leg.joins_when_found and not lists.get(leg.name)}
+    absent = {leg.name for leg in legs if leg.is_skipped_when_empty and not lists.get(leg.name)}
     return {name: candidates for name, candidates in lists.items() if name not in absent}
 
 
-def _degraded(gathered: Gathered) -> tuple[LegName, ...]:
+def _degraded_legs(gathered: LegResults) -> tuple[LegName, ...]:
     return tuple(name for name in _LEG_ORDER if name in gathered.lists and gathered.lists[name].is_degraded)
 
 
@@ -103,8 +102,8 @@ def _fuse(
     scores: Mapping[LegName, Mapping[str, float]],
     k_rrf: int,
     vector_share: float,
-) -> list[Fused]:
-    """Fuse by the scores, or by places where there are none."""
+) -> list[FusedChunk]:
+    """Fuse by the scores, or by the ranks if there are no scores."""
     ranked = {
         leg.name: RankedList(
             name=leg.name, weight=leg.weight, chunk_ids=[found.chunk_id for found in lists[leg.name]]
@@ -114,39 +113,44 @@ def _fuse(
     }
     if not scores:
         return reciprocal_rank_fusion(list(ranked.values()), k_rrf)
-    scored = [_scored(ranked.pop(name), known) for name, known in scores.items()]
+    scored = [_scored_list(ranked.pop(name), known) for name, known in scores.items()]
     vectors_of = next((leg.vectors for leg in legs if leg.name in scores and leg.vectors is not None), None)
     return convex_combination(scored, list(ranked.values()), k_rrf, vectors_of, vector_share=vector_share)
 
 
-def _scored(ranked: RankedList, known: Mapping[str, float]) -> ScoredList:
-    # On the wire bm25 is squeezed below 1, where the good and the best are hard to tell apart.
+def _scored_list(ranked: RankedList, known: Mapping[str, float]) -> ScoredList:
+    # The public lexical score squeezes bm25 below 1, where good and best scores hardly differ.
     is_lexical = ranked.name == "lexical"
     scores = {id_: bm25_magnitude(score) for id_, score in known.items()} if is_lexical else known
     return ScoredList(name=ranked.name, weight=ranked.weight, chunk_ids=ranked.chunk_ids, scores=scores)
 
 
-def _in_leg_order(lists: Mapping[LegName, tuple[Candidate, ...]]) -> list[Fused]:
-    """Return the one leg's list as it is: its score is the fused score."""
+def _keep_leg_order(lists: Mapping[LegName, tuple[Candidate, ...]]) -> list[FusedChunk]:
+    """Return the list of the only leg in its order; its score is the fused score."""
     return [
-        Fused(chunk_id=candidate.chunk_id, score=candidate.score, ranks={name: rank})
+        FusedChunk(chunk_id=candidate.chunk_id, score=candidate.score, ranks={name: rank})
         for name, candidates in lists.items()
         for rank, candidate in enumerate(candidates, start=1)
     ]
 
 
-def _entries(
-    mode: Mode, fused: Sequence[Fused], lists: Mapping[LegName, tuple[Candidate, ...]]
+def _build_entries(
+    mode: Mode, fused: Sequence[FusedChunk], lists: Mapping[LegName, tuple[Candidate, ...]]
 ) -> tuple[RankedEntry, ...]:
     return tuple(
         RankedEntry(
-            rank=rank, chunk_id=found.chunk_id, score=found.score, retrieval=_detail(mode, found, lists)
+            rank=rank,
+            chunk_id=found.chunk_id,
+            score=found.score,
+            retrieval=_retrieval_detail(mode, found, lists),
         )
         for rank, found in enumerate(fused, start=1)
     )
 
 
-def _detail(mode: Mode, fused: Fused, lists: Mapping[LegName, tuple[Candidate, ...]]) -> RetrievalDetail:
+def _retrieval_detail(
+    mode: Mode, fused: FusedChunk, lists: Mapping[LegName, tuple[Candidate, ...]]
+) -> RetrievalDetail:
     found = {name: lists[name][fused.ranks[name] - 1] for name in lists if name in fused.ranks}
     lexical, vector = found.get("lexical"), found.get("vector")
     return RetrievalDetail(

@@ -1,4 +1,4 @@
-"""What comes after fusion: per-file cap, rerank, cutoff, each where it is asked for."""
+"""Optional stages after fusion: per-file cap, rerank, cutoff."""
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -14,16 +14,16 @@ from search.retrieval.types import RerankOutcome, SearchQuery
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stages:
-    """Which stages follow the fusion of a query."""
+    """The stages that follow the fusion of a query."""
 
-    #: At most so many candidates of one document; 0 and less: unlimited.
+    #: Maximum number of candidates of one document; 0 or less: unlimited.
     per_file_cap: int = 0
     rerank: bool = False
     cutoff: bool = False
 
     @classmethod
     def of(cls, query: SearchQuery, pre_rerank_max_per_file: int) -> "Stages":
-        """Return the stages that `query` asks for; a rerank or cutoff brings a cap along."""
+        """Return the stages that `query` requests; a rerank or cutoff implies a cap."""
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
         return cls(per_file_cap=cap, rerank=query.rerank, cutoff=query.cutoff)
@@ -34,10 +34,10 @@ class Stages:
         return self.per_file_cap > 0 or self.rerank or self.cutoff
 
     def window(self, k: int) -> int:
-        """Return how many fused candidates are looked at for `k` hits.
+        """Return the number of fused candidates considered for `k` hits.
 
-        A rerank looks at the first 60 whatever `k` is, so that its cost has a bound and a shorter list is
-        the start of a longer one; what is behind them is not in the list.
+        A rerank considers the first 60 whatever `k` is, so that its cost has a bound and a shorter list is
+        the start of a longer one; later candidates are not in the list.
         """
         if self.rerank:
             return TOP_M
@@ -45,12 +45,12 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AfterFusion:
-    """The list that the stages left, and what each took out."""
+class PostFusionResult:
+    """The list after the stages, and the chunks that each stage removed."""
 
     #: Ranks 1, 2, 3, …
     entries: tuple[RankedEntry, ...]
-    #: None: no rerank was asked for.
+    #: None: no rerank was requested.
     rerank: RerankOutcome | None
     #: Chunk ids, in fused order.
     over_cap: tuple[str, ...]
@@ -60,7 +60,7 @@ class AfterFusion:
     timings_ms: Mapping[str, float]
 
 
-def after_fusion(
+def apply_stages(
     entries: Sequence[RankedEntry],
     stages: Stages,
     *,
@@ -69,30 +69,30 @@ def after_fusion(
     passages_of: Callable[[Sequence[str]], Mapping[str, str]],
     reranker: Reranker | None,
     clock: Callable[[], float] = time.perf_counter,
-) -> AfterFusion:
-    """Cap, rerank, cut: `entries` are the fused candidates in `stages.window`, best first.
+) -> PostFusionResult:
+    """Apply cap, rerank and cutoff to `entries`, the fused candidates in `stages.window`, best first.
 
-    `document_of` names each candidate's document. `passages_of` gives the texts that the reranker reads
-    by chunk id; a candidate without one has gone meanwhile and is left out. `query` is the rerank channel.
+    `document_of` identifies each candidate's document. `passages_of` returns the texts for the reranker by
+    chunk id; a candidate without one was deleted meanwhile and is left out. `query` is the rerank channel.
     """
     timings: dict[str, float] = {}
     kept: Sequence[RankedEntry] = entries
     outcome = None
     if stages.per_file_cap > 0:
-        with _timed("cap", timings, clock):
+        with _measure("cap", timings, clock):
             kept = cap_per_file(
                 entries, file_of=lambda entry: document_of[entry.chunk_id], cap=stages.per_file_cap
             )
-    over_cap = _missing(entries, kept)
+    over_cap = _removed_ids(entries, kept)
     if stages.rerank:
-        with _timed("rerank", timings, clock):
-            kept, outcome = _reread(kept, passages_of, query, reranker)
+        with _measure("rerank", timings, clock):
+            kept, outcome = _rerank(kept, passages_of, query, reranker)
     n_kept = len(kept)
     if stages.cutoff:
-        with _timed("cutoff", timings, clock):
-            n_kept = _n_within_cutoff(kept, outcome)
-    return AfterFusion(
-        entries=_numbered(kept[:n_kept]),
+        with _measure("cutoff", timings, clock):
+            n_kept = _cutoff_size(kept, outcome)
+    return PostFusionResult(
+        entries=_renumber(kept[:n_kept]),
         rerank=outcome,
         over_cap=over_cap,
         below_cutoff=tuple(entry.chunk_id for entry in kept[n_kept:]),
@@ -100,7 +100,7 @@ def after_fusion(
     )
 
 
-def _reread(
+def _rerank(
     entries: Sequence[RankedEntry],
     passages_of: Callable[[Sequence[str]], Mapping[str, str]],
     query: str,
@@ -109,22 +109,22 @@ def _reread(
     if reranker is None:
         return tuple(entries), NOT_CONFIGURED
     passages = passages_of([entry.chunk_id for entry in entries])
-    standing = [entry for entry in entries if entry.chunk_id in passages]
-    return rerank_entries(standing, [passages[entry.chunk_id] for entry in standing], query, reranker)
+    remaining = [entry for entry in entries if entry.chunk_id in passages]
+    return rerank_entries(remaining, [passages[entry.chunk_id] for entry in remaining], query, reranker)
 
 
-def _n_within_cutoff(entries: Sequence[RankedEntry], outcome: RerankOutcome | None) -> int:
+def _cutoff_size(entries: Sequence[RankedEntry], outcome: RerankOutcome | None) -> int:
     if outcome is None or outcome.status == "fallback":
         return plain_cutoff(len(entries))
     return smart_cutoff([entry.score for entry in entries])
 
 
-def _missing(before: Sequence[RankedEntry], after: Sequence[RankedEntry]) -> tuple[str, ...]:
-    left = {entry.chunk_id for entry in after}
-    return tuple(entry.chunk_id for entry in before if entry.chunk_id not in left)
+def _removed_ids(before: Sequence[RankedEntry], after: Sequence[RankedEntry]) -> tuple[str, ...]:
+    remaining = {entry.chunk_id for entry in after}
+    return tuple(entry.chunk_id for entry in before if entry.chunk_id not in remaining)
 
 
-def _numbered(entries: Sequence[RankedEntry]) -> tuple[RankedEntry, ...]:
+def _renumber(entries: Sequence[RankedEntry]) -> tuple[RankedEntry, ...]:
     return tuple(
         entry if entry.rank == rank else replace(entry, rank=rank)
         for rank, entry in enumerate(entries, start=1)
@@ -132,7 +132,7 @@ def _numbered(entries: Sequence[RankedEntry]) -> tuple[RankedEntry, ...]:
 
 
 @contextmanager
-def _timed(stage: str, timings_ms: dict[str, float], clock: Callable[[], float]) -> Iterator[None]:
+def _measure(stage: str, timings_ms: dict[str, float], clock: Callable[[], float]) -> Iterator[None]:
     started = clock()
     yield
     timings_ms[stage] = (clock() - started) * 1000

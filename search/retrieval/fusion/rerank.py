@@ -1,4 +1,4 @@
-"""Ordering the first candidates by a model that reads query and passage together."""
+"""Rerank of the first candidates by a model that reads query and passage together."""
 
 import logging
 import math
@@ -20,16 +20,16 @@ _ROUNDING = 1e-6
 
 
 class Reranker(Protocol):
-    """Says how well passages answer a query; safe to call from several threads."""
+    """A scorer of how well passages answer a query; safe to call from several threads."""
 
     @property
     def name(self) -> str:
-        """Return how the log names it."""
+        """Return the name for the log."""
         ...
 
     @property
     def gives_logits(self) -> bool:
-        """Return whether its scores are logits, of any size; else they lie in [0, 1]."""
+        """Return whether the scores are logits, of any size; else they lie in [0, 1]."""
         ...
 
     def rerank(self, query: str, passages: Sequence[str]) -> Sequence[float]:
@@ -40,10 +40,10 @@ class Reranker(Protocol):
 def rerank_entries(
     entries: Sequence[RankedEntry], passages: Sequence[str], query: str, reranker: Reranker | None
 ) -> tuple[tuple[RankedEntry, ...], RerankOutcome]:
-    """Return the entries by rerank score, ties as they were, ranks 1, 2, 3, …; `passages` are their texts.
+    """Return the entries by rerank score, ties in their old order, ranks 1, 2, 3, …
 
-    Whatever goes wrong gives the entries as they were and the outcome `fallback` with the reason, which
-    names no query, address or path.
+    `passages` are the texts of the entries. On any failure return the entries unchanged and the outcome
+    `fallback` with the reason, which names no query, address or path.
     """
     if reranker is None:
         return tuple(entries), NOT_CONFIGURED
@@ -52,20 +52,20 @@ def rerank_entries(
     if not query.strip():
         return tuple(entries), RerankOutcome(status="fallback", reason="the query for the reranker is blank")
     try:
-        scores = checked_scores(reranker.rerank(query, passages), len(entries), reranker.gives_logits)
+        scores = check_scores(reranker.rerank(query, passages), len(entries), reranker.gives_logits)
     except RerankerUnavailable as error:
         logger.warning("%s: %s; the fused order stands. %s", reranker.name, error, error.remedy)
         return tuple(entries), RerankOutcome(status="fallback", reason=str(error))
-    except Exception as error:  # a search must survive whatever its reranker does
+    except Exception as error:  # a search must survive any failure of its reranker
         reason = f"the reranker failed ({type(error).__name__})"
         logger.warning("%s: %s; the fused order stands", reranker.name, reason)
         logger.debug("%s raised", reranker.name, exc_info=error)
         return tuple(entries), RerankOutcome(status="fallback", reason=reason)
-    return _by_score(entries, scores, reranker.gives_logits), RerankOutcome(status="ok")
+    return _sort_by_score(entries, scores, reranker.gives_logits), RerankOutcome(status="ok")
 
 
-def checked_scores(scores: Sequence[float], n_passages: int, gives_logits: bool) -> list[float]:
-    """Return the scores, one a passage. Raises: RerankerUnavailable for others than a reranker may give."""
+def check_scores(scores: Sequence[float], n_passages: int, gives_logits: bool) -> list[float]:
+    """Return the scores, one per passage. Raises: RerankerUnavailable for a wrong number or value."""
     if len(scores) != n_passages:
         raise RerankerUnavailable(f"the reranker gave {len(scores)} scores for {n_passages} passages")
     for score in scores:
@@ -83,18 +83,18 @@ def sigmoid(logit: float) -> float:
     return math.exp(logit) / (1 + math.exp(logit))
 
 
-def _by_score(
+def _sort_by_score(
     entries: Sequence[RankedEntry], scores: Sequence[float], are_logits: bool
 ) -> tuple[RankedEntry, ...]:
-    # By the scores as they came: logits above 37 all have the sigmoid 1.
-    order = sorted(range(len(entries)), key=lambda place: -scores[place])
+    # Sorted by the raw scores: logits above 37 all have the sigmoid 1.
+    order = sorted(range(len(entries)), key=lambda index: -scores[index])
     return tuple(
-        _reranked(entries[place], rank, sigmoid(scores[place]) if are_logits else scores[place])
-        for rank, place in enumerate(order, start=1)
+        _rerank_entry(entries[index], rank, sigmoid(scores[index]) if are_logits else scores[index])
+        for rank, index in enumerate(order, start=1)
     )
 
 
-def _reranked(entry: RankedEntry, rank: int, score: float) -> RankedEntry:
+def _rerank_entry(entry: RankedEntry, rank: int, score: float) -> RankedEntry:
     score = min(max(0.0, score), 1.0)
     detail = replace(entry.retrieval, rerank_score=score, rerank_rank=rank)
     return replace(entry, rank=rank, score=score, retrieval=detail)

@@ -1,4 +1,4 @@
-"""The legs asked at the same time, and their candidates read back before anything else sees them."""
+"""Concurrent run of the legs; their candidates are read back before any other stage sees them."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -12,15 +12,15 @@ from search.retrieval.types import Candidate
 
 LegName = Literal["lexical", "vector", "exact"]
 
-#: How often a leg is asked again, each time for twice as many, when the read-back emptied its list.
+#: Maximum number of repeated requests to a leg, each for twice as many, when the read-back left too few.
 MAX_REFILLS = 4
 _MIN_CANDIDATES = 100
 
-#: Gives up to so many candidates, best first. May raise EmbedderUnavailable or LegTimeout.
+#: Returns up to this number of candidates, best first. May raise EmbedderUnavailable or LegTimeout.
 LegSearch = Callable[[int], Sequence[Candidate]]
-#: Gives the leg's score of each of these chunks, as far as it knows one. May raise the same.
+#: Returns the leg's scores of these chunks, where known. May raise the same errors.
 LegScore = Callable[[Sequence[str]], Mapping[str, float]]
-#: Gives the ids, of those asked for, that the caller may see under the query's filters; the legs' best first.
+#: Returns those of the ids that the caller may see under the query's filters; the legs' best come first.
 ReadBack = Callable[[Sequence[str]], Container[str]]
 
 
@@ -30,79 +30,80 @@ class Leg:
 
     name: LegName
     search: LegSearch
-    #: Scores what other legs found; None where a leg knows places alone.
+    #: Scores the candidates of other legs; None for a leg that has ranks only.
     score: LegScore | None = None
-    #: Gives what it has embedded of the candidates; None where a leg has no vectors.
+    #: Returns the vectors of the candidates; None for a leg without vectors.
     vectors: VectorsOf | None = None
     #: In the fusion.
     weight: float = 1.0
-    #: Whether it uses what belongs to the calling thread, like its database connection.
+    #: Whether it uses resources of the calling thread, like its database connection.
     in_calling_thread: bool = False
-    #: Whether it takes no part in the fusion when it found nothing.
-    joins_when_found: bool = False
+    #: Whether an empty list of this leg is left out of the fusion.
+    is_skipped_when_empty: bool = False
 
 
-def without_leg(leg: str) -> str:
-    """Return the sentence on an answer that is made without all that a leg might have found."""
+def missing_leg_message(leg: str) -> str:
+    """Return the message for a result that lacks some or all candidates of a leg."""
     return f"Answered without the whole {leg} leg."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegList:
-    """What a leg found and the caller may see, best first; None when the leg took no part."""
+    """The visible candidates of a leg, best first; None if the leg gave no list."""
 
     candidates: tuple[Candidate, ...] | None
-    #: Whether the leg was stopped, or took no part.
+    #: Whether the leg was stopped, or gave no list.
     is_degraded: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    """The lists by leg, in the order of the legs, and what each stage took."""
+class LegResults:
+    """The lists by leg, in the order of the legs, and the time of each stage."""
 
     lists: Mapping[LegName, LegList]
     timings_ms: Mapping[str, float]
 
 
-def candidates_wanted(k: int) -> int:
-    """Return how many candidates a leg is asked for: twice the hits, 100 at least."""
+def candidate_limit(k: int) -> int:
+    """Return the number of candidates to request from a leg: twice the hits, at least 100."""
     return max(2 * k, _MIN_CANDIDATES)
 
 
-def gather(
+def run_legs(
     legs: Sequence[Leg],
     read_back: ReadBack,
     *,
     k: int,
     executor: Executor | None,
     clock: Callable[[], float],
-) -> Gathered:
-    """Ask the legs, read all candidates back in one call, drop what failed, refill legs that fell short.
+) -> LegResults:
+    """Run the legs, read all candidates back in one call, drop the invisible ones, refill short lists.
 
-    A leg that came back full and then fell short is asked for twice as many, four times at most. The lists
-    are what the legs would have given had the dropped candidates never been indexed. `clock` gives seconds.
+    A leg whose full list became too short in the read-back is queried for twice as many, four times at most.
+    The lists are those that the legs would have given if the dropped candidates had never been indexed.
+    `clock` returns seconds.
     """
-    wanted = candidates_wanted(k)
-    gathering = _Gathering(wanted, read_back, clock)
+    wanted = candidate_limit(k)
+    run = _LegRun(wanted, read_back, clock)
     pending = list(legs)
     for round_ in range(1 + MAX_REFILLS):
         limit = wanted << round_
-        gathering.take(_ask_all(pending, limit, executor, clock))
-        pending = [leg for leg in pending if gathering.is_short(leg.name, limit)]
+        run.add_answers(_run_all(pending, limit, executor, clock))
+        pending = [leg for leg in pending if run.is_short(leg.name, limit)]
         if not pending:
             break
-    lists = {leg.name: gathering.list_of(leg.name) for leg in legs}
-    return Gathered(lists=lists, timings_ms=gathering.timings_ms)
+    lists = {leg.name: run.leg_list(leg.name) for leg in legs}
+    return LegResults(lists=lists, timings_ms=run.timings_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _LegAnswer:
     candidates: tuple[Candidate, ...] | None
     is_complete: bool
     elapsed_ms: float
 
 
-def _ask(leg: Leg, limit: int, clock: Callable[[], float]) -> _Answer:
+def _run_leg(leg: Leg, limit: int, clock: Callable[[], float]) -> _LegAnswer:
     started = clock()
     found: tuple[Candidate, ...] | None
     try:
@@ -111,78 +112,78 @@ def _ask(leg: Leg, limit: int, clock: Callable[[], float]) -> _Answer:
         found, is_complete = None, False
     except LegTimeout as timeout:
         found, is_complete = timeout.partial or None, False
-    return _Answer(candidates=found, is_complete=is_complete, elapsed_ms=(clock() - started) * 1000)
+    return _LegAnswer(candidates=found, is_complete=is_complete, elapsed_ms=(clock() - started) * 1000)
 
 
-def _ask_all(
+def _run_all(
     legs: Iterable[Leg], limit: int, executor: Executor | None, clock: Callable[[], float]
-) -> dict[LegName, _Answer]:
-    futures: dict[LegName, Future[_Answer]] = {}
-    here: list[Leg] = []
+) -> dict[LegName, _LegAnswer]:
+    futures: dict[LegName, Future[_LegAnswer]] = {}
+    in_this_thread: list[Leg] = []
     for leg in legs:
         if executor is None or leg.in_calling_thread:
-            here.append(leg)
+            in_this_thread.append(leg)
         else:
-            futures[leg.name] = executor.submit(_ask, leg, limit, clock)
+            futures[leg.name] = executor.submit(_run_leg, leg, limit, clock)
     try:
-        answers = {leg.name: _ask(leg, limit, clock) for leg in here}
+        answers = {leg.name: _run_leg(leg, limit, clock) for leg in in_this_thread}
         return answers | {name: future.result() for name, future in futures.items()}
     finally:
         for future in futures.values():
             future.cancel()
 
 
-class _Gathering:
-    """The answers so far and the verdict on every candidate in them."""
+class _LegRun:
+    """The answers so far, and whether each candidate in them is visible."""
 
     def __init__(self, wanted: int, read_back: ReadBack, clock: Callable[[], float]) -> None:
         self._wanted = wanted
         self._read_back = read_back
         self._clock = clock
-        self._answers: dict[LegName, _Answer] = {}
-        self._allowed: dict[str, bool] = {}
+        self._answers: dict[LegName, _LegAnswer] = {}
+        self._is_visible: dict[str, bool] = {}
         self.timings_ms: dict[str, float] = {}
 
-    def take(self, answers: Mapping[LegName, _Answer]) -> None:
+    def add_answers(self, answers: Mapping[LegName, _LegAnswer]) -> None:
         for name, answer in answers.items():
             self._add_time(name, answer.elapsed_ms)
-            self._answers[name] = _better(self._answers.get(name), answer)
-        self._judge()
+            self._answers[name] = _merge_answers(self._answers.get(name), answer)
+        self._read_back_new()
 
     def is_short(self, name: LegName, limit: int) -> bool:
         answer = self._answers[name]
         came_full = answer.is_complete and len(answer.candidates or ()) >= limit
-        return came_full and len(self._kept(answer)) < self._wanted
+        return came_full and len(self._visible_candidates(answer)) < self._wanted
 
-    def list_of(self, name: LegName) -> LegList:
+    def leg_list(self, name: LegName) -> LegList:
         answer = self._answers[name]
-        kept = None if answer.candidates is None else self._kept(answer)
-        return LegList(candidates=kept, is_degraded=not answer.is_complete)
+        visible = None if answer.candidates is None else self._visible_candidates(answer)
+        return LegList(candidates=visible, is_degraded=not answer.is_complete)
 
-    def _judge(self) -> None:
+    def _read_back_new(self) -> None:
         lists = [answer.candidates or () for answer in self._answers.values()]
         found = (candidate.chunk_id for rank in zip_longest(*lists) for candidate in rank if candidate)
-        unseen = [chunk_id for chunk_id in dict.fromkeys(found) if chunk_id not in self._allowed]
+        unseen = [chunk_id for chunk_id in dict.fromkeys(found) if chunk_id not in self._is_visible]
         if not unseen:
             return
         started = self._clock()
-        allowed = self._read_back(unseen)
+        visible = self._read_back(unseen)
         self._add_time("read_back", (self._clock() - started) * 1000)
-        self._allowed |= {chunk_id: chunk_id in allowed for chunk_id in unseen}
+        self._is_visible |= {chunk_id: chunk_id in visible for chunk_id in unseen}
 
-    def _kept(self, answer: _Answer) -> tuple[Candidate, ...]:
-        allowed: dict[str, Candidate] = {}
+    def _visible_candidates(self, answer: _LegAnswer) -> tuple[Candidate, ...]:
+        visible: dict[str, Candidate] = {}
         for candidate in answer.candidates or ():
-            if self._allowed[candidate.chunk_id]:
-                allowed.setdefault(candidate.chunk_id, candidate)
-        return tuple(allowed.values())[: self._wanted]
+            if self._is_visible[candidate.chunk_id]:
+                visible.setdefault(candidate.chunk_id, candidate)
+        return tuple(visible.values())[: self._wanted]
 
     def _add_time(self, stage: str, elapsed_ms: float) -> None:
         self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + elapsed_ms
 
 
-def _better(before: _Answer | None, answer: _Answer) -> _Answer:
-    """Keep what an earlier round found when a later one was stopped."""
+def _merge_answers(before: _LegAnswer | None, answer: _LegAnswer) -> _LegAnswer:
+    """Return the earlier answer, marked incomplete, if the later one was stopped; else the later one."""
     if answer.is_complete or before is None or before.candidates is None:
         return answer
     return replace(before, is_complete=False)

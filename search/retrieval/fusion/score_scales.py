@@ -1,4 +1,4 @@
-"""The scores of the legs, on one side of the wire: higher is better, in [0, 1]."""
+"""Conversion of the legs' raw scores to public scores: higher is better, in [0, 1]."""
 
 import math
 
@@ -8,7 +8,7 @@ _JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
 def lexical_score(bm25: float) -> float:
     """Return `-bm25 / (1 + |bm25|)`, in [0, 1), for SQLite's bm25, which is negative and better when lower.
 
-    Neighbouring floats may come out in the other order, by the last bit: ranks go by bm25.
+    Rounding may swap neighbouring floats, so ranks are computed from bm25.
 
     Raises: ValueError for a bm25 that is not finite.
     """
@@ -18,12 +18,12 @@ def lexical_score(bm25: float) -> float:
 
 
 def bm25_magnitude(score: float) -> float:
-    """Return the `-bm25`, at least 0, that `lexical_score` made `score` of."""
+    """Return the `-bm25`, at least 0, of a lexical `score`; the inverse of `lexical_score`."""
     return score / (1.0 - score)
 
 
 def vector_score(cosine: float) -> float:
-    """Return `(1 + cosine) / 2`, in [0, 1]; a cosine that rounding put outside [-1, 1] is clamped.
+    """Return `(1 + cosine) / 2`, in [0, 1]; a cosine slightly outside [-1, 1] by rounding is clamped.
 
     Raises: ValueError for a cosine that is not finite.
     """

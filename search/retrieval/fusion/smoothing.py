@@ -1,13 +1,13 @@
-"""Scores smoothed over neighbours: passages that say the same are relevant to the same questions.
+"""Smoothing of scores over neighbours: similar passages are relevant to the same questions.
 
-Each of the first candidates takes over a part of what its nearest neighbours among them score:
+The score of each of the first candidates is mixed with those of its nearest neighbours among them:
 
     smoothed(c) = (1 - a) · score(c) + a · Σ cos(c, n) · score(n) / Σ cos(c, n)
 
 over the 8 nearest `n` of `c` whose cosine is positive. That is one step of F. Diaz, "Regularizing Ad Hoc
 Retrieval Scores", CIKM 2005, after the cluster hypothesis of C. J. van Rijsbergen, "Information Retrieval",
-1979. A single passage that one leg is wrong about falls, one among others that both legs like rises. How much
-was measured on six sets (docs/evaluation/fusion.md).
+1979. An isolated passage that one leg scored too high falls; a passage among others that both legs score high
+rises. `a` was measured on six sets (docs/evaluation/fusion.md).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,34 +15,33 @@ from typing import Final
 
 import numpy as np
 
-#: Gives the vectors, `(dim,)` each, of those of these chunks that have one, by chunk id.
+#: Returns the vectors, `(dim,)` each, of those of these chunks that have one, by chunk id.
 VectorsOf = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 
-#: Candidates whose scores are smoothed, the best ones; and of them the neighbours that each listens to.
-SMOOTHED: Final = 50
+#: Number of the best candidates whose scores are smoothed, and of neighbours for each of them.
+MAX_SMOOTHED: Final = 50
 NEIGHBOURS: Final = 8
-#: What the neighbours have to say in a score.
-PART: Final = 0.4
+#: Share of the neighbours in a smoothed score, `a`.
+NEIGHBOUR_SHARE: Final = 0.4
 
-# Copies of a passage have to come out the same, whatever order the sums were in.
+# Copies of a passage must have equal scores, whatever the order of summation.
 _DIGITS = 9
 
 
-def smoothed(scores: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return the `(n,)` scores, smoothed over the neighbours that the `(n, dim)` vectors have among
-    themselves.
+def smooth_scores(scores: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the `(n,)` scores, smoothed over the nearest neighbours among the `(n, dim)` vectors.
 
-    No smoothed score is above the best of `scores` or below the worst. One without a neighbour, for lack of
-    others or of a direction of its own, stays what it is.
+    No smoothed score is above the best of `scores` or below the worst. A score without neighbours, for lack
+    of other candidates or because its vector is zero, is unchanged.
     """
     if len(scores) < 2:
         return scores
-    weights = _nearest(_cosines(vectors.astype(np.float64)))
+    weights = _nearest_weights(_cosines(vectors.astype(np.float64)))
     sums = weights.sum(axis=1)
     has_any = sums > 0
-    heard = (weights @ scores)[has_any] / sums[has_any]
+    neighbour_means = (weights @ scores)[has_any] / sums[has_any]
     result = scores.copy()
-    result[has_any] += PART * (heard - scores[has_any])
+    result[has_any] += NEIGHBOUR_SHARE * (neighbour_means - scores[has_any])
     return result
 
 
@@ -52,8 +51,8 @@ def _cosines(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(np.round(directions @ directions.T, _DIGITS))
 
 
-def _nearest(cosines: np.ndarray) -> np.ndarray:
-    """Keep of each row the 8 largest that are positive, and what ties with the last; the diagonal is none."""
+def _nearest_weights(cosines: np.ndarray) -> np.ndarray:
+    """Return the 8 largest positive values of each row, with ties of the last, else 0; never the diagonal."""
     np.fill_diagonal(cosines, -1.0)
     count = min(NEIGHBOURS, len(cosines) - 1)
     least = -np.partition(-cosines, count - 1, axis=1)[:, count - 1 : count]

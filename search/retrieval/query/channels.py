@@ -1,4 +1,4 @@
-"""Query channels: what each stage of retrieval is asked, from one request and its technical terms."""
+"""Query channels: the text for each stage of retrieval, from one request and its technical terms."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryChannels:
-    """The query as each stage is asked it."""
+    """The text of a query for each stage."""
 
     vector: str
     lexical: str
     rerank: str
 
-    def mapped(self, change: Callable[[str], str]) -> "QueryChannels":
-        """Return the channels, each as `change` gives it."""
+    def map(self, change: Callable[[str], str]) -> "QueryChannels":
+        """Return the channels, each changed by `change`."""
         return QueryChannels(
             vector=change(self.vector), lexical=change(self.lexical), rerank=change(self.rerank)
         )
@@ -29,7 +29,7 @@ def build_channels(
 ) -> QueryChannels:
     """Return the channels: `vector` the request, `lexical` terms then request, `rerank` request then terms.
 
-    A channel that is given stays as given.
+    A channel that is given is unchanged.
     """
     request = request.strip()
     terms = " ".join(distinct_terms(technical_terms))
@@ -41,7 +41,7 @@ def build_channels(
 
 
 def without_syntax(text: str) -> str:
-    """Return `text` as plain words for the lexical leg: quotes around the whole make it FTS5's syntax."""
+    """Return `text` as plain words for the lexical leg; quotes around the whole would mean FTS5 syntax."""
     return text.strip("' ")
 
 

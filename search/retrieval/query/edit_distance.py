@@ -1,7 +1,7 @@
-"""How far words are apart: insertions, deletions, substitutions and swaps of neighbours, one each.
+"""Edit distance of words: insertions, deletions, substitutions and swaps of neighbours count one each.
 
 The restricted edit distance of F. J. Damerau, "A technique for computer detection and correction of spelling
-errors", Communications of the ACM 7(3), 1964; over many terms at once it is a table of arrays.
+errors", Communications of the ACM 7(3), 1964; for many terms at once it is computed with arrays.
 """
 
 from collections.abc import Sequence
@@ -11,40 +11,38 @@ import numpy as np
 
 #: From this length on a word may have two errors.
 _LONG_CHARS: Final = 7
-#: A shorter word is not corrected: it is near to too many others.
+#: A shorter word is not corrected: it is close to too many others.
 MIN_CHARS: Final = 3
-# Stemming takes off so many letters at most: `-izations`.
+# Maximum number of letters that stemming removes: `-izations`.
 _ENDING_CHARS: Final = 7
 
 
 def allowed_errors(word: str) -> int:
-    """Return how many errors `word` may have: two from seven letters on, else one; none of a very
-    short one.
-    """
+    """Return the number of errors allowed in `word`: two from seven letters on, one from three, else none."""
     if len(word) < MIN_CHARS:
         return 0
     return 2 if len(word) >= _LONG_CHARS else 1
 
 
 def edit_distance(word: str, other: str) -> int:
-    """Return how far two words are apart."""
+    """Return the edit distance of two words."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(word, start=1):
         before, above, row = row, before, [i]
-        for j, sign in enumerate(other, start=1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != sign))
-            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == sign:
+        for j, other_letter in enumerate(other, start=1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == other_letter:
                 best = min(best, above[j - 2] + 1)
             row.append(best)
     return row[-1]
 
 
 def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Return (n,) float64: how far `word` is from each of `terms`, which may have lost its ending.
+    """Return the (n,) float64 distances of `word` to each of `terms`, which may be stems.
 
-    A term that is nearer to a beginning of the word counts half an error more than that. Terms too long or
-    too short to be a stem of what was meant are infinitely far.
+    The distance to a prefix of the word counts half an error more. Terms too long or too short to be a stem
+    of the intended word are infinitely far.
     """
     lengths = np.fromiter(map(len, terms), np.int64, len(terms))
     errors = allowed_errors(word)
@@ -52,17 +50,17 @@ def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
     fits = np.flatnonzero((lengths >= shortest - errors) & (lengths <= len(word) + errors))
     distances = np.full(len(terms), np.inf)
     if len(fits):
-        table = _table(word, [terms[at] for at in fits.tolist()])
+        table = _distance_table(word, [terms[at] for at in fits.tolist()])
         ends = table[shortest:, lengths[fits], np.arange(len(fits))]
         distances[fits] = np.minimum(ends[-1], ends.min(axis=0) + 0.5)
     return distances
 
 
-def _table(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Return (letters of word + 1, longest term + 1, n): the distance of each beginning to each beginning."""
-    signs = np.array(terms, dtype=np.str_)
-    longest = signs.dtype.itemsize // 4
-    letters = np.ascontiguousarray(signs.view(np.uint32).reshape(len(terms), longest).T)
+def _distance_table(word: str, terms: Sequence[str]) -> np.ndarray:
+    """Return the distances of all prefixes, of shape (letters of word + 1, longest term + 1, n)."""
+    array = np.array(terms, dtype=np.str_)
+    longest = array.dtype.itemsize // 4
+    letters = np.ascontiguousarray(array.view(np.uint32).reshape(len(terms), longest).T)
     typed = [ord(letter) for letter in word]
     table = np.zeros((len(word) + 1, longest + 1, len(terms)), np.int8)
     table[:, 0] = np.arange(len(word) + 1)[:, None]

@@ -1,6 +1,6 @@
-"""What a search is narrowed to. Values of one filter are alternatives; different filters must all hold.
+"""Search filters. Values of one filter are alternatives; different filters must all hold.
 
-Of `path_not_glob` no value may fit.
+A path must match no value of `path_not_glob`.
 """
 
 import re
@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import NoReturn
 
 from search.retrieval.code.languages import code_language_names
-from search.retrieval.errors import InvalidFilter, shown
+from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.glob import compile_glob
 from search.retrieval.text.cleaning import is_storable
 
-#: Of both filters on paths together. PostgreSQL keeps 32 compiled expressions; with more each row compiles
-#: all again: 50 take 39 ms a row.
+#: Maximum number of patterns of both path filters together. PostgreSQL caches 32 compiled expressions; with
+#: more, each row compiles all of them again: 50 take 39 ms per row.
 MAX_PATH_GLOBS = 20
 
 _ALTERNATIVES = (
@@ -38,11 +38,11 @@ _DOC_ID = re.compile("[0-9a-f]{32}")
 class _FilterValue(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
-        raise InvalidFilter(f"{shown(value)} is not one of {', '.join(cls)}.")
+        raise InvalidFilter(f"{preview(value)} is not one of {', '.join(cls)}.")
 
 
 class TrustLevel(_FilterValue):
-    """How far a document's text can be relied on, best first."""
+    """The reliability of a document's text, best first."""
 
     PRIMARY = "primary"
     SECONDARY = "secondary"
@@ -50,20 +50,20 @@ class TrustLevel(_FilterValue):
     UNKNOWN = "unknown"
 
     def or_better(self) -> tuple["TrustLevel", ...]:
-        """Return the levels that a minimum of this one lets through, best first."""
+        """Return the levels that are at least this one, best first."""
         levels = tuple(TrustLevel)
         return levels[: levels.index(self) + 1]
 
 
 class ChunkKind(_FilterValue):
-    """Whether a chunk is code or prose."""
+    """The kind of a chunk: code or prose."""
 
     CODE = "code"
     INFO = "info"
 
 
 class Media(_FilterValue):
-    """What sort of thing a document is."""
+    """The type of a document."""
 
     TEXT = "text"
     CODE = "code"
@@ -78,14 +78,14 @@ class Media(_FilterValue):
 class SearchFilters:
     """Filters; an empty tuple or None filters nothing. Raises: InvalidFilter, naming filter and value.
 
-    Values may also be given as a list, or one by itself, and those of enumerations by their names.
+    Values may also be a list or a single value, and those of enumerations their names.
     """
 
     tags_any: tuple[str, ...] = ()
     lang: tuple[str, ...] = ()
     #: See `search.retrieval.query.glob`.
     path_glob: tuple[str, ...] = ()
-    #: The one filter that leaves out: a path may fit none of these.
+    #: The only excluding filter: a path must match none of these.
     path_not_glob: tuple[str, ...] = ()
     trust_min: TrustLevel | None = None
     #: Source names or ids, as the caller knows them.
@@ -93,7 +93,7 @@ class SearchFilters:
     #: Version tags.
     version: tuple[str, ...] = ()
     kind: tuple[ChunkKind, ...] = ()
-    #: Programming languages of chunks, by any name that `search.retrieval.code.languages` knows.
+    #: Programming languages of chunks, by any name in `search.retrieval.code.languages`.
     code_lang: tuple[str, ...] = ()
     media: tuple[Media, ...] = ()
     #: 32 hex digits each.
@@ -115,7 +115,7 @@ class SearchFilters:
         self._check()
 
     def _set(self, name: str, value: object) -> None:
-        # The one way to set a field of a frozen value while it is being made.
+        # A frozen dataclass allows no ordinary assignment, not even here.
         object.__setattr__(self, name, value)
 
     def _check(self) -> None:
@@ -128,7 +128,7 @@ class SearchFilters:
             compile_glob(pattern)
         for doc_id in self.doc_id:
             if _DOC_ID.fullmatch(doc_id) is None:
-                raise InvalidFilter(f"The doc_id {shown(doc_id)} is not 32 hex digits; copy it from a hit.")
+                raise InvalidFilter(f"The doc_id {preview(doc_id)} is not 32 hex digits; copy it from a hit.")
         if self.ingested_after is not None and self.ingested_after.tzinfo is None:
             raise InvalidFilter(
                 f"ingested_after {self.ingested_after.isoformat()} has no time zone; add one, like 'Z'."
@@ -136,11 +136,11 @@ class SearchFilters:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing is filtered."""
+        """Return whether no filter is in use."""
         return not self.shape()
 
     def shape(self) -> dict[str, int]:
-        """Return how many values each filter in use has, which is all that a log may tell."""
+        """Return the number of values of each filter in use; logs may contain no more than that."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: len(value) if isinstance(value, tuple) else 1
@@ -149,13 +149,13 @@ class SearchFilters:
         }
 
 
-def _as_tuple(given: Iterable[str] | None) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
+def _as_tuple(value: Iterable[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def _check_texts(name: str, values: tuple[str, ...]) -> None:
     for value in values:
         if not value or not is_storable(value):
             raise InvalidFilter(
-                f"{name} {shown(value)} is empty or has a character no document has; mend it."
+                f"{name} {preview(value)} is empty or has a character no document has; mend it."
             )

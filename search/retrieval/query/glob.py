@@ -4,9 +4,9 @@ A pattern is anchored at both ends and case-sensitive. `**` means directories on
 `a/**`); elsewhere it is `*`. There are no braces and no escapes: both are ordinary characters.
 
 Matching takes time linear in the path for each piece of the pattern. In one name, every piece after a `*`
-but the last may be taken at its first place, and so may every run of names after a `**/`: taking a later
-place never helps, as what follows is again a star. Atomic groups say so to the engine, as
-`fnmatch.translate` does.
+but the last may be matched at its first position, and so may every run of names after a `**/`: a later
+position never helps, as another star follows. Atomic groups tell the engine so, as in
+`fnmatch.translate`.
 """
 
 import re
@@ -27,9 +27,9 @@ class Glob:
 
     #: As given, in NFC like every document's path.
     pattern: str
-    #: What every matching path begins with; the whole pattern when it has no wildcard.
+    #: The prefix of every matching path; the whole pattern if it has no wildcard.
     literal_prefix: str
-    #: The same language for PostgreSQL's `~`: anchored, without look-around and back-references.
+    #: An equivalent for PostgreSQL's `~`: anchored, without look-around and back-references.
     sql_regex: str
     _regex: re.Pattern[str]
 
@@ -39,7 +39,7 @@ class Glob:
 
 
 def compile_glob(pattern: str) -> Glob:
-    """Compile `pattern`. Raises: InvalidGlob when it is empty, too long or malformed, saying where."""
+    """Compile `pattern`. Raises: InvalidGlob, with the position, if it is empty, too long or malformed."""
     if not pattern or len(pattern) > MAX_PATTERN_CHARS:
         raise InvalidGlob(
             f"A path pattern has 1 to {MAX_PATTERN_CHARS} characters, this one {len(pattern)}; shorten it."
@@ -62,7 +62,7 @@ class _Dialect:
 
 
 _PYTHON = _Dialect(atomic="(?>", lazy="?", possessive="+")
-# An automaton has nothing to backtrack over, hence no such marks.
+# PostgreSQL matches with an automaton, without backtracking, and needs none of these.
 _POSTGRES = _Dialect(atomic="(?:", lazy="", possessive="")
 
 #: A name's parts; None stands for `**`, any number of directories.
@@ -83,7 +83,7 @@ def _literal_prefix(names: Sequence[_Name]) -> str:
 
 
 def _render(names: Sequence[_Name], dialect: _Dialect) -> str:
-    """Return the expression for whole paths: runs of names between `**`, each run at its first place."""
+    """Return the expression for whole paths: runs of names between `**`, each at its first position."""
     *runs, last_run = _runs_between_stars(names)
     directories = f"(?:[^/]+{dialect.possessive}/)*"
     rendered = ""
@@ -94,7 +94,7 @@ def _render(names: Sequence[_Name], dialect: _Dialect) -> str:
     ending = "/".join(_render_name(name, dialect) for name in last_run)
     if not runs:
         return ending
-    # Nothing after the last `**`: whatever lies below.
+    # A final `**` matches everything below.
     return rendered + (directories + ending if last_run else ".+")
 
 
@@ -133,11 +133,11 @@ def _render_piece(piece: Iterable[Part]) -> str:
 
 def _render_part(part: Part) -> str:
     if isinstance(part, Literal):
-        return "".join(_escaped(character) for character in part.text)
+        return "".join(_escape(character) for character in part.text)
     if isinstance(part, OneOf):
         return part.bracket
     return "[^/]"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return f"\\{character}" if character in ".^$*+?()[]{}|\\" else character

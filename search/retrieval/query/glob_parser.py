@@ -1,10 +1,10 @@
-"""Path patterns taken apart into names, and names into literals, stars and character classes."""
+"""Parser of path patterns: names, and within them literals, stars and character classes."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
-from search.retrieval.errors import InvalidGlob, shown
+from search.retrieval.errors import InvalidGlob, preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One character of a class, as a bracket expression that Python and PostgreSQL read alike."""
+    """One character of a class, as a bracket expression with the same meaning in Python and PostgreSQL."""
 
     bracket: str
 
@@ -35,7 +35,7 @@ Part = Literal | OneOf | AnyOne | AnyRun
 
 _TOKEN = re.compile(
     r"(?P<star>\*+)|(?P<one>\?)|(?P<slash>/)"
-    # A ']' right after the opening, or after its '!', is a member.
+    # A ']' directly after the '[', or after its '!', is a member.
     r"|\[(?P<negated>[!^]?+)(?P<members>\][^\]]*|[^\]]+)\]|(?P<open>\[)|(?P<text>[^*?/\[]+)"
 )
 _MEMBER = re.compile(r"(?P<low>.)-(?P<high>.)|(?P<single>.)", re.DOTALL)
@@ -56,18 +56,18 @@ def parse_names(pattern: str) -> list[list[Part] | None]:
             doubled.append(False)
         else:
             doubled[-1] = not names[-1] and token["star"] == "**"
-            names[-1].append(_part(token, pattern))
+            names[-1].append(_parse_part(token, pattern))
     return [None if double else name for name, double in zip(names, doubled, strict=True)]
 
 
 def _refuse_control_characters(pattern: str) -> None:
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in pattern):
         raise InvalidGlob(
-            f"The pattern {shown(pattern)} holds a control character; no path has one. Remove it."
+            f"The pattern {preview(pattern)} holds a control character; no path has one. Remove it."
         )
 
 
-def _part(token: re.Match[str], pattern: str) -> Part:
+def _parse_part(token: re.Match[str], pattern: str) -> Part:
     if token["star"]:
         return AnyRun()
     if token["one"]:
@@ -76,39 +76,39 @@ def _part(token: re.Match[str], pattern: str) -> Part:
         return Literal(token["text"])
     if token["open"]:
         raise InvalidGlob(
-            f"The '[' at {token.start() + 1} of {shown(pattern)} has no ']'; add one, or write '[[]'."
+            f"The '[' at {token.start() + 1} of {preview(pattern)} has no ']'; add one, or write '[[]'."
         )
-    return _one_of(token, pattern)
+    return _parse_class(token, pattern)
 
 
-def _one_of(token: re.Match[str], pattern: str) -> OneOf:
-    ranges = [_bounds(member, pattern) for member in _MEMBER.finditer(token["members"])]
+def _parse_class(token: re.Match[str], pattern: str) -> OneOf:
+    ranges = [_parse_range(member, pattern) for member in _MEMBER.finditer(token["members"])]
     if token["negated"]:
-        return OneOf(_bracket("^", [*ranges, (_SLASH, _SLASH)]))
-    ranges = [part for bounds in ranges for part in _without_slash(*bounds)]
+        return OneOf(_format_bracket("^", [*ranges, (_SLASH, _SLASH)]))
+    ranges = [part for bounds in ranges for part in _exclude_slash(*bounds)]
     if not ranges:
         raise InvalidGlob(
-            f"The class {shown(token[0])} fits nothing: a class never fits '/'. Write '/' alone."
+            f"The class {preview(token[0])} fits nothing: a class never fits '/'. Write '/' alone."
         )
-    return OneOf(_bracket("", ranges))
+    return OneOf(_format_bracket("", ranges))
 
 
-def _bounds(member: re.Match[str], pattern: str) -> tuple[int, int]:
+def _parse_range(member: re.Match[str], pattern: str) -> tuple[int, int]:
     low, high = ord(member["low"] or member["single"]), ord(member["high"] or member["single"])
     if low > high:
         raise InvalidGlob(
-            f"The range {shown(member[0])} in {shown(pattern)} runs backwards; write the lower one first."
+            f"The range {preview(member[0])} in {preview(pattern)} runs backwards; write the lower one first."
         )
     return low, high
 
 
-def _without_slash(low: int, high: int) -> list[tuple[int, int]]:
+def _exclude_slash(low: int, high: int) -> list[tuple[int, int]]:
     if not low <= _SLASH <= high:
         return [(low, high)]
     return [(start, end) for start, end in ((low, _SLASH - 1), (_SLASH + 1, high)) if start <= end]
 
 
-def _bracket(negation: str, ranges: list[tuple[int, int]]) -> str:
-    # Numbered characters mean themselves in both dialects, whatever they are.
+def _format_bracket(negation: str, ranges: list[tuple[int, int]]) -> str:
+    # Escapes by code point are literal in both dialects.
     members = (f"\\U{low:08x}" if low == high else f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
     return f"[{negation}{''.join(members)}]"

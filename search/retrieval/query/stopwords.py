@@ -1,6 +1,6 @@
-"""Words that say little about what a text is about, by language, and which language they betray.
+"""Stop words by language, and detection of the language by its function words.
 
-Only languages that write spaces are here: in the others pairs of signs are searched, not words.
+Only languages that write spaces are listed: the others are indexed by character bigrams, not words.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 
 from search.retrieval.text.unicode_scripts import fold, words_of
 
-# ISO 639-1 code -> function words as they are written: articles, pronouns, prepositions, conjunctions,
+# ISO 639-1 code -> function words, unfolded: articles, pronouns, prepositions, conjunctions,
 # auxiliaries, question words.
 _LISTS: Final[Mapping[str, str]] = {
     "en": """a about above after again all am an and any are as at be because been before being below between
@@ -159,8 +159,8 @@ STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(map(fold, words.split())) for language, words in _LISTS.items()
 }
 
-# A single word in Latin letters proves no language: `die` is English, too, and so is `comment`. Nor do single
-# letters, which stand for anything.
+# A single word in Latin letters proves no language: `die` is English, too, and so is `comment`. Nor does a
+# single letter.
 _PROOF_WORDS = 2
 _BEYOND_LATIN = "\u0370"
 _PROOFS: Final[Mapping[str, frozenset[str]]] = {
@@ -175,10 +175,10 @@ _ANY_PROOF: Final = _ENGLISH | _OTHERS
 
 
 def language_of(words: Iterable[str]) -> str | None:
-    """Return the language, by its ISO 639-1 code, that the function words among `words` betray.
+    """Return the ISO 639-1 code of the language that has most function words among `words`.
 
-    Words are in lower case. None when less than two distinct ones are function words, or less than one beyond
-    Latin; English wherever it has as many as any other.
+    Words are in lower case. Return None for fewer than two distinct function words, or than one outside the
+    Latin script; ties go to English.
     """
     found = _ANY_PROOF.intersection(words)
     needed = 1 if max(found, default="") >= _BEYOND_LATIN else _PROOF_WORDS
@@ -195,7 +195,7 @@ def language_of(words: Iterable[str]) -> str | None:
 def is_stop_word(term: str, language: str | None) -> bool:
     """Return whether each word of `term` is a stop word of the language, of English if unknown.
 
-    Two hiragana are one: they are grammar more often than not.
+    Two hiragana count as a stop word: they are mostly grammatical.
     """
     if _HIRAGANA_PAIR.fullmatch(term):
         return True
@@ -204,7 +204,10 @@ def is_stop_word(term: str, language: str | None) -> bool:
 
 
 def content_terms(terms: Sequence[str], language: str | None = None) -> tuple[str, ...]:
-    """Drop the stop words of `language`, of that which the terms betray if None, while other terms remain."""
+    """Return the terms without stop words of `language`, or all terms if nothing else is left.
+
+    With None the language is detected from the terms.
+    """
     known = language or language_of(chain.from_iterable(map(words_of, terms)))
     content = tuple(term for term in terms if not is_stop_word(term, known))
     return content or tuple(terms)

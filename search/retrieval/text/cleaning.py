@@ -1,4 +1,4 @@
-"""Text that can be stored: PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8."""
+"""Removal of characters that can't be stored: PostgreSQL refuses NUL, a lone surrogate has no UTF-8."""
 
 import re
 
@@ -10,6 +10,6 @@ def is_storable(text: str) -> bool:
     return _UNSTORABLE.search(text) is None
 
 
-def storable(text: str) -> str:
-    """Return `text` without what can't be stored, and so stands nowhere."""
+def strip_unstorable(text: str) -> str:
+    """Return `text` without the characters that can't be stored, which no document has."""
     return _UNSTORABLE.sub("", text)

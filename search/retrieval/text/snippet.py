@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from search.retrieval.text.unicode_scripts import RUN, fold, has_token, is_unspaced, signs_of, words_of
+from search.retrieval.text.unicode_scripts import RUN, fold, has_token, is_unspaced, split_graphemes, words_of
 
 Highlight = tuple[int, int]
 Snippet = tuple[str, list[Highlight]]
-#: Gives the index's tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
-Analyse = Callable[[str], Sequence[tuple[Any, ...]]]
+#: Returns the index tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
+Analyser = Callable[[str], Sequence[tuple[Any, ...]]]
 
-#: Around what an index marks. Control characters: text that people read has none, and stray ones are dropped.
+#: Enclose the matches in a text from the index. They are control characters, which readable text lacks; stray
+#: ones are dropped.
 OPEN_MARK, CLOSE_MARK = "\x02", "\x03"
 
 # FTS5's snippet() takes 64 tokens at most.
@@ -24,14 +25,14 @@ _LEAD_SHARE = 4
 
 
 def snippet_words(snippet_chars: int) -> int:
-    """Return how many words FTS5 is asked for: a quarter of the characters, 1 to 64."""
+    """Return the number of words to request from FTS5: a quarter of the characters, 1 to 64."""
     return min(max(snippet_chars // _CHARS_PER_WORD, 1), _MAX_WORDS)
 
 
 def strip_markers(
     marked_text: str, open_mark: str = OPEN_MARK, close_mark: str = CLOSE_MARK
 ) -> tuple[str, list[Highlight]]:
-    """Take the marks out of `marked_text` and give what they enclosed as highlights; stray marks go."""
+    """Remove the marks from `marked_text` and return the ranges they enclosed; stray marks are dropped."""
     kept: list[str] = []
     highlights: list[Highlight] = []
     length = 0
@@ -52,29 +53,31 @@ def _span(start: int | None, end: int) -> list[Highlight]:
     return [] if start is None or start == end else [(start, end)]
 
 
-def without_next_sign(
+def trim_next_character(
     text: str, highlights: Iterable[Highlight], lone: Set[str], wanted: Set[str]
 ) -> list[Highlight]:
-    """Take the last sign off highlights that the index found by one sign less.
+    """Remove the last character from highlights that cover one character more than the query has.
 
-    A lone sign is indexed at the start of a pair: `署` finds `署指`. `lone` are the terms of the query that
-    end in one, as their words put together; `wanted` its index terms: what is a pair there stays one.
+    A query of a single unspaced character matches the start of an indexed bigram: `署` finds `署指`. `lone`
+    are the terms of the query that end in such a character, as their words joined; `wanted` its index terms:
+    a bigram of the query stays whole.
     """
-    return [(start, end - _chars_too_many(text[start:end], lone, wanted)) for start, end in highlights]
+    return [(start, end - _excess_chars(text[start:end], lone, wanted)) for start, end in highlights]
 
 
-def _chars_too_many(marked: str, lone: Set[str], wanted: Set[str]) -> int:
-    signs = signs_of((RUN.findall(marked) or [""])[-1])
-    if len(signs) < 2 or not is_unspaced(signs[-1][0]) or fold("".join(signs[-2:])) in wanted:
+def _excess_chars(marked: str, lone: Set[str], wanted: Set[str]) -> int:
+    characters = split_graphemes((RUN.findall(marked) or [""])[-1])
+    if len(characters) < 2 or not is_unspaced(characters[-1][0]) or fold("".join(characters[-2:])) in wanted:
         return 0
-    return len(signs[-1]) if "".join(words_of(marked[: -len(signs[-1])])).endswith(tuple(lone)) else 0
+    return (
+        len(characters[-1]) if "".join(words_of(marked[: -len(characters[-1])])).endswith(tuple(lone)) else 0
+    )
 
 
-def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str, list[Highlight]]:
-    """Cut `text` to `max_chars` code points and the highlights with it.
+def cut_text(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str, list[Highlight]]:
+    """Cut `text` and its highlights to `max_chars` code points.
 
-    The start is kept, unless no highlight would begin in it: then the cut begins shortly before the first
-    one.
+    The result is the start of the text, or begins shortly before the first highlight if the start has none.
     """
     if len(text) <= max_chars:
         return text, list(highlights)
@@ -83,18 +86,20 @@ def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str
     return _slice(text, highlights, _start_before(text, highlights[0], max_chars), max_chars)
 
 
-def best_window(text: str, wanted: Set[str], analyse: Analyse, max_chars: int) -> tuple[str, list[Highlight]]:
-    """Return the piece of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
+def best_window(
+    text: str, wanted: Set[str], analyse: Analyser, max_chars: int
+) -> tuple[str, list[Highlight]]:
+    """Return the window of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
 
-    Without any it is the start. What is found is marked as the index would mark it. The earliest of equally
-    good pieces wins; a piece begins at a word's border.
+    Without any it is the start. Matches are highlighted as the index would highlight them. The earliest of
+    equally good windows wins; a window begins at a word boundary.
     """
-    found = _occurrences(text, wanted, analyse) if wanted else []
+    found = _find_occurrences(text, wanted, analyse) if wanted else []
     if not found:
         return _slice(text, (), len(text) - len(text.lstrip()), max_chars)
-    first, last = _densest(found, max_chars)
+    first, last = _densest_window(found, max_chars)
     passage = (found[first].start, found[last].end)
-    highlights = _merged(text, [(occurrence.start, occurrence.end) for occurrence in found])
+    highlights = _merge_highlights(text, [(occurrence.start, occurrence.end) for occurrence in found])
     return _slice(text, highlights, _start_before(text, passage, max_chars), max_chars)
 
 
@@ -105,26 +110,28 @@ class _Occurrence:
     term: str
 
 
-def _occurrences(text: str, wanted: Set[str], analyse: Analyse) -> list[_Occurrence]:
-    # A lone sign is found at the start of a pair, as the index finds it.
-    signs = tuple(term for term in wanted if len(term) == 1 and is_unspaced(term))
+def _find_occurrences(text: str, wanted: Set[str], analyse: Analyser) -> list[_Occurrence]:
+    # A single unspaced character matches the start of a bigram, as in the index.
+    singles = tuple(term for term in wanted if len(term) == 1 and is_unspaced(term))
     found = [
         (start, end, term)
         for start, end, *terms in analyse(text)
         for term in terms
-        if term in wanted or (signs and term.startswith(signs))
+        if term in wanted or (singles and term.startswith(singles))
     ]
     if text.isascii():
         return [_Occurrence(*occurrence) for occurrence in found]
     octets = text.encode()
-    placed = ((len(octets[:start].decode()), len(octets[:end].decode()), term) for start, end, term in found)
+    in_code_points = (
+        (len(octets[:start].decode()), len(octets[:end].decode()), term) for start, end, term in found
+    )
     return [
-        _Occurrence(start, end if term in wanted else start + len(signs_of(text[start:end])[0]), term)
-        for start, end, term in placed
+        _Occurrence(start, end if term in wanted else start + len(split_graphemes(text[start:end])[0]), term)
+        for start, end, term in in_code_points
     ]
 
 
-def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
+def _densest_window(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
     """Return the first and last occurrence of the earliest window with most distinct terms."""
     ends = list(accumulate((occurrence.end for occurrence in found), max))
     counts: dict[str, int] = {}
@@ -143,9 +150,7 @@ def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
 
 
 def _start_before(text: str, passage: Highlight, max_chars: int) -> int:
-    """Return where a window that holds `passage` begins: at a word, a little before it where there
-    is room.
-    """
+    """Return the start of a window that holds `passage`: at a word, a little before it if there is room."""
     start, end = passage
     room = max(0, max_chars - (end - start))
     earliest = max(0, start - room, min(start - room // _LEAD_SHARE, len(text) - max_chars))
@@ -166,8 +171,8 @@ def _slice(
     return window, [(low, high) for low, high in shifted if low < high]
 
 
-def _merged(text: str, highlights: Iterable[Highlight]) -> list[Highlight]:
-    """Merge highlights that overlap, or that a single sign separates: next.js is one."""
+def _merge_highlights(text: str, highlights: Iterable[Highlight]) -> list[Highlight]:
+    """Merge highlights that overlap or have a single symbol between them: next.js is one."""
     merged: list[Highlight] = []
     for start, end in highlights:
         if merged and (start <= merged[-1][1] or _is_joint(text[merged[-1][1] : start])):

@@ -1,12 +1,12 @@
-"""Characters: which make up words, and which scripts write no spaces between words."""
+"""Word characters, and the scripts that write no spaces between words (unspaced scripts)."""
 
 import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-# Thai, Lao, Myanmar, Khmer; Korean, whose particles hang on words, also in single letters and half width;
-# Chinese and Japanese with their marks.
+# Thai, Lao, Myanmar, Khmer; Korean, whose particles are attached to words, also as single letters and in half
+# width; Chinese and Japanese with their marks.
 _UNSPACED_BLOCKS = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -41,41 +41,41 @@ def _ranges(codes: Iterable[int]) -> str:
     return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
 
 
-def _of(categories: str, codes: Iterable[int]) -> str:
+def _category_ranges(categories: str, codes: Iterable[int]) -> str:
     """Return those of `codes` whose general category begins with one of the letters, as ranges."""
     return _ranges(code for code in codes if unicodedata.category(chr(code))[0] in categories)
 
 
 _UNSPACED_CODES = dict.fromkeys(code for low, high in _UNSPACED_BLOCKS for code in range(low, high + 1))
 _SPACED_CODES = [code for code in range(_BASIC_PLANE) if code not in _UNSPACED_CODES]
-_UNSPACED_MARKS = _of("M", _UNSPACED_CODES)
-_UNSPACED = _of("LN", _UNSPACED_CODES) + _UNSPACED_MARKS + _UNSPACED_PLANES
-# Letters and numbers of the basic plane, which are found fastest when they are named, and private signs.
-_LETTERS = _of("LN", _SPACED_CODES) + "\ue000-\uf8ff"
-# What a word goes on over: combining marks and the soft hyphen.
-_INNER = "\u00ad" + _of("M", _SPACED_CODES)
-# Accents but the breve of й, Hebrew points, Arabic vowel signs, soft hyphens: written or left out at will.
+_UNSPACED_MARKS = _category_ranges("M", _UNSPACED_CODES)
+_UNSPACED = _category_ranges("LN", _UNSPACED_CODES) + _UNSPACED_MARKS + _UNSPACED_PLANES
+# Letters and numbers of the basic plane, listed since that matches fastest, and private-use characters.
+_LETTERS = _category_ranges("LN", _SPACED_CODES) + "\ue000-\uf8ff"
+# Characters that don't end a word: combining marks and the soft hyphen.
+_INNER = "\u00ad" + _category_ranges("M", _SPACED_CODES)
+# Marks that writers may omit: accents except the breve of й, Hebrew points, Arabic vowel signs, soft hyphens.
 _OPTIONAL_MARKS = re.compile(
     "[\u00ad\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670\ufe00-\ufe0f]"
     "|(?<!\u0438)\u0306"
 )
 
-# `C++`, `F#` of one letter, `.NET`: what comes first is a plain sign, so that other signs are passed at once.
+# `C++`, `F#` of one letter, `.NET`: each branch begins with a literal, so that other characters fail at once.
 _SUFFIX = r"(?:\+\+(?!\+)|#(?<=(?<![^\W_])[A-Za-z]#)(?![\w#]))?"
 _DOT_NET = r"\.(?i:net)\b(?<![\w.]\....)"
-_MARKS_BEYOND = _of("M", _BEYOND)
+_MARKS_BEYOND = _category_ranges("M", _BEYOND)
 _BEYOND_BASIC = (
     f"(?=[^\\x00-\\uffff])(?:[^\\W_\\x00-\\uffff{_UNSPACED_PLANES}]|[{_MARKS_BEYOND}\U000f0000-\U0010ffff])+"
 )
-#: A run of an unspaced script, or a word; `++`, `#` and `.` come along in C++, F# and .NET.
+#: A run of an unspaced script, or a word; `++`, `#` and `.` are included in C++, F# and .NET.
 RUN = re.compile(
     f"([{_LETTERS}]+(?:[{_INNER}]+[{_LETTERS}]*)*{_SUFFIX}|[{_UNSPACED}]+|{_DOT_NET}|{_BEYOND_BASIC})"
 )
-#: The same for a text of ASCII alone, faster.
+#: The same for pure ASCII text, faster.
 ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
 _OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
 # A syllable of Korean letters, a half-width kana with its voice, a letter with its marks.
-_SIGN = re.compile(
+_GRAPHEME = re.compile(
     "[\u1100-\u115f\ua960-\ua97f][\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
     f"|[\uff66-\uff9d][\uff9e\uff9f]?|.[{_UNSPACED_MARKS}]*",
     re.DOTALL,
@@ -84,12 +84,12 @@ _COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7
 
 
 def is_unspaced(character: str) -> bool:
-    """Return whether `character` is of a script without spaces, where a word may begin inside a run."""
+    """Return whether `character` is of an unspaced script, where a word may begin inside a run."""
     return _OF_UNSPACED.match(character) is not None
 
 
 def has_token(term: str) -> bool:
-    """Return whether any index token can come out of `term`; `(` and `*` have none."""
+    """Return whether `term` has any index token; `(` and `*` have none."""
     return RUN.search(term) is not None
 
 
@@ -107,6 +107,6 @@ def words_of(text: str) -> list[str]:
     return [fold(run) for run in RUN.findall(text)]
 
 
-def signs_of(run: str) -> list[str]:
-    """Return the signs of a run of an unspaced script as they are written, each with its marks."""
-    return list(run) if _COMPOSED.search(run) is None else _SIGN.findall(run)
+def split_graphemes(run: str) -> list[str]:
+    """Return the characters of a run of an unspaced script, each with its marks."""
+    return list(run) if _COMPOSED.search(run) is None else _GRAPHEME.findall(run)

@@ -11,7 +11,7 @@ import redis
 import yaml
 
 from kebab.stack.servers.os_user import database_account
-from kebab.stack.servers.postgres_install import install_for
+from kebab.stack.servers.postgres_install import readable_install
 from kebab.stack.servers.redis import find_server
 from kebab.stack.supervisor.child import Child, ChildPlan
 from tests.support.paths import ROOT
@@ -28,7 +28,7 @@ class TcpPostgres:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._account = database_account("")
-        self._binaries = install_for(self._account).binaries
+        self._binaries = readable_install(self._account).binaries
         self.port = free_port()
         self._server: Child | None = None
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from ingest.jobs.queue.store_outages import full_disk
+from ingest.jobs.queue.store_outages import outage_message
 from kebab.http.api.outages import outage_of
 from kebab.stack.errors import BlobsNotShared
 from kebab.stack.storage.blob_mark import check_blob_store
@@ -39,8 +39,8 @@ def bucket(host, settings):
 
 
 def test_bytes_are_kept_once_listed_and_read(bucket):
-    hash_ = blobs.keep_blob(W, b"one")
-    assert blobs.keep_blob(W, b"one") == hash_
+    hash_ = blobs.store_blob(W, b"one")
+    assert blobs.store_blob(W, b"one") == hash_
     assert (blobs.has_blob(W, hash_), blobs.read_blob(W, hash_)) == (True, b"one")
     assert set().union(*blobs.list_blobs(W)) == {hash_}
     assert list(bucket.objects) == [f"production/{blobs.blob_name(W, hash_)}"]
@@ -51,25 +51,25 @@ def test_what_is_not_there_is_not_found(bucket):
     with pytest.raises(FileNotFoundError):
         blobs.read_blob(W, "ab" * 16)
     assert blobs.blobs_before(W, ["ab" * 16], timezone.now()) == set()
-    blobs.drop_blobs(W, ["ab" * 16])
+    blobs.delete_blobs(W, ["ab" * 16])
 
 
 def test_age_and_deletion_are_as_in_a_folder(bucket):
-    hashes = {blobs.keep_blob(W, content) for content in (b"one", b"two")}
-    other = blobs.keep_blob(uuid.uuid4(), b"of another workspace")
+    hashes = {blobs.store_blob(W, content) for content in (b"one", b"two")}
+    other = blobs.store_blob(uuid.uuid4(), b"of another workspace")
     assert blobs.blobs_before(W, hashes, timezone.now() + timedelta(hours=1)) == hashes
     assert blobs.blobs_before(W, hashes, timezone.now() - timedelta(hours=1)) == set()
-    blobs.drop_all_blobs(W)
+    blobs.delete_all_blobs(W)
     assert [name.rpartition("/")[2] for name in bucket.objects] == [other]
 
 
 def test_a_bucket_that_is_away_or_ill_is_an_outage_and_no_loss(bucket):
-    hash_ = blobs.keep_blob(W, b"one")
+    hash_ = blobs.store_blob(W, b"one")
     bucket.is_ill = True
     with pytest.raises(BlobsUnavailable) as caught:
         blobs.read_blob(W, hash_)
     assert outage_of(caught.value).code == "storage_unavailable"
-    assert full_disk(caught.value).startswith("Storage away")
+    assert outage_message(caught.value).startswith("Storage away")
 
 
 def test_nobody_listening_is_an_outage(bucket):
@@ -83,7 +83,7 @@ def test_a_bucket_that_does_not_exist_takes_nothing(host, settings):
     url = f"s3://another/production?endpoint={host.url}&region=x&addressing=path"
     settings.STORAGES = {**settings.STORAGES, "default": blob_storage(url, Path("unused"))}
     with pytest.raises(BlobsUnavailable):
-        blobs.keep_blob(W, b"one")
+        blobs.store_blob(W, b"one")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,9 +5,9 @@ from cryptography.fernet import Fernet
 from django.contrib.auth import get_user
 from django.test import Client, RequestFactory
 
-from kebab.encryption import seal, unseal
+from kebab.encryption import decrypt, encrypt
 from kebab.people.models import AuditEvent, User
-from kebab.people.sessions import SessionStore, is_open
+from kebab.people.sessions import SessionStore, is_session_valid
 from search.corpus import ensure_source
 from search.models import Source
 from tests.cli.running import run, run_json
@@ -81,12 +81,12 @@ def test_a_session_goes_on_as_long_as_the_old_key_is_kept(workspace, rotate, kee
     client.force_login(person)
     key = client.session.session_key
     rotate(keeps_old=keeps_old)
-    assert is_open(key, person) is keeps_old
+    assert is_session_valid(key, person) is keeps_old
     user, key = logged_in(client)
     assert user.is_authenticated is keeps_old
     if keeps_old:  # signed anew, so that the old key may go
         rotate(keeps_old=False)
-        assert is_open(key, person)
+        assert is_session_valid(key, person)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def sealed(db, settings):
     kept, lost = (
         ensure_source(workspace, name, kind="git", config={"url": "x"}) for name in ("kept", "lost")
     )
-    Source.objects.filter(pk=kept.pk).update(sealed_credentials=seal("opens"))
+    Source.objects.filter(pk=kept.pk).update(sealed_credentials=encrypt("opens"))
     Source.objects.filter(pk=lost.pk).update(sealed_credentials="no key's")
     return kept, lost
 
@@ -111,7 +111,7 @@ def test_reseal_says_what_is_under_the_new_key_and_what_nothing_opens(sealed, se
     assert (again["changed"], again["unchanged"]) == (0, 1)
     settings.KEBAB_ENCRYPTION_KEYS = settings.KEBAB_ENCRYPTION_KEYS[:1]
     kept.refresh_from_db()
-    assert unseal(kept.sealed_credentials) == "opens"
+    assert decrypt(kept.sealed_credentials) == "opens"
 
 
 def test_reseal_ends_well_when_the_old_key_may_go(sealed):

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from psycopg.errors import LockNotAvailable
 
-from kebab.tenancy.migration_locks import tried_again
+from kebab.tenancy.migration_locks import retry_on_lock_timeout
 from kebab.tenancy.migration_operations import AddIndexBeside
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
@@ -121,11 +121,11 @@ def test_a_migration_that_gets_no_lock_comes_again_and_gives_up_in_the_end():
         if len(tries) < 2:
             raise OperationalError("locked") from LockNotAvailable()
 
-    tried_again(migrate, lambda _: None)
+    retry_on_lock_timeout(migrate, lambda _: None)
     assert len(tries) == 2
     with pytest.raises(OperationalError):
         tries.clear()
-        tried_again(migrate, lambda _: None, patience_s=-1)
+        retry_on_lock_timeout(migrate, lambda _: None, patience_s=-1)
 
 
 def test_another_error_of_a_migration_is_told_at_once():
@@ -133,7 +133,7 @@ def test_another_error_of_a_migration_is_told_at_once():
         raise OperationalError("the server has gone")
 
     with pytest.raises(OperationalError, match="gone"):
-        tried_again(migrate, lambda _: None)
+        retry_on_lock_timeout(migrate, lambda _: None)
 
 
 @pytest.fixture

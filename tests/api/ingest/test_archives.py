@@ -204,14 +204,14 @@ def test_retry_runs_the_failed_members_or_a_cancelled_archive(client, workspace)
 
 def test_cancelling_while_unpacking_ends_the_job(client, workspace, monkeypatch):
     monkeypatch.setattr(archive_jobs, "_BATCH_MEMBERS", 1)
-    keep = archive_jobs._keep
+    keep = archive_jobs._store_batch
 
     def keep_and_cancel(work, batch):
         keep(work, batch)
         if batch:
             work.keeper._cancelled.set()
 
-    monkeypatch.setattr(archive_jobs, "_keep", keep_and_cancel)
+    monkeypatch.setattr(archive_jobs, "_store_batch", keep_and_cancel)
     job = run(workspace, post_archive(client, workspace, zipped(FILES)))
     assert (job.state, paths(workspace)) == ("cancelled", [])
     blob = JobItem.objects.filter(job=job).values_list("blob", flat=True).first()
@@ -250,7 +250,7 @@ def test_members_are_written_concurrently(client, workspace, monkeypatch):
 
 def test_interrupted_job_begins_unpacking_again(client, workspace, monkeypatch):
     monkeypatch.setattr(archive_jobs, "_BATCH_MEMBERS", 1)
-    monkeypatch.setattr(archive_jobs, "_note_listing", lambda *_: 1 / 0)
+    monkeypatch.setattr(archive_jobs, "_store_listing", lambda *_: 1 / 0)
     job = run(workspace, post_archive(client, workspace, zipped(FILES)))
     assert (job.state, JobItem.objects.filter(job=job).count()) == ("running", 2)
     monkeypatch.undo()

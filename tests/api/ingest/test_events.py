@@ -13,8 +13,8 @@ from ingest.api.jobs import events
 from ingest.models import Job, JobState
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Membership, Role
-from kebab.people.operator import the_operator
-from kebab.people.revocation import revoke_token
+from kebab.people.operator import command_line_access
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from search.corpus import ensure_source
 from tests.support.actors import make_member
@@ -116,8 +116,8 @@ def break_database(monkeypatch):
 @pytest.mark.parametrize("end", ["token is revoked", "workspace is deleted", "database is gone"])
 def test_stream_ends_when_its_reader_may_not_know(workspace, job, token, monkeypatch, end):
     steps = {
-        "token is revoked": lambda: revoke_token(token[0]),
-        "workspace is deleted": lambda: delete_workspace(the_operator(workspace)),
+        "token is revoked": lambda: mark_revoked(token[0]),
+        "workspace is deleted": lambda: delete_workspace(command_line_access(workspace)),
         "database is gone": lambda: break_database(monkeypatch),
     }
     assert [name for name, _ in stream(workspace, job, token, steps[end])] == ["progress"]

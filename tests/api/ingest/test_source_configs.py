@@ -6,7 +6,7 @@ import logging
 import pytest
 from cryptography.fernet import Fernet
 
-from ingest.connectors.git.credentials import unseal_credentials
+from ingest.connectors.git.credentials import decrypt_credentials
 from ingest.models import JobItem, WebPage
 from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import AuditEvent
@@ -188,7 +188,7 @@ def test_credentials_are_stored_sealed_and_never_returned(client, workspace, cap
     answers += [client.get(path), client.get(address(workspace, "/sources"))]
 
     assert answers[0].json()["config"] == {"url": REPOSITORY, "has_credentials": True}
-    assert unseal_credentials(source.sealed_credentials).password == SECRET
+    assert decrypt_credentials(source.sealed_credentials).password == SECRET
     stored = [source.config, source.sealed_credentials, *AuditEvent.objects.values_list("detail", flat=True)]
     stored += IdempotencyKey.objects.values_list("body", flat=True)
     for shown in (*(answer.content.decode() for answer in answers), json.dumps(stored), caplog.text):
@@ -202,7 +202,7 @@ def test_credentials_are_replaced_and_removed(client, workspace):
     path = address(workspace, f"/sources/{made['id']}")
     changed = client.patch(path, {"credentials": {"token": SECRET}}, format="json")
     assert (changed.status_code, changed.json()["config"]["has_credentials"]) == (200, True)
-    assert unseal_credentials(Source.objects.get().sealed_credentials).password == SECRET
+    assert decrypt_credentials(Source.objects.get().sealed_credentials).password == SECRET
     assert client.patch(path, {"title": "Else"}, format="json").json()["config"]["has_credentials"]
 
     taken = client.patch(path, {"credentials": None}, format="json").json()

@@ -14,7 +14,7 @@ from ingest.jobs.queue.request import cancel, request_version_deletion
 from ingest.jobs.queue.retention import release_expired
 from ingest.models import Job, Unreadable
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import blob_name, has_blob
 from search.models import Document, Source
@@ -249,7 +249,7 @@ def test_quarantined_upload_goes_with_its_version(client, workspace, failing):
 
 def test_quarantined_upload_goes_with_its_workspace(workspace, quarantined):
     workspace_id = workspace.pk
-    delete_workspace(the_operator(workspace))
+    delete_workspace(command_line_access(workspace))
     assert not has_blob(workspace_id, quarantined)
 
 

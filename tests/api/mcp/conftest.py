@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.api.mcp import shelf as shelves
 from tests.api.mcp.serving import served
@@ -61,7 +61,7 @@ def other(shelf):
         return workspace
 
     def forget():
-        delete_workspace(the_operator(workspace))
+        delete_workspace(command_line_access(workspace))
         forget_acts()
 
     workspace = shelves.committed(make)

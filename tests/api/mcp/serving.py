@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from granian.server.embed import Server
 
-from kebab.stack.servers.reachability import serves
+from kebab.stack.servers.reachability import is_serving
 from kebab.stack.supervisor.web_server import OPTIONS
 from tests.support.stack import eventually, free_port
 
@@ -32,7 +32,7 @@ def served() -> Iterator[str]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="server")
     thread.start()
     try:
-        eventually(lambda: serves(url) or not thread.is_alive(), "the application is served")
+        eventually(lambda: is_serving(url) or not thread.is_alive(), "the application is served")
         assert thread.is_alive()
         yield url
     finally:

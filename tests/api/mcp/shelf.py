@@ -11,7 +11,7 @@ from django.utils import timezone
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.tokens import mint_token
 from kebab.tenancy.current_workspace import acting_everywhere
-from search.libraries.source_stats import refresh_standing
+from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source
 from tests.integration.search.context.filling import json_package, put
 
@@ -82,7 +82,7 @@ def fill(workspace: Any) -> None:
     react = Source.objects.in_workspace(workspace).filter(key="react")
     react.update(title="React", library_id="/facebook/react", rules=RULES)
     for source in Source.objects.in_workspace(workspace):
-        refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+        refresh_source_stats(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
     react.update(total_snippets=1247, trust_score=9.2)
 
 

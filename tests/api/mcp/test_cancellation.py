@@ -11,7 +11,7 @@ from kebab.people.access.caller import Caller, token_access
 from kebab.people.tokens import verify_token
 from search.answers.model.configured import configured_model
 from search.mcp.call_context import Call, CallStopped
-from search.mcp.handshake import given_up_by
+from search.mcp.handshake import read_cancelled_id
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
 from search.models import KeptAnswer
@@ -159,7 +159,7 @@ def test_only_a_short_message_is_read_for_the_call_it_gives_up(subtests):
         return {"type": "http.request", "body": json.dumps(message).encode(), "more_body": False}
 
     async def look(length):
-        found, again = await given_up_by({"Content-Length": length}, receive)
+        found, again = await read_cancelled_id({"Content-Length": length}, receive)
         assert json.loads((await again())["body"]) == message
         return found
 

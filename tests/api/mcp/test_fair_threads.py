@@ -7,7 +7,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from kebab.http.admission.fair_queue import Room, Turns
+from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.observability.metrics.refusals import PROBLEMS
 from kebab.people.access.caller import Caller, token_access
 from kebab.people.tokens import mint_token, verify_token
@@ -83,13 +83,13 @@ def access(shelf):
 
 
 def test_call_without_room_is_refused_and_counted_once(shelf, counted):
-    turns = Turns(Room(slots=1, waiting=0, wait_s=0.0))
+    turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
     full = mcp_server(
-        lambda context: access(shelf), lane_of=lambda context, is_long: Lane(turns=turns, name="own")
+        lambda context: access(shelf), lane_of=lambda context, is_long: Lane(queue=turns, name="own")
     )
 
     async def ask():
-        await turns.take("another")
+        await turns.acquire("another")
         async with Client(full) as client:
             told = await client.call_tool("search", {"query": "tides"})
             with pytest.raises(MCPError, match="overloaded"):
@@ -112,8 +112,8 @@ def test_abandoned_call_holds_its_turn_until_its_thread_ends():
         assert let_go.wait(PATIENCE_S)
 
     async def give_up():
-        turns = Turns(Room(slots=1, waiting=0, wait_s=0.0))
-        answer = partial(answer_in_thread, lane=Lane(turns=turns, name="own"))
+        turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
+        answer = partial(answer_in_thread, lane=Lane(queue=turns, name="own"))
         async with anyio.create_task_group() as group:
             group.start_soon(answer, lambda: None, work, None)
             await anyio.to_thread.run_sync(began.wait)
@@ -131,6 +131,6 @@ def test_calls_that_wait_for_models_have_a_lane_of_their_own(shelf):
     lanes = Lanes()
     quick, long = (lanes.of(shelf.workspace.pk, is_long=is_long) for is_long in (False, True))
 
-    assert quick.turns is not long.turns
-    assert quick.turns is lanes.of(shelf.workspace.pk, is_long=False).turns
+    assert quick.queue is not long.queue
+    assert quick.queue is lanes.of(shelf.workspace.pk, is_long=False).queue
     assert quick.name == long.name == str(shelf.workspace.pk)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.engine.search import search
 from search.mcp.tools.arguments import FetchArguments
 from search.mcp.tools.fetch import fetch_tool
@@ -160,7 +160,7 @@ def test_passages_around_a_cited_page_are_fetched(db):
     workspace = make_workspace()
     pages = [chunk(f"{n}ne", n, spans=({"kind": "page", "page": n + 1},)) for n in range(6)]
     write(workspace, "report.pdf", *pages, media="pdf", mime="application/pdf")
-    call = SimpleNamespace(access=the_operator(workspace))
+    call = SimpleNamespace(access=command_line_access(workspace))
     alone = fetch_tool(call, FetchArguments(id="report.pdf#page=3"))
     around = fetch_tool(call, FetchArguments(id="report.pdf#page=3", before=2, after=1))
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from mcp import MCPError
 
 from kebab.people.models import ApiToken
-from kebab.people.revocation import revoke_token
+from kebab.people.revocation import mark_revoked
 from tests.api.mcp.shelf import committed
 from tests.api.mcp.speaking import ERAS, Line
 
@@ -34,7 +34,7 @@ def test_token_revoked_in_a_session_is_refused_from_the_next_request_on(url, she
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "tides"})
-        await to_thread.run_sync(lambda: committed(lambda: revoke_token(token)))
+        await to_thread.run_sync(lambda: committed(lambda: mark_revoked(token)))
         with pytest.raises(MCPError):
             await client.call_tool("search", {"query": "tides"})
         with pytest.raises(MCPError):

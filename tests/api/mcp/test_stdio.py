@@ -7,7 +7,7 @@ import pytest
 from anyio import to_thread
 from mcp import MCPError
 
-from kebab.people.revocation import revoke_token
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
 from tests.api.mcp.shelf import committed
@@ -89,7 +89,7 @@ def test_process_whose_token_is_revoked_answers_no_more(shelf, folder, era):
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "tides"})
-        await to_thread.run_sync(lambda: committed(lambda: revoke_token(token)))
+        await to_thread.run_sync(lambda: committed(lambda: mark_revoked(token)))
         with pytest.raises(MCPError, match="revoked"):
             await client.call_tool("search", {"query": "tides"})
         with pytest.raises(MCPError, match="revoked"):

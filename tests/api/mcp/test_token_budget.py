@@ -3,7 +3,7 @@
 import re
 
 from search.embedders.minilm.tokenizer import TokenCounter
-from search.mcp.tools.token_budget import Frame, fitted, room_in_frame
+from search.mcp.tools.token_budget import Frame, fit_blocks, room_in_frame
 from tests.api.mcp.shelf import log_of
 
 BUDGETS = (200, 2_000, 20_000)
@@ -97,7 +97,7 @@ def test_too_small_a_budget_names_the_tokens_needed(over_http):
 def test_blocks_are_kept_whole_between_head_and_foot():
     blocks = [f"block {number} of some words" for number in range(9)]
     for budget in range(20, 200, 3):
-        text = fitted(budget, "the head", blocks, lambda kept: "" if kept == 9 else f"{9 - kept} left")
+        text = fit_blocks(budget, "the head", blocks, lambda kept: "" if kept == 9 else f"{9 - kept} left")
         kept = [block for block in blocks if block in text]
         assert tokens(text) <= budget
         assert kept == blocks[: len(kept)]

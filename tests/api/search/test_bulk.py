@@ -95,14 +95,14 @@ def test_problem_of_one_query_leaves_the_others_alone(ask):
 
 
 def test_defect_in_one_query_leaves_the_others_alone(ask, monkeypatch, caplog):
-    answer = bulk.answer
+    answer = bulk.run_search
 
     def failing(access, given, filters):
         if given["q"] == "beta":
             raise ZeroDivisionError
         return answer(access, given, filters)
 
-    monkeypatch.setattr(bulk, "answer", failing)
+    monkeypatch.setattr(bulk, "run_search", failing)
     results = ask({"q": "beta"}, {"q": "alpha", "mode": "lexical"})
 
     assert [outcome(result) for result in results] == ["internal_error", ["a.md"]]

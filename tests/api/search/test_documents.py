@@ -6,8 +6,8 @@ import pytest
 from django.core.files.storage import default_storage
 
 from kebab.people.reader import Reader
-from search.api.querysets import with_bytes
-from search.corpus.blobs import blob_name, keep_blob, read_blob
+from search.api.querysets import use_document_bytes
+from search.corpus.blobs import blob_name, read_blob, store_blob
 from search.models import Document
 from tests.api.refusals import refused
 from tests.support.api import address
@@ -24,7 +24,7 @@ def document(workspace):
         workspace,
         "guides/Über uns.md",
         *parts,
-        content_hash=keep_blob(workspace.pk, CONTENT),
+        content_hash=store_blob(workspace.pk, CONTENT),
         tags=("a", "b"),
         trust_level="primary",
         overrides={"title": "Guide"},
@@ -114,11 +114,11 @@ def test_document_replaced_while_read_is_read_again(workspace, document):
     def read(found: Document) -> bytes:
         if not seen:
             seen.append(found.content_hash)
-            Document.objects.in_workspace(workspace).update(content_hash=keep_blob(workspace.pk, b"new"))
+            Document.objects.in_workspace(workspace).update(content_hash=store_blob(workspace.pk, b"new"))
             default_storage.delete(blob_name(workspace.pk, found.content_hash))
         return read_blob(workspace.pk, found.content_hash)
 
-    assert with_bytes(workspace, Reader(), document.doc_id, read) == b"new"
+    assert use_document_bytes(workspace, Reader(), document.doc_id, read) == b"new"
     assert seen == [document.content_hash]
 
 

@@ -18,7 +18,7 @@ from search.retrieval.types import (
     SearchResult,
     VectorWindow,
 )
-from search.wire_schemas import inlined_schema, load_schema, schema_names
+from search.wire_schemas import inline_schema, load_schema, schema_names
 from tests.api.refusals import refused
 from tests.support.schemas import validate
 
@@ -70,7 +70,7 @@ def test_schemas_are_valid_and_strict(subtests):
                 assert each["additionalProperties"] is False
                 if name in NO_ABSENT_FIELDS:
                     assert set(each["properties"]) - set(each["required"]) <= ADDED_BY_THE_COMMAND_LINE
-    assert "$ref" not in json.dumps(inlined_schema("search_response.v1"))
+    assert "$ref" not in json.dumps(inline_schema("search_response.v1"))
 
 
 def test_schemas_are_served_to_anyone(client, subtests):

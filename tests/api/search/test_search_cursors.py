@@ -4,12 +4,12 @@ import pytest
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.corpus import delete_documents
 from search.engine import cursor_store
 from search.engine import pages as paging
-from search.engine.ranking_snapshot import FrozenList
-from search.engine.readback import Standing
+from search.engine.ranking_snapshot import ResultSnapshot
+from search.engine.readback import VisibleCandidates
 from search.models import Document
 from tests.api.refusals import refused
 from tests.support.actors import make_member, person_client, token_client
@@ -149,7 +149,9 @@ def test_hit_deleted_while_its_page_is_made_leaves_a_gap(ask, workspace, monkeyp
     monkeypatch.setattr(
         paging,
         "read_back",
-        lambda scope, chunk_ids: Standing(documents=dict.fromkeys(chunk_ids, 1), similarities={}, places={}),
+        lambda scope, chunk_ids: VisibleCandidates(
+            documents=dict.fromkeys(chunk_ids, 1), similarities={}, places={}
+        ),
     )
 
     assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
@@ -293,7 +295,7 @@ def test_list_is_kept_once_without_texts_for_fifteen_minutes_from_its_last_use(a
     ask(q="alpha", k=4)
     assert store.ttl(name) >= 15 * 60
 
-    frozen = FrozenList.from_bytes(store.get(name))
+    frozen = ResultSnapshot.from_bytes(store.get(name))
     assert frozen.result.hits == ()
     assert "beta" not in repr(frozen)
 
@@ -305,7 +307,7 @@ def test_workspace_is_deleted_with_its_lists_and_no_others(
     key = f"kebab:cursor:{other_workspace.pk.hex}:token:1:00"
     store.set(key, b"")
     with django_capture_on_commit_callbacks(execute=True):
-        delete_workspace(the_operator(other_workspace))
+        delete_workspace(command_line_access(other_workspace))
 
     assert not store.exists(key)
     assert ask(cursor=cursor)["hits"]
@@ -327,5 +329,5 @@ def test_search_works_without_redis_but_has_no_cursor(
     assert refused(send(cursor=bytes(18).hex())) == (503, "redis_unavailable", None)
 
     with django_capture_on_commit_callbacks(execute=True):
-        delete_workspace(the_operator(other_workspace))
+        delete_workspace(command_line_access(other_workspace))
     assert not Workspace.objects.filter(slug=other_workspace.slug).exists()

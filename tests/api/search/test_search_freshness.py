@@ -26,7 +26,7 @@ def test_named_change_is_found_or_answered_with_a_timeout(reader, workspace, set
 
         settings.KEBAB_WAIT_LIMIT_S = 0.05
         late = write(workspace, "late.md", f"alpha late {word}")
-        with mirror_files(workspace.pk).writing():  # so that nobody else can sync it
+        with mirror_files(workspace.pk).write_lock():  # so that nobody else can sync it
             response = send({"q": "alpha", "min_seq": late.seq})
         assert refused(response) == (503, "not_searchable_yet", None)
         assert response.headers["Retry-After"]

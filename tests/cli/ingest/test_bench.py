@@ -96,8 +96,10 @@ def test_unchanged_folder_is_synced_again_with_made_up_files_where_it_has_few(fo
 def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(folder, settings, monkeypatch):
     settings.KEBAB_EXACT_SCAN_LIMIT = 5
     dropped = []
-    real = measure.drop_index_beside
-    monkeypatch.setattr(measure, "drop_index_beside", lambda space: (dropped.append(space.pk), real(space)))
+    real = measure.drop_index_concurrently
+    monkeypatch.setattr(
+        measure, "drop_index_concurrently", lambda space: (dropped.append(space.pk), real(space))
+    )
     report = run_json("bench", "--growth", "30,120", "--path", str(folder), "--embed-at-most", "10")
     first, second = report["growth"]["rows"]
     assert [row["size"] for row in (first, second)] == [30, 120]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ingest.cli.bench.clients import Asked, Client
+from ingest.cli.bench.clients import Client, ClientRequest
 from ingest.cli.bench.peers import registry, servers
 from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PEERS, opened_in
+from ingest.cli.bench.peers.registry import PEERS, open_peer
 from ingest.cli.bench.peers.servers import SERVERS, crowds_by_turns
 from ingest.cli.bench.peers.speed import by_turns
 from ingest.cli.judged_documents import embed_all
@@ -50,7 +50,7 @@ def test_peer_finds_the_chunk_that_is_asked_for(stored, tmp_path, peer):
     if peer.missing is not None:
         pytest.skip(peer.missing)
     corpus, query = Corpus.of(stored), "blue plums"
-    with opened_in(tmp_path, peer, corpus) as search:
+    with open_peer(tmp_path, peer, corpus) as search:
         found = search(query, HashEmbedder().embed_query(query), 2)
     assert corpus.texts[corpus.chunk_ids.index(found[0])] == FRUIT["plum"]
     assert len(found) <= 2
@@ -106,7 +106,7 @@ def test_servers_get_the_same_queries(db):
     queries = [f"q{number}" for number in range(40)]
     with serving() as (one, one_url), serving() as (other, other_url):
         clients = {
-            url: Client(name=url, url=url, request=lambda text: Asked(path=f"/{text}"))
+            url: Client(name=url, url=url, request=lambda text: ClientRequest(path=f"/{text}"))
             for url in (one_url, other_url)
         }
         crowds = crowds_by_turns(clients, queries)

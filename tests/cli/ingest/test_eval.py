@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from ingest.cli.evaluation import beir as judged_set
 from kebab.people.models import Workspace
 from search.corpus import replace_document
-from search.embedders.configured import wanted_embedder
+from search.embedders.configured import workspace_embedder
 from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.run_topics import evaluate
@@ -78,7 +78,7 @@ def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vector
     workspace = make_workspace(settings={"embedder": chosen})
     replace_document(make_place(workspace), draft("apple harvest"))
     sync(workspace)
-    ensure_live_space(workspace, wanted_embedder(workspace).space)
+    ensure_live_space(workspace, workspace_embedder(workspace).space)
     topics = [JudgedTopic(topic_id=id_, text=text) for id_, text in QUERIES.items()]
     for mode in (Mode.VECTOR, Mode.HYBRID):
         asked.clear()

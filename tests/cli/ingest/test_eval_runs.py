@@ -5,9 +5,9 @@ from django.core.management.base import CommandError
 
 from ingest.cli.evaluation import run_topics
 from kebab.people.models import AuditEvent
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from search.models import Run
 from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import write
@@ -29,7 +29,7 @@ def fruit(workspace):
         JudgedTopic(topic_id="pears", text="pear", qrels=(Qrel(path="pears.md"),)),
         JudgedTopic(topic_id="plums", text="apple", qrels=(Qrel(path="plums.md"),)),
     ]
-    keep_topics(the_operator(workspace), topics)
+    store_topics(command_line_access(workspace), topics)
     return workspace
 
 
@@ -122,7 +122,7 @@ def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupt
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_topics, "carry_out", interrupt)
+    monkeypatch.setattr(run_topics, "execute_run", interrupt)
     assert run("eval", "run", "--repeat", "one", "--name", "three")[0] == 130
     assert Run.objects.get(name="three").state == "cancelled"
 

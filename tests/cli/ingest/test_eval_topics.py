@@ -6,8 +6,8 @@ import pytest
 from django.core.management.base import CommandError
 
 from kebab.people.models import AuditEvent
-from kebab.people.operator import the_operator
-from search.evaluation.feedback import give_feedback
+from kebab.people.operator import command_line_access
+from search.evaluation.feedback import record_feedback
 from search.evaluation.topic_sets import judged_topics
 from search.models import Topic
 from tests.cli.running import error_of, run, run_json
@@ -52,7 +52,7 @@ def imported(golden, *arguments):
 def test_golden_file_is_imported(golden, fruit):
     kept = imported(golden)
     assert (kept["set"], kept["added"], kept["changed"], kept["unchanged"]) == ("fruit", 2, 0, 0)
-    apples, zebras = judged_topics(the_operator(fruit), "fruit")
+    apples, zebras = judged_topics(command_line_access(fruit), "fruit")
     assert [qrel.citation for qrel in apples.qrels] == ["apples.md#L1-L3", "pears.md"]
     assert zebras.is_unanswerable
     assert Topic.objects.first().created_by.startswith("operator:")
@@ -69,7 +69,7 @@ def test_exported_topics_are_imported_again(golden, tmp_path, fruit, format_):
     source = {"trec": [written[0], "--qrels", written[-1]], "beir": [str(to)], "golden": [str(to)]}
     run_json("eval", "topics", "import", *source[format_], "--set", "again")
     first, second = (
-        {topic.topic_id: topic for topic in judged_topics(the_operator(fruit), name)}
+        {topic.topic_id: topic for topic in judged_topics(command_line_access(fruit), name)}
         for name in ("fruit", "again")
     )
     assert (second["apples"].text, second["apples"].grades) == (first["apples"].text, first["apples"].grades)
@@ -114,7 +114,7 @@ def test_topics_are_deleted_by_id_or_all(golden):
 
 def test_topics_come_of_feedback(fruit):
     said = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
-    give_feedback(the_operator(fruit), **said)
+    record_feedback(command_line_access(fruit), **said)
     assert run_json("eval", "topics", "from-feedback")["added"] == 1
     assert run_json("eval", "topics", "from-feedback", "--set", "mine")["set"] == "mine"
     assert {topic.topic_set for topic in Topic.objects.all()} == {"feedback", "mine"}

@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet
 
 from ingest.cli.targets import IngestRequest, request_ingest, target
 from ingest.connectors.git.address import GitAddress
-from ingest.connectors.git.credentials import unseal_credentials
+from ingest.connectors.git.credentials import decrypt_credentials
 from ingest.errors import CredentialsRefused
 from ingest.models import Job
 from kebab.people.models import AuditEvent
@@ -55,7 +55,7 @@ def test_credentials_are_kept_until_others_come_and_never_shown(workspace):
     request_ingest(workspace, IngestRequest(path=address, credentials={"token": "s3cret"}))
     request_ingest(workspace, IngestRequest(path=address))
 
-    assert unseal_credentials(Source.objects.get().sealed_credentials).password == "s3cret"
+    assert decrypt_credentials(Source.objects.get().sealed_credentials).password == "s3cret"
     assert "s3cret" not in json.dumps(list(AuditEvent.objects.values_list("detail", flat=True)))
     assert "s3cret" not in repr(IngestRequest(path=address, credentials={"token": "s3cret"}))
     with pytest.raises(CredentialsRefused):

@@ -6,7 +6,7 @@ from django.core.management import CommandError
 from ingest.cli.targets import IngestRequest, request_ingest
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Group
-from search.access.restrictions import readers_of, with_readers
+from search.access.restrictions import annotate_readers, readers_of
 from search.models import Source
 from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
@@ -32,7 +32,7 @@ def folder(tmp_path):
 
 
 def readers(workspace, key="docs"):
-    return readers_of(with_readers(Source.objects.in_workspace(workspace)).get(key=key))
+    return readers_of(annotate_readers(Source.objects.in_workspace(workspace)).get(key=key))
 
 
 def events(workspace):

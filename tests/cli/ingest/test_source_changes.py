@@ -13,7 +13,7 @@ from kebab.cli.errors import CliError
 from kebab.http.api.errors import Conflict
 from kebab.people.models import AuditEvent
 from kebab.tenancy.current_workspace import acting_everywhere
-from search.access.restrictions import readers_of, with_readers
+from search.access.restrictions import annotate_readers, readers_of
 from search.corpus import ensure_source
 from search.models import Source
 from tests.support.concurrency import until_blocked
@@ -86,5 +86,5 @@ def test_source_made_by_two_at_once_has_the_readers_of_the_first(workspace, fold
             refused = other.submit(make_it_too)
             until_blocked()
         refused.result()
-    assert readers_of(with_readers(Source.objects.all()).get()) == []
+    assert readers_of(annotate_readers(Source.objects.all()).get()) == []
     assert AuditEvent.objects.filter(action="source.created").count() == 1

@@ -12,9 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
 from ingest.cli.targets import target
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, write_json
-from kebab.cli.parser import given_path
+from kebab.cli.parser import path_argument
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
 from tests.cli.running import error_of
@@ -35,8 +35,8 @@ def ending_with(db):
     """Return a function that runs a command which raises, and returns its exit code and stderr."""
 
     def end(error, *arguments, stderr=None):
-        class Verb(BaseVerb):
-            def run_verb(self, **_):
+        class Verb(KebabCommand):
+            def run_command(self, **_):
                 raise error
 
         told = io.StringIO() if stderr is None else stderr
@@ -120,7 +120,7 @@ def test_unknown_command_is_an_error_that_names_the_likely_one(tmp_path):
 
 def test_missing_home_empty_path_and_path_that_is_not_utf8_are_refused(tmp_path):
     for text in ("~nobody-of-that-name/x", "", "  "):
-        for parsed in (given_path, target):
+        for parsed in (path_argument, target):
             with pytest.raises(argparse.ArgumentTypeError):
                 parsed(text)
     (tmp_path / _NOT_UTF8).mkdir()

@@ -7,7 +7,7 @@ from rich.console import Console
 from kebab.cli.output import people_console
 from search.cli.hits import print_explanation, print_result, summary
 from search.retrieval.citation import Citation
-from search.retrieval.degradation import shortcomings
+from search.retrieval.degradation import degradation_messages
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import LexicalTotal, Mode, RetrievalDetail, SearchHit, SearchResult
 
@@ -99,9 +99,9 @@ def test_documents_text_commands_no_terminal_and_is_no_markup():
 
 def test_everything_that_was_missing_is_said():
     result = replace(RESULT, degraded=("vector",), warnings=("Mind the gap.",), lag=1, did_you_mean="instal")
-    said = list(shortcomings(result))
+    said = list(degradation_messages(result))
     assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), said, strict=True))
-    assert list(shortcomings(RESULT)) == []
+    assert list(degradation_messages(RESULT)) == []
 
 
 def test_an_explanation_names_expressions_times_and_ranks():

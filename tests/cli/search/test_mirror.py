@@ -24,7 +24,7 @@ def test_rebuild_replaces_the_generation_and_is_audited(workspace):
 
     assert (found["workspace"], found["documents"], found["seq"]) == (workspace.slug, 1, 1)
     assert local_mirrors.mirror_seq(workspace.pk) == 1
-    assert (event.actor, event.workspace) == (audit.operator(), workspace)
+    assert (event.actor, event.workspace) == (audit.operator_actor(), workspace)
     assert event.action == "mirror.rebuild_asked"
     code, out, err = run("mirror", "rebuild")
     assert (code, workspace.slug in out, "1/1" in err) == (0, True, True)
@@ -39,7 +39,7 @@ def test_only_the_named_workspaces_mirror_is_rebuilt(workspace):
 
 
 def test_mirror_that_another_process_writes_is_busy(workspace):
-    with local_mirrors.mirror_files(workspace.pk).writing():
+    with local_mirrors.mirror_files(workspace.pk).write_lock():
         assert error_of("mirror", "rebuild", code=Exit.ERROR)["code"] == "mirror_busy"
 
 

@@ -14,7 +14,7 @@ STATES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_siz
 def test_progress_never_goes_back(states):
     meter, seen = Meter(), []
     for now_s, (done, total) in enumerate(states):
-        meter.note(done, total, now_s=now_s)
+        meter.update(done, total, now_s=now_s)
         seen.append((meter.done, meter.total, meter.share))
         assert meter.done <= meter.total
         assert 0 <= meter.share <= 1
@@ -24,18 +24,18 @@ def test_progress_never_goes_back(states):
 
 def test_total_that_grows_keeps_the_share():
     meter = Meter()
-    meter.note(50, 100, now_s=0)
-    meter.note(60, 1000, now_s=1)
+    meter.update(50, 100, now_s=0)
+    meter.update(60, 1000, now_s=1)
     assert (meter.share, meter.total) == (0.5, 1000)
 
 
 def test_rate_is_that_of_the_latest_seconds():
     meter = Meter()
-    meter.note(0, 100, now_s=0)
-    meter.note(0, 100, now_s=1)
+    meter.update(0, 100, now_s=0)
+    meter.update(0, 100, now_s=1)
     assert (meter.remaining_s, pace(meter)) == (None, "")
     for now_s, done in ((10, 10), (20, 1010), (25, 1510)):
-        meter.note(done, 3510, now_s=now_s)
+        meter.update(done, 3510, now_s=now_s)
     assert meter.rate == pytest.approx(100)
     assert meter.remaining_s == pytest.approx(20)
     assert pace(meter) == "100/s, 0:20 left"

@@ -14,9 +14,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 django.setup()
 
 # Django is set up first.
-from kebab.cli.lookup import the_workspace  # noqa: E402
-from kebab.people.operator import the_operator  # noqa: E402
-from kebab.stack.servers.borrowed_servers import borrowed_stack  # noqa: E402
+from kebab.cli.lookup import find_workspace  # noqa: E402
+from kebab.people.operator import command_line_access  # noqa: E402
+from kebab.stack.servers.borrowed_servers import borrow_stack  # noqa: E402
 from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.answers import AnswerRequest, answer_question  # noqa: E402
 from tests.drills.answers.injections_page import PAGE, page  # noqa: E402
@@ -35,13 +35,13 @@ def main(arguments: list[str]) -> None:
     if asked.verb == "page":
         PAGE.write_text(page(), encoding="utf-8")
         return
-    with borrowed_stack(), acting_everywhere():
+    with borrow_stack(), acting_everywhere():
         for line in report(_ask(each, getattr(asked, each.corpus)) for each in read_questions()):
             sys.stdout.write(f"{line}\n")
 
 
 def _ask(question: Question, workspace: str) -> Asked:
-    access = the_operator(the_workspace(workspace))
+    access = command_line_access(find_workspace(workspace))
     request = AnswerRequest(question=question.text, min_seq=access.workspace.head_seq)
     answer = answer_question(access.workspace, access.reader, request, asker=access.caller)
     first = answer.citations[0].citation.path if answer.citations else None

@@ -2,8 +2,8 @@
 
 import re
 
-from search.answers.markers import tamed
-from search.answers.prompt import Frame, FramedPassage
+from search.answers.markers import neutralise_markup
+from search.answers.prompt import FramedPassage, PromptFrame
 from tests.integration.search.answers.injections import INJECTIONS, Injection
 from tests.support.paths import ROOT
 
@@ -37,8 +37,8 @@ def _section(name: str, injected: Injection) -> str:
     )
     parts = {
         "written": injected.text,
-        "shown to a model": Frame(_NONCE).block(passage),
-        "repeated by one": tamed(injected.text),
+        "shown to a model": PromptFrame(_NONCE).format_block(passage),
+        "repeated by one": neutralise_markup(injected.text),
     }
     fenced = [f"{label}:\n````text\n{_visible(text)}\n````\n" for label, text in parts.items()]
     return "\n".join([f"## {name.capitalize()}\n", *fenced])

@@ -35,7 +35,7 @@ class Place:
 
     def held_mirror(self) -> AbstractContextManager[None]:
         """Keep all others from writing the second node's mirror while the block lasts."""
-        return self.mirror.writing(wait_s=_LOCK_LIMIT_S)
+        return self.mirror.write_lock(wait_s=_LOCK_LIMIT_S)
 
 
 def play(place: Place, *, operations: int, seed: int) -> History:

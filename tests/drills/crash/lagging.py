@@ -24,7 +24,7 @@ def search_behind(stack: Stack) -> Iterator[str]:
     eventually(lambda: not patiently(tenant.has_open_jobs), "the documents are ingested")
     eventually(lambda: patiently(tenant.is_searchable), "the documents are searchable")
     files = MirrorFiles.of(stack.data_dir / "mirrors", tenant.workspace.pk)
-    with files.writing(_LOCK_LIMIT_S):
+    with files.write_lock(_LOCK_LIMIT_S):
         tenant.delete(ids[_DELETED]).raise_for_status()
         _uploaded(tenant, _REPLACED, 2)
         eventually(lambda: not patiently(tenant.has_open_jobs), "the new text is ingested")

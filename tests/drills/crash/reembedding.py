@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from kebab.people.models import Scope
+from kebab.people.models import TokenScope
 from kebab.people.tokens import mint_token
 from search.models import ChunkVector
 from tests.drills.crash.model import HeldModel
@@ -43,7 +43,9 @@ class Reembedding:
         self._chunks = chunks // _SECTIONS * _SECTIONS
         self._passages = _written(folder, self._chunks)
         self._tenant = Tenant(stack.url, "reembed", [folder])
-        token = mint_token(self._tenant.workspace, scopes=(Scope.SEARCH, Scope.MANAGE), name="drill-manage")
+        token = mint_token(
+            self._tenant.workspace, scopes=(TokenScope.SEARCH, TokenScope.MANAGE), name="drill-manage"
+        )
         self._url = f"{stack.url}/api/v1/workspaces/reembed/embedding"
         self._headers = {"Authorization": f"Bearer {token[1]}"}
         #: (coverage, time left) of the space that is built, as it was seen.

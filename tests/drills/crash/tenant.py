@@ -9,8 +9,8 @@ import httpx
 
 from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job
-from kebab.people.models import Scope, Workspace
-from kebab.people.operator import operating_caller
+from kebab.people.models import TokenScope, Workspace
+from kebab.people.operator import command_line_caller
 from kebab.people.tokens import mint_token
 from kebab.people.workspaces import create_workspace
 from search.corpus import ensure_source
@@ -27,12 +27,12 @@ class Tenant:
         self, url: str, slug: str, folders: Iterable[Path], *, corpus_id: uuid.UUID | None = None
     ) -> None:
         self._url = url
-        self.workspace = create_workspace(operating_caller(), slug)
+        self.workspace = create_workspace(command_line_caller(), slug)
         if corpus_id is not None:
             self.workspace.corpus_id = corpus_id
             self.workspace.save()
         self.folders = {folder.name: folder for folder in folders}
-        scopes = (Scope.SEARCH, Scope.INGEST)
+        scopes = (TokenScope.SEARCH, TokenScope.INGEST)
         self.token = mint_token(self.workspace, scopes=scopes, name="drill")[1]
 
     def request_syncs(self) -> list[Job]:

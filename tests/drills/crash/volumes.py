@@ -11,7 +11,7 @@ from typing import Protocol
 
 import psutil
 
-from kebab.stack.paths import DataDirectory, make_folder
+from kebab.stack.paths import DataDirectory, create_folder
 from tests.drills.crash.victims import worker_family
 from tests.support.stack import Stack
 
@@ -30,7 +30,7 @@ class Volume:
     def __init__(self, folder: Path, size_mb: int) -> None:
         self._folder = folder
         self._ballast = folder / "ballast"
-        make_folder(folder, 0o711)
+        create_folder(folder, 0o711)
         options = f"size={size_mb}m,mode=0711"
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=True)  # noqa: S607
 

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.context import CODE_BUDGET, CodeRequest, ResponseMode, retrieve_code
-from search.context.budget import counting
+from search.context.budget import text_counter
 from search.engine.search import search
 from search.models import Chunk
 from search.retrieval.query.channels import build_channels
@@ -57,7 +57,7 @@ def tool_of(workspace: Workspace) -> Iterator[Way]:
         args=[str(settings.BASE_DIR / "manage.py"), "mcp", "--workspace", workspace.slug],
         env=dict(os.environ),
     )
-    size_of_text, _ = counting(CODE_BUDGET.unit)
+    size_of_text, _ = text_counter(CODE_BUDGET.unit)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(process)) as client:
 
         def ask(question: CodeQuestion) -> list[str]:
@@ -138,7 +138,7 @@ def _rg(root: Path, *arguments: str) -> list[str]:
 
 
 def _within_budget(texts: Iterable[tuple[str, str]]) -> list[str]:
-    size_of_text, _ = counting(CODE_BUDGET.unit)
+    size_of_text, _ = text_counter(CODE_BUDGET.unit)
     return list(dict.fromkeys(_taken(texts, size_of_text)))
 
 

@@ -98,8 +98,8 @@ FAULTS = (
     Fault(
         name="lease never renewed",
         file="ingest/jobs/queue/lease.py",
-        right="                    self._look(renew=renew)",
-        wrong="                    self._look(renew=False)",
+        right="                    self._check_lease(renew=renew)",
+        wrong="                    self._check_lease(renew=False)",
         tests=_JOBS,
     ),
     Fault(
@@ -226,7 +226,7 @@ FAULTS = (
     Fault(
         name="idempotency key of another request replayed",
         file="kebab/http/api/idempotency.py",
-        right='    if not _is_of(request, bytes(row.request_sha256), asked["request_sha256"]):',
+        right='    if not _is_same_request(request, bytes(row.request_sha256), target["request_sha256"]):',
         wrong="    if False:",
         tests=("integration/kebab/api", "api"),
     ),

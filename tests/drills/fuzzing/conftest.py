@@ -9,7 +9,7 @@ from ingest.models import Job, JobState
 from kebab.people.models import Group, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search.corpus import ensure_version
-from search.corpus.blobs import keep_blob
+from search.corpus.blobs import store_blob
 from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
 from search.wire_schemas import schema_names
 from tests.drills.fuzzing.pool import Pool
@@ -37,7 +37,7 @@ def ground(transactional_db, settings, mirrors, blobs):
     owner = make_member(workspace, Role.OWNER)
     for number in range(_DOCUMENTS):
         text = f"Boat number {number} lies at its mooring."
-        write(workspace, f"{number}.md", text, content_hash=keep_blob(workspace.pk, text.encode()))
+        write(workspace, f"{number}.md", text, content_hash=store_blob(workspace.pk, text.encode()))
     # By its id: a request may change its slug.
     pool = Pool(str(workspace.pk), 0, known=_known(workspace), spared={str(owner.pk)})
     return Ground(workspace=workspace, owner=owner, pool=pool)

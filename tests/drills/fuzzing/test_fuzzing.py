@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from kebab.people.models import Scope
+from kebab.people.models import TokenScope
 from kebab.people.tokens import mint_token
 from tests.drills.fuzzing.fuzz import fuzz
 
@@ -47,7 +47,7 @@ def schema(application):
 
 
 def _with_token(workspace):
-    _, secret = mint_token(workspace, scopes=[Scope.SEARCH, Scope.INGEST, Scope.ASK])
+    _, secret = mint_token(workspace, scopes=[TokenScope.SEARCH, TokenScope.INGEST, TokenScope.ASK])
     return lambda case: case.call(headers={"Authorization": f"Bearer {secret}"})
 
 

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from kebab.stack.servers.addresses import DATABASE_APPLICATION, DATABASE_NAME, DATABASE_OWNER
 from kebab.stack.servers.os_user import Account, database_account
-from kebab.stack.servers.postgres_install import install_for
+from kebab.stack.servers.postgres_install import readable_install
 from kebab.stack.servers.redis import find_server
 from kebab.stack.supervisor.child import ChildPlan, launch_command
 from tests.drills.hosts.network import BACK, Host
@@ -55,7 +55,7 @@ class DatabaseHost:
         if self._account is not None:
             for path in (self._folder, cluster, words):
                 _give(path, self._account)
-        binaries = install_for(self._account).binaries
+        binaries = readable_install(self._account).binaries
         self._spawn("initdb", _initdb(binaries, cluster, words)).wait()
         with (cluster / "pg_hba.conf").open("a") as rules:
             rules.write("host all all samenet scram-sha-256\n")

@@ -25,9 +25,9 @@ from django.conf import settings  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from ingest.cli.bench.search import heading_queries  # noqa: E402
-from kebab.cli.lookup import the_workspace  # noqa: E402
+from kebab.cli.lookup import find_workspace  # noqa: E402
 from kebab.people.models import Membership, Role, User, Workspace  # noqa: E402
-from kebab.stack.servers.borrowed_servers import borrowed_stack  # noqa: E402
+from kebab.stack.servers.borrowed_servers import borrow_stack  # noqa: E402
 from kebab.stack.supervisor.state import running_state  # noqa: E402
 from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.models import Chunk  # noqa: E402
@@ -50,8 +50,8 @@ def main(arguments: list[str]) -> None:
     if running_state(settings.KEBAB_DATA_DIR) is None:
         parser.error("No stack is running; start it with: kebab up")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright runs an event loop in this thread
-    with borrowed_stack(), acting_everywhere():
-        workspace = the_workspace(asked.workspace)
+    with borrow_stack(), acting_everywhere():
+        workspace = find_workspace(asked.workspace)
         queries = heading_queries(workspace, asked.queries + _WARM_UP)
         sys.stdout.write(f"{Chunk.objects.in_workspace(workspace).count():,} chunks\n")
         with _new_page(workspace) as new_page:

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(stack: Stack, options: Options) -> int:
     from kebab.tenancy.current_workspace import acting_everywhere
-    from search.evaluation.machine import machine
+    from search.evaluation.machine import describe_machine
     from tests.drills.load.filling import fill
     from tests.drills.load.stages import Stages
 
@@ -77,7 +77,7 @@ def _run(stack: Stack, options: Options) -> int:
             overload_s=options.overload_s,
         )
     )
-    found["conditions"] = {**machine(), "embedder": options.embedder, "chunks": list(options.sizes)}
+    found["conditions"] = {**describe_machine(), "embedder": options.embedder, "chunks": list(options.sizes)}
     if options.report is not None:
         _write(options.report, found)
     for complaint in found["complaints"]:

@@ -10,7 +10,7 @@ import httpx
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
 from ingest.cli.bench.search import heading_queries
 from ingest.models import OPEN_STATES, Job
-from kebab.people.models import Scope, Workspace
+from kebab.people.models import TokenScope, Workspace
 from kebab.people.tokens import mint_token
 from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document
@@ -48,8 +48,8 @@ def _has_open_jobs(workspaces: Sequence[Workspace]) -> bool:
 
 
 def _place(stack: Stack, workspace: Workspace, text: GrowingText) -> Place:
-    token = mint_token(workspace, scopes=(Scope.SEARCH, Scope.INGEST), name="load")[1]
-    texts = [text.recombined(1_000_000 + number) for number in range(50)]
+    token = mint_token(workspace, scopes=(TokenScope.SEARCH, TokenScope.INGEST), name="load")[1]
+    texts = [text.recombine(1_000_000 + number) for number in range(50)]
     for path, content in zip(ring_paths(), _round(texts), strict=False):
         _upload(stack, workspace, token, path, content)
     eventually(lambda: not _has_open_jobs([workspace]), "the ring is ingested", _EMBED_LIMIT_S, poll_s=1.0)

@@ -7,7 +7,7 @@ import pytest
 from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.embedders import configured
 from search.mirror import local_mirrors
 from tests.drills.regression import judged_set
@@ -38,24 +38,24 @@ def judged(django_db_setup, django_db_blocker, tmp_path_factory):
     """The judged set in a workspace, embedded by the default model; searches use that model, too."""
     folder = tmp_path_factory.mktemp("judged")
     with django_db_blocker.unblock(), override_settings(KEBAB_EMBEDDER="default", **_own_places(folder)):
-        configured.forget_queries()
+        configured.clear_query_caches()
         workspace = make_workspace()
         judged_set.load(workspace, folder / "set")
         yield workspace
-        delete_workspace(the_operator(workspace))
+        delete_workspace(command_line_access(workspace))
         forget_acts()
         local_mirrors.reader_pool().close()
-    configured.forget_queries()
+    configured.clear_query_caches()
 
 
 @contextmanager
 def _made(folder, *sizes):
     with override_settings(**_own_places(folder)):
-        configured.forget_queries()
+        configured.clear_query_caches()
         with made_workspaces(*sizes) as made:
             yield made
         local_mirrors.reader_pool().close()
-    configured.forget_queries()
+    configured.clear_query_caches()
 
 
 @pytest.fixture(scope="module")

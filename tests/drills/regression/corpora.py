@@ -12,7 +12,7 @@ from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Group, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.tenancy.owner_connection import owner_connection
 from search.corpus import replace_documents
 from search.embedders.configured import configured_embedder, embedded_text
@@ -137,5 +137,5 @@ def made_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
         yield made
     finally:
         for workspace in made.values():
-            delete_workspace(the_operator(workspace))
+            delete_workspace(command_line_access(workspace))
         forget_acts()

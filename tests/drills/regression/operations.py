@@ -91,7 +91,7 @@ def _suggesting(workspace: Workspace) -> Action:
 
 def _packing(workspace: Workspace) -> Action:
     around = Surroundings(neighbours=1)
-    request = ContextRequest.asking(SearchQuery(text=QUERY), surroundings=around)
+    request = ContextRequest.with_channels(SearchQuery(text=QUERY), surroundings=around)
 
     def pack() -> Any:
         made = build_context_pack(workspace, Reader(), request)

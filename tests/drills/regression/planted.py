@@ -75,7 +75,7 @@ def a_statement_for_each_hit(monkeypatch: Any) -> None:
 
 def no_index_for_chunks(monkeypatch: Any) -> None:
     """A condition on a chunk's id is written so that no index serves it."""
-    sent = base._behind_setting
+    sent = base._prepend_setting
     column = '"search_chunk"."chunk_id"'
 
     def unserved(query: Any) -> Any:
@@ -83,7 +83,7 @@ def no_index_for_chunks(monkeypatch: Any) -> None:
             query = query.replace(f"{column} = ANY", f"({column}::text)::uuid = ANY")
         return sent(query)
 
-    monkeypatch.setattr(base, "_behind_setting", unserved)
+    monkeypatch.setattr(base, "_prepend_setting", unserved)
 
 
 def a_scanned_mirror(monkeypatch: Any) -> None:

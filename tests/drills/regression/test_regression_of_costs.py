@@ -90,7 +90,7 @@ def test_planted_scans_grow_with_the_workspace(sizes, subtests):
 
 
 def test_an_index_that_is_not_used_grows_with_the_workspace(sizes, monkeypatch):
-    monkeypatch.setattr(nearest, "_by_codes", lambda asked: None)
+    monkeypatch.setattr(nearest, "_find_by_codes", lambda asked: None)
     small, large = (costs(OPERATIONS["vector search"](sizes[size])) for size in ("small", "large"))
 
     with pytest.raises(Regression, match="rows read"):

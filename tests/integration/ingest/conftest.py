@@ -19,7 +19,7 @@ def _empty_queues(servers):
     client.delete(*queues)
     yield
     client.delete(*queues)
-    configured.forget_queries()
+    configured.clear_query_caches()
 
 
 @pytest.fixture

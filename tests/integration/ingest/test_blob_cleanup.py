@@ -16,7 +16,7 @@ from ingest.services.uploads import Upload, accept_upload
 from kebab.people.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source
-from search.corpus.blobs import has_blob, hold_blobs, keep_blob
+from search.corpus.blobs import has_blob, lock_blobs, store_blob
 from search.corpus.content_ids import content_hash
 from tests.support.archives import zipped
 from tests.support.jobs import fill, work
@@ -55,7 +55,7 @@ def sync_folder(workspace, folder):
 def read_page(workspace, folder):
     source = ensure_source(workspace, "site", kind="web", config={"url": "https://example.org/"})
     page = {"url": "https://example.org/a.md", "path": "a.md"}
-    PageMemory(source, uuid.uuid4()).remember("/a.md", CONTENT, known=None, **page)
+    PageMemory(source, uuid.uuid4()).store("/a.md", CONTENT, known=None, **page)
 
 
 def somebody_waits():
@@ -94,7 +94,7 @@ def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch
         delete(storage, name)
 
     monkeypatch.setattr(FileSystemStorage, "delete", delete_late)
-    assert release_blobs(workspace.pk, [keep_blob(workspace.pk, content)]) == 1
+    assert release_blobs(workspace.pk, [store_blob(workspace.pk, content)]) == 1
     needing.join(60)
     assert not needing.is_alive()
     assert has_blob(workspace.pk, content_hash(content))
@@ -102,4 +102,4 @@ def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch
 
 def test_blobs_are_held_in_a_transaction_only(workspace):
     with pytest.raises(transaction.TransactionManagementError):
-        hold_blobs(workspace.pk, [content_hash(CONTENT)])
+        lock_blobs(workspace.pk, [content_hash(CONTENT)])

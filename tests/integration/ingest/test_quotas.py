@@ -7,10 +7,10 @@ from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, Unreadable
 from ingest.services.jobs import retry_job
 from ingest.services.quarantine import retry_quarantined
-from ingest.services.sources import make_version, sync_source
+from ingest.services.sources import add_version, sync_source
 from ingest.services.uploads import Upload, accept_upload
 from kebab.http.api.errors import RateLimited, TooLarge
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR
 from search.corpus import ensure_source, ensure_version
 from search.models import Document
@@ -78,22 +78,22 @@ def failed(workspace, **fields):
 
 def retried(source):
     return retry_job(
-        the_operator(source.workspace), failed(source.workspace, kind="sync_source", source=source)
+        command_line_access(source.workspace), failed(source.workspace, kind="sync_source", source=source)
     )
 
 
 def read_again(source):
     entries = Unreadable.objects.in_workspace(source.workspace)
     entry = entries.first() or quarantine(source.workspace, ensure_version(source), "a.md")
-    return retry_quarantined(the_operator(source.workspace), entry)
+    return retry_quarantined(command_line_access(source.workspace), entry)
 
 
 def read_as_version(source):
-    return make_version(the_operator(source.workspace), source, tag="v1", title="")
+    return add_version(command_line_access(source.workspace), source, tag="v1", title="")
 
 
 def synced(source):
-    return sync_source(the_operator(source.workspace), source)
+    return sync_source(command_line_access(source.workspace), source)
 
 
 @pytest.mark.parametrize("ask", [retried, read_again, read_as_version, synced])
@@ -114,4 +114,4 @@ def test_request_without_a_job_that_counts_is_not_refused(workspace):
     handed_in(workspace, "a.md", b"a")
     uploads = ensure_source(workspace, "uploads", kind="upload")
     assert read_as_version(uploads).job is None
-    assert retry_job(the_operator(workspace), failed(workspace, kind="embed")).kind == "embed"
+    assert retry_job(command_line_access(workspace), failed(workspace, kind="embed")).kind == "embed"

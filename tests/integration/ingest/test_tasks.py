@@ -13,7 +13,7 @@ from kebab.celery import app
 from kebab.http.api.models import IdempotencyKey
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_nowhere
-from search.corpus.blobs import has_blob, keep_blob
+from search.corpus.blobs import has_blob, store_blob
 from search.mirror import local_mirrors
 from search.mirror.sync.follow import MirrorFollower
 from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
@@ -69,7 +69,7 @@ def two_changes_of_last_year(workspace, source):
 
 
 def bytes_that_are_not_kept_any_more(workspace, source):
-    forgotten = keep_blob(workspace.pk, b"nothing needs it")
+    forgotten = store_blob(workspace.pk, b"nothing needs it")
     grow_old(workspace)
     failed = cancel(upload(workspace, "a.md", b"kept for a retry"))
     Job.objects.filter(pk=failed.pk).update(finished_at=LONG_AGO)

@@ -45,14 +45,14 @@ def owner(workspace):
 @pytest.fixture
 def outbox(monkeypatch):
     """Return the mails that were sent; those that are sent later are sent at once."""
-    monkeypatch.setattr("kebab.accounts.views.mail_link_later", _mail_link_now)
+    monkeypatch.setattr("kebab.accounts.views.queue_reset_mail", _mail_link_now)
     return mail.outbox
 
 
 def _mail_link_now(email, site):
     from kebab.accounts import password_reset
 
-    password_reset.mail_link(email, site)
+    password_reset.send_reset_mail(email, site)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from django.test import Client
 from kebab.accounts.oidc import adapters
 from kebab.people.invitations.lifecycle import invite, withdraw_invitation
 from kebab.people.models import AuditEvent, Role, User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
 from tests.pages.accounts.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from tests.support.concurrency import at_once
@@ -96,7 +96,7 @@ def test_who_took_an_account_in_anothers_name_is_out_when_its_owner_comes(visito
 def test_an_invited_person_comes_in_and_can_join_unless_the_invitation_is_withdrawn(
     visitor, provider, workspace
 ):
-    operator = the_operator(workspace)
+    operator = command_line_access(workspace)
     provider.claims["email"] = "neu@example.org"
     withdrawn = invite(operator, "neu@example.org", Role.EDITOR)
     withdraw_invitation(operator, withdrawn.invitation.pk)

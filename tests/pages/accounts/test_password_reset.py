@@ -79,7 +79,7 @@ def test_only_who_signs_in_with_a_password_gets_a_link_and_nothing_tells_who_doe
     User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
     User.objects.create_user("sso@example.org", None)
     told, emails = [], ("nobody@example.org", "gone@example.org", "sso@example.org")
-    with patch("kebab.accounts.views.mail_link_later"):
+    with patch("kebab.accounts.views.queue_reset_mail"):
         for email in (ada.email, *emails):
             with CaptureQueriesContext(connection) as queries:
                 response = ask(visitor, email)
@@ -118,8 +118,8 @@ def test_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mai
     from kebab.accounts import password_reset
 
     ask(visitor)
-    password_reset._mail_room().shutdown()
-    password_reset._mail_room.cache_clear()
+    password_reset._mail_executor().shutdown()
+    password_reset._mail_executor.cache_clear()
 
     assert [message.to for message in mailoutbox] == [["ada@example.org"]]
 
@@ -145,8 +145,8 @@ def test_a_mail_server_that_is_away_is_logged_without_the_link(
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     answer = ask(visitor)
-    password_reset._mail_room().shutdown()
-    password_reset._mail_room.cache_clear()
+    password_reset._mail_executor().shutdown()
+    password_reset._mail_executor.cache_clear()
 
     assert answer.status_code == 302
     assert "ConnectionRefusedError" in caplog.text

@@ -159,7 +159,7 @@ def test_password_of_more_than_256_characters_is_refused_unlooked_at(visitor, ad
         assert [error.code for error in refusal.value.error_list] == ["password_too_long"]
     sign_in(visitor)
     assert "256" in change_password(visitor, new=huge).content.decode()
-    with patch("kebab.accounts.forms.user_by_password") as tried:
+    with patch("kebab.accounts.forms.authenticate_by_password") as tried:
         assert "256" in change_password(visitor, old=huge).content.decode()
         assert sign_in(Client(), password=huge).status_code == 200
     tried.assert_not_called()

@@ -18,7 +18,7 @@ from kebab.people.access.caller import Caller, member_access, readable_membershi
 from kebab.people.deletion import delete_workspace
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Source
@@ -68,7 +68,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
         finally:
             local_mirrors.reader_pool().close()
             for workspace in spaces:
-                delete_workspace(the_operator(workspace))
+                delete_workspace(command_line_access(workspace))
             User.objects.exclude(pk__in=known).delete()
             forget_acts()
 

@@ -4,7 +4,7 @@ import pytest
 
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
-from search.access.restrictions import readers_of, restrict, with_readers
+from search.access.restrictions import annotate_readers, readers_of, restrict
 from search.models import Source
 from tests.pages.reading import markup_of
 from tests.support.jobs import fill
@@ -41,7 +41,7 @@ def edit(client, source, **fields):
 
 
 def the_source():
-    return with_readers(Source.objects.all()).get()
+    return annotate_readers(Source.objects.all()).get()
 
 
 def test_a_folder_is_added_and_read_at_once(visit, editor, root):
@@ -68,7 +68,7 @@ def test_repository_and_site_are_added_with_what_they_are_read_with(visit, edito
     assert "s3cret" not in markup_of(visit(editor).get(f"/w/handbook/sources/{source.pk}"))
     told = {"url": "https://docs.example.org/guide/", "include": "guide/**", "max_pages": "50"}
     add(visit(editor), "web", **told, key="site")
-    config = with_readers(Source.objects.filter(key="site")).get().config
+    config = annotate_readers(Source.objects.filter(key="site")).get().config
     assert config | {"include": ["guide/**"], "max_pages": 50} == config
 
 

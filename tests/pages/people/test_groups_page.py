@@ -6,7 +6,7 @@ import pytest
 
 from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.pages.reading import markup_of
 
@@ -15,7 +15,7 @@ GROUPS = "/w/handbook/groups"
 
 @pytest.fixture
 def legal(workspace):
-    return create_group(the_operator(workspace), "Legal")
+    return create_group(command_line_access(workspace), "Legal")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def one(legal):
 
 
 def test_group_is_made_and_renamed_but_not_to_a_taken_empty_or_long_name(at, workspace):
-    create_group(the_operator(workspace), "Board")
+    create_group(command_line_access(workspace), "Board")
     answer = at.post(GROUPS, {"name": " Night   shift "}, follow=True)
     group = Group.objects.exclude(name="Board").get()
     assert group.name == "Night shift"
@@ -63,7 +63,7 @@ def test_the_members_of_a_group_are_paged_through_after_a_refused_addition_too(
     at, legal, one, workspace, viewer, owner, monkeypatch
 ):
     for person in (viewer, owner):
-        add_to_group(the_operator(workspace), legal.pk, person.pk)
+        add_to_group(command_line_access(workspace), legal.pk, person.pk)
     monkeypatch.setattr("kebab.pages.pagination.ROWS", 1)
     refused = at.post(f"{one}/members", {"email": "nobody@example.org"})
     following = at.get(f"{one}/members{refused.context['list'].next_address}", follow=True)

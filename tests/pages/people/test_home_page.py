@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from kebab.people.groups import create_group
 from kebab.people.models import Membership, Role, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
 from search.models import Source
 from tests.pages.reading import markup_of
@@ -34,7 +34,7 @@ def test_workspace_is_shown_with_role_documents_and_when_it_was_indexed(at, two,
     assert "6 May 2024" in card_of(page, "Team handbook")
     assert re.search(r"viewer\W.*\b0 documents", card_of(page, "Board papers"), re.DOTALL)
 
-    monkeypatch.setattr("search.pages.home.COUNTED", 2)
+    monkeypatch.setattr("search.pages.home.COUNT_LIMIT", 2)
     for path in ("b.md", "c.md"):
         shelve(workspace, path, "words")
     assert "2 documents" in card_of(at.get("/"), "Team handbook")
@@ -50,7 +50,7 @@ def test_only_workspace_is_opened_at_once_without_counting(at, workspace):
 
 def test_documents_that_one_may_not_read_are_not_counted(at, two, other_workspace):
     shelve(other_workspace, "a.md", "words")
-    restrict(Source.objects.get(), [create_group(the_operator(other_workspace), "Board").pk])
+    restrict(Source.objects.get(), [create_group(command_line_access(other_workspace), "Board").pk])
 
     assert "0 documents" in card_of(at.get("/"), "Board papers")
 

@@ -8,7 +8,7 @@ from django.core import mail
 
 from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from tests.pages.reading import markup_of
 from tests.pages.search.shelf import make_member
 
@@ -23,7 +23,7 @@ def role_of(person, workspace):
 
 @pytest.fixture
 def legal(workspace):
-    return create_group(the_operator(workspace), "Legal")
+    return create_group(command_line_access(workspace), "Legal")
 
 
 def test_members_are_listed_with_role_groups_and_since_when(at, viewer, workspace, legal):
@@ -102,7 +102,7 @@ def test_member_is_removed_after_a_question_or_leaves(at, as_person, viewer, adm
 def test_member_is_put_into_groups_of_this_workspace_and_taken_out(
     at, viewer, workspace, other_workspace, legal
 ):
-    board = create_group(the_operator(workspace), "Board")
+    board = create_group(command_line_access(workspace), "Board")
     address = f"{PEOPLE}/{viewer.pk}/groups"
 
     def groups():
@@ -123,8 +123,8 @@ def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal):
     address = f"{PEOPLE}/{viewer.pk}"
     form = at.get(address).context["groups_form"]
     assert f'<input type="hidden" name="offered" value="{legal.pk}"' in at.get(address).content.decode()
-    board = create_group(the_operator(workspace), "Board")
-    add_to_group(the_operator(workspace), board.pk, viewer.pk)  # since the form was shown
+    board = create_group(command_line_access(workspace), "Board")
+    add_to_group(command_line_access(workspace), board.pk, viewer.pk)  # since the form was shown
     at.post(f"{address}/groups", {"groups": [str(legal.pk)], "offered": form["offered"].value()})
 
     assert GroupMember.objects.filter(membership__user=viewer).count() == 2
@@ -204,7 +204,7 @@ def test_what_cannot_be_invited_is_refused_and_nothing_typed_is_lost(at, viewer,
 def test_invitation_is_sent_again_with_a_new_link_and_the_groups_that_are_left_and_withdrawn(
     at, workspace, legal
 ):
-    gone = create_group(the_operator(workspace), "Gone")
+    gone = create_group(command_line_access(workspace), "Gone")
     at.post(PEOPLE, {"email": "new@example.org", "role": "editor", "groups": [str(legal.pk), str(gone.pk)]})
     first = Invitation.objects.get()
     gone.delete()

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from kebab.people.groups import create_group
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Role, User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.pages.search.shelf import make_member
 from tests.support.browsing import needs_browser
@@ -58,9 +58,9 @@ def test_a_token_is_made_without_javascript(transactional_db, owner, open_page):
 def test_pages_of_people_fit_the_screen_whatever_things_are_called(page, workspace):
     wide = make_member(workspace, f"{'w' * 60}@{'x' * 60}.example.org", Role.EDITOR)
     User.objects.filter(pk=wide.pk).update(display_name="\u202e" + "🥙" * 100)
-    group = create_group(the_operator(workspace), "g" * 100)
+    group = create_group(command_line_access(workspace), "g" * 100)
     token, _ = mint_token(workspace, scopes=["search", "ask", "ingest"], name="t" * 200, groups=[group])
-    invite(the_operator(workspace), f"{'i' * 60}@{'x' * 60}.example.org", Role.EDITOR)
+    invite(command_line_access(workspace), f"{'i' * 60}@{'x' * 60}.example.org", Role.EDITOR)
     below = (
         *("people", f"people/{wide.pk}", f"people/{wide.pk}/access"),
         *("groups", f"groups/{group.pk}"),

@@ -5,7 +5,7 @@ import pytest
 from kebab.people import audit
 from kebab.people.groups import create_group
 from kebab.people.models import AuditEvent, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.hooks import register_guard
 from kebab.people.workspace_settings.registry import known_preferences
@@ -52,7 +52,7 @@ def test_every_setting_has_words_and_one_without_is_shown_by_its_name(at, monkey
         assert words.about, known.name
         assert words.label != known.name
         assert f'name="{known.name}"' in page
-    monkeypatch.setattr("kebab.people.workspace_settings.registry._words", {})
+    monkeypatch.setattr("kebab.people.workspace_settings.registry._descriptions", {})
     assert '<label for="id_default_k">default_k</label>' in at.get(SETTINGS).content.decode()
 
 
@@ -110,8 +110,8 @@ def test_only_an_owner_who_types_the_slug_deletes_the_workspace(at, as_person, a
 
 
 def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace):
-    create_group(the_operator(other_workspace), "Theirs")
-    operator = the_operator(workspace)
+    create_group(command_line_access(other_workspace), "Theirs")
+    operator = command_line_access(workspace)
     create_group(operator, "Legal")
     audit.record(operator, "member.added", "<b>vera</b>", role="viewer")
     page = at.get("/w/handbook/audit")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from kebab.people.groups import create_group
 from kebab.people.models import ApiToken
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
 from tests.pages.reading import markup_of
 
@@ -26,7 +26,7 @@ def secrets_in(response):
 
 
 def test_token_is_made_with_what_was_chosen_and_its_secret_in_the_answer_alone(at, workspace, owner):
-    legal = create_group(the_operator(workspace), "Legal")
+    legal = create_group(command_line_access(workspace), "Legal")
     form = {"name": "CI", "scopes": ["search", "ingest"], "groups": [str(legal.pk)], "expires_in_days": "30"}
     answer = at.post(TOKENS, form)
     (secret,) = secrets_in(answer)
@@ -60,7 +60,7 @@ def test_token_without_expiry_is_good_until_revoked(at):
 
 
 def test_what_cannot_be_made_is_refused_and_nothing_typed_is_lost(at, other_workspace, subtests):
-    foreign = create_group(the_operator(other_workspace), "Theirs")
+    foreign = create_group(command_line_access(other_workspace), "Theirs")
     for fields, status in (
         ({"scopes": []}, 400),
         ({"scopes": ["root"]}, 400),

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from search.models import AskedQuery
-from search.query_log.storage import folded
+from search.query_log.storage import fold_query
 
 
 def make_query(workspace: Any, text: str, *, days_ago: float = 0, **fields: Any) -> AskedQuery:
@@ -20,5 +20,5 @@ def make_query(workspace: Any, text: str, *, days_ago: float = 0, **fields: Any)
         "asked_at": timezone.now() - timedelta(days=days_ago),
     }
     return AskedQuery.objects.create(
-        workspace=workspace, text=text, folded=folded(text), **{**values, **fields}
+        workspace=workspace, text=text, folded=fold_query(text), **{**values, **fields}
     )

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from kebab.people.access.caller import Caller, access_for
+from kebab.people.access.caller import Caller, caller_access
 from kebab.people.models import Role
-from search.evaluation.feedback import give_feedback, pending_feedback, topics_from_feedback
+from search.evaluation.feedback import pending_feedback, record_feedback, store_topics_from_feedback
 from search.models import Judgement, Topic
 from tests.pages.reading import text_of
 from tests.support.actors import make_member, make_workspace, member_client
@@ -32,8 +32,8 @@ def at(orchard):
 
 
 def say(workspace, query, citation, *, is_relevant=True):
-    access = access_for(Caller(user=make_member(workspace)), workspace.slug)
-    return give_feedback(access, query=query, source="docs", citation=citation, is_relevant=is_relevant)
+    access = caller_access(Caller(user=make_member(workspace)), workspace.slug)
+    return record_feedback(access, query=query, source="docs", citation=citation, is_relevant=is_relevant)
 
 
 def test_what_was_said_is_listed_by_query(admin, orchard, at):
@@ -78,7 +78,7 @@ def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orch
 def test_what_was_said_long_ago_counts_as_much(orchard):
     for path in ("apples.md", "pears.md"):
         say(orchard, "which fruit", path)
-    access = access_for(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)
-    topics_from_feedback(access)
+    access = caller_access(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)
+    store_topics_from_feedback(access)
 
     assert pending_feedback(access, newest=1) == []

@@ -91,7 +91,7 @@ def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched, lo
         yield
         kept.extend(AskedQuery.objects.values_list("text", flat=True))
 
-    monkeypatch.setattr(command, "borrowed_stack", borrowed)
+    monkeypatch.setattr(command, "borrow_stack", borrowed)
     run("search", "Apple", "--mode", "lexical", "--workspace", searched.slug)
 
     assert kept == ["Apple"]

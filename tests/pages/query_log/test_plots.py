@@ -37,7 +37,7 @@ def test_a_second_series_stands_on_the_first():
     assert (first.kind, second.kind) == ("first", "second")
     assert float(second.y) + float(second.height) == pytest.approx(float(first.y))
     assert float(first.y) + float(first.height) == FLOOR_PX
-    assert first.told == second.told == "d0: one 3, two 1"
+    assert first.tooltip == second.tooltip == "d0: one 3, two 1"
 
 
 def test_losses_hang_below_the_middle_and_wins_stand_on_it():
@@ -59,7 +59,7 @@ def test_a_line_is_broken_where_there_is_no_value():
 
 
 def test_the_table_has_every_value():
-    plot = line_plot(axes("one", "two", written="{:.0f} ms".format), points((1, 2), (None, 3)))
+    plot = line_plot(axes("one", "two", format_value="{:.0f} ms".format), points((1, 2), (None, 3)))
 
     assert plot.rows == [("d0", ["1 ms", "2 ms"]), ("d1", ["–", "3 ms"])]
 

@@ -10,19 +10,19 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from kebab.people.access.caller import Caller, access_for
+from kebab.people.access.caller import Caller, caller_access
 from kebab.people.reader import OPERATOR
 from kebab.people.workspaces import store_settings
 from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
 from search.evaluation.judged import JudgedTopic
-from search.evaluation.run_topics import Asking
+from search.evaluation.run_topics import TopicRunner
 from search.evaluation.settings import RunSettings
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import SearchArguments
 from search.mcp.tools.search import search_tool
 from search.models import AskedQuery, Door
-from search.query_log.buffer import NotedQuery, QueryLog
-from search.query_log.storage import keep_queries, prune_queries
+from search.query_log.buffer import LoggedQuery, QueryLog
+from search.query_log.storage import prune_queries, store_queries
 from search.retrieval.types import Mode
 from tests.cli.running import run
 from tests.pages.query_log.making import make_query
@@ -44,7 +44,7 @@ def noted(workspace, text, *, after_s=0.0, **fields):
         "asked_at": timezone.now() + timedelta(seconds=after_s - 30),
         "caller": "user:1",
     }
-    return NotedQuery(**{**values, **fields})
+    return LoggedQuery(**{**values, **fields})
 
 
 def by_page(workspace):
@@ -63,7 +63,7 @@ def by_bulk(workspace):
 
 
 def by_mcp(workspace):
-    access = access_for(Caller(user=make_member(workspace)), workspace.slug)
+    access = caller_access(Caller(user=make_member(workspace)), workspace.slug)
     return search_tool(Call(access=access), SearchArguments(query="Apple", mode="lexical"))
 
 
@@ -79,7 +79,7 @@ def by_command_line(workspace):
 def test_each_door_has_its_queries_kept(searched, log, ask, door):
     ask(searched)
     assert AskedQuery.objects.exists() is (door == "cli")  # a verb that ends has written it
-    log.write()
+    log.flush()
 
     row = AskedQuery.objects.get()
     assert (row.workspace_id, row.text, row.folded, row.door) == (searched.pk, "Apple", "apple", door)
@@ -104,7 +104,7 @@ def test_a_search_sends_as_many_statements_as_without_a_log(searched, log, setti
         counts.append(len(sent))
 
     assert counts[0] == counts[1] > 0
-    assert len(log.waiting) == 2
+    assert len(log.pending) == 2
 
 
 def test_the_next_page_of_a_list_is_no_other_query(workspace, log):
@@ -116,26 +116,26 @@ def test_the_next_page_of_a_list_is_no_other_query(workspace, log):
     second = client.get(address, {"cursor": first["next_cursor"]}).json()
 
     assert len(second["hits"]) == 1
-    assert len(log.waiting) == 1
+    assert len(log.pending) == 1
 
 
 def test_refused_queries_and_those_of_a_run_are_not_kept(searched, log):
     address = f"/api/v1/workspaces/{searched.slug}/search?q=apple&mode=magic"
     assert token_client(searched, "search").get(address).status_code == 400
-    asking = Asking.begin(
+    asking = TopicRunner.begin(
         searched, RunSettings.of({"mode": "lexical"}), reader=OPERATOR, measures=["nDCG@10"]
     )
-    asking.result_of(JudgedTopic(topic_id="1", text="apple"))
+    asking.run_topic(JudgedTopic(topic_id="1", text="apple"))
     store_settings(searched, {"queries_kept_days": 0})  # a workspace that keeps none
     by_api(searched)
 
-    assert log.waiting == ()
+    assert log.pending == ()
 
 
 def test_a_long_query_is_cut(searched, log):
     client = token_client(searched, "search")
     client.get(f"/api/v1/workspaces/{searched.slug}/search", {"q": "ΐ" * 900, "mode": "lexical"})
-    log.write()
+    log.flush()
 
     row = AskedQuery.objects.get()
     assert (row.text, len(row.folded)) == ("ΐ" * 500, 500)
@@ -143,15 +143,15 @@ def test_a_long_query_is_cut(searched, log):
 
 def test_of_keystrokes_the_last_one_counts(workspace):
     typed = [noted(workspace, "appl"[: n + 1], after_s=n * 2.5) for n in range(4)]
-    keep_queries(workspace.pk, typed)
+    store_queries(workspace.pk, typed)
     assert texts(workspace) == ["appl"]
     query = noted(workspace, "apple", after_s=9)
     for _ in range(2):  # another process has the last one, and writes it later, twice
-        keep_queries(workspace.pk, [query])
+        store_queries(workspace.pk, [query])
 
     assert texts(workspace) == ["apple"]
     other = make_workspace()
-    keep_queries(other.pk, [noted(other, "apple pie", after_s=10)])
+    store_queries(other.pk, [noted(other, "apple pie", after_s=10)])
     assert (texts(workspace), texts(other)) == (["apple"], ["apple pie"])
 
 
@@ -159,28 +159,28 @@ def test_what_is_asked_apart_counts_apart(workspace):
     apart = {"caller": "user:2"}, {"door": Door.API}
     for later in ({"after_s": 3.5}, *({"after_s": 1} | other for other in apart)):
         AskedQuery.objects.all().delete()
-        keep_queries(workspace.pk, [noted(workspace, "pear"), noted(workspace, "apple", **later)])
+        store_queries(workspace.pk, [noted(workspace, "pear"), noted(workspace, "apple", **later)])
         assert texts(workspace) == ["apple", "pear"], later
     for later in ({"after_s": 61}, *({"after_s": 9} | other for other in apart)):
         AskedQuery.objects.all().delete()
-        keep_queries(workspace.pk, [noted(workspace, "apple"), noted(workspace, "apple", **later)])
+        store_queries(workspace.pk, [noted(workspace, "apple"), noted(workspace, "apple", **later)])
         assert texts(workspace) == ["apple", "apple"], later
 
 
 def test_what_is_shown_again_counts_once(workspace):
-    keep_queries(
+    store_queries(
         workspace.pk, [noted(workspace, "apple", after_s=-20), noted(workspace, "pear", after_s=-10)]
     )
     # Back, and then by another mode.
     again = [noted(workspace, "Apple ", after_s=0), noted(workspace, "apple", after_s=9, mode=Mode.LEXICAL)]
-    keep_queries(workspace.pk, again)
+    store_queries(workspace.pk, again)
 
     assert texts(workspace) == ["apple", "pear"]
     assert AskedQuery.objects.get(text="apple").mode == "hybrid"
 
 
 def test_nobody_can_be_found_by_what_they_typed(workspace):
-    keep_queries(workspace.pk, [noted(workspace, "apple", after_s=29)])
+    store_queries(workspace.pk, [noted(workspace, "apple", after_s=29)])
     typist = AskedQuery.objects.get().typist
     assert typist and typist != "1" and "user" not in typist
     AskedQuery.objects.update(asked_at=timezone.now() - timedelta(minutes=2))
@@ -190,18 +190,18 @@ def test_nobody_can_be_found_by_what_they_typed(workspace):
 
 
 def test_queries_of_a_workspace_that_has_gone_are_dropped(workspace):
-    log = QueryLog(keep_queries, every_s=3_600)
-    log.note(noted(uuid.uuid4(), "apple"))
-    log.note(noted(workspace, "pear"))
-    log.write()
+    log = QueryLog(store_queries, every_s=3_600)
+    log.add(noted(uuid.uuid4(), "apple"))
+    log.add(noted(workspace, "pear"))
+    log.flush()
 
-    assert log.waiting == ()
+    assert log.pending == ()
     assert texts(workspace) == ["pear"]
 
 
 def test_it_writes_wherever_its_thread_acts_without_signs_that_no_database_keeps(workspace):
     with acting_nowhere():
-        keep_queries(workspace.pk, [noted(workspace, "a\x00b\ud800")])
+        store_queries(workspace.pk, [noted(workspace, "a\x00b\ud800")])
         assert not AskedQuery.objects.exists()
     with acting_everywhere():
         assert texts(workspace) == ["ab"]
@@ -218,40 +218,40 @@ class TestWithoutADatabase:
 
         log, one, two = QueryLog(keep, every_s=3_600), uuid.uuid4(), uuid.uuid4()
         for text, workspace_id in (("a", one), ("b", two), ("c", one)):
-            log.note(noted(workspace_id, text))
-        log.write()
-        assert sorted(query.text for query in log.waiting) == ["a", "b", "c"]
+            log.add(noted(workspace_id, text))
+        log.flush()
+        assert sorted(query.text for query in log.pending) == ["a", "b", "c"]
         is_away = False
-        log.write()
+        log.flush()
 
         assert sorted(kept) == ["a", "b", "c"]
         assert kept.index("a") < kept.index("c")
-        assert log.waiting == ()
+        assert log.pending == ()
 
     def test_when_there_is_no_room_the_oldest_goes(self):
         def keep(workspace_id, queries):
-            log.note(noted(workspace_id, "d"))  # somebody asks meanwhile
+            log.add(noted(workspace_id, "d"))  # somebody asks meanwhile
             raise OperationalError("connection refused")
 
-        log, workspace_id = QueryLog(keep, every_s=3_600, most_waiting=3), uuid.uuid4()
+        log, workspace_id = QueryLog(keep, every_s=3_600, max_pending=3), uuid.uuid4()
         for text in "abc":
-            log.note(noted(workspace_id, text))
-        log.note(noted(workspace_id, "c2"))
-        assert [query.text for query in log.waiting] == ["b", "c", "c2"]
-        log.write()
+            log.add(noted(workspace_id, text))
+        log.add(noted(workspace_id, "c2"))
+        assert [query.text for query in log.pending] == ["b", "c", "c2"]
+        log.flush()
 
-        assert [query.text for query in log.waiting] == ["c", "c2", "d"]
+        assert [query.text for query in log.pending] == ["c", "c2", "d"]
 
     def test_a_defect_drops_the_batch_and_tells_no_query(self, caplog):
         def keep(workspace_id, queries):
             raise ValueError(queries[0].text)
 
         log = QueryLog(keep, every_s=3_600)
-        log.note(noted(uuid.uuid4(), "secret plan"))
+        log.add(noted(uuid.uuid4(), "secret plan"))
         with caplog.at_level(logging.DEBUG):
-            log.write()
+            log.flush()
 
-        assert log.waiting == ()
+        assert log.pending == ()
         assert "1 queries were not written: ValueError" in caplog.text
         assert "secret" not in caplog.text
 
@@ -261,17 +261,17 @@ class TestWithoutADatabase:
         def keep(workspace_id, queries):
             kept.extend(query.text for query in queries)
             if len(kept) == 1:
-                log.note(noted(workspace_id, "b"))
+                log.add(noted(workspace_id, "b"))
             else:
                 both.set()
 
         log = QueryLog(keep, every_s=0.01)
-        log.note(noted(uuid.uuid4(), "a"))
+        log.add(noted(uuid.uuid4(), "a"))
         assert both.wait(20)
         assert kept == ["a", "b"]
         log.close()
         log = QueryLog(keep, every_s=3_600)
-        log.note(noted(uuid.uuid4(), "c"))
+        log.add(noted(uuid.uuid4(), "c"))
         log.close()
 
         assert kept == ["a", "b", "c"]

@@ -7,8 +7,8 @@ import numpy as np
 from django.db import transaction
 
 from kebab.people.models import Membership, Role, User, Workspace
-from search.corpus import DocumentDraft, Place, ensure_source, ensure_version, replace_document
-from search.corpus.blobs import keep_blob
+from search.corpus import DocumentDraft, DocumentLocation, ensure_source, ensure_version, replace_document
+from search.corpus.blobs import store_blob
 from search.embedders.configured import configured_embedder, embedded_text
 from search.mirror import local_mirrors
 from search.models import Chunk, Document
@@ -66,14 +66,16 @@ def shelve(
             "mime": "text/markdown",
             "media": media,
             "size_bytes": len(content),
-            "content_hash": keep_blob(workspace.pk, content),
+            "content_hash": store_blob(workspace.pk, content),
             "parser_version": "test/1",
             "chunker_version": "test/1",
             "chunks": passages_of(text) if passages is None else passages,
             **fields,
         }
     )
-    place = Place(workspace=workspace, source=source, version=ensure_version(source, version), path=path)
+    place = DocumentLocation(
+        workspace=workspace, source=source, version=ensure_version(source, version), path=path
+    )
     replace_document(place, draft)
     return Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)
 

@@ -7,7 +7,7 @@ import pytest
 
 from search.documents.highlight.child import spans
 from search.pages.document import highlighted_code
-from search.pages.document.highlighted_code import Code, coloured, language_of_fence, language_of_path
+from search.pages.document.highlighted_code import Code, highlight_lines, language_of_fence, language_of_path
 from tests.pages.search.shelf import Passage, shelve
 from tests.support.paths import ROOT
 
@@ -19,7 +19,7 @@ SHEETS = ("kebab/pages/static/kebab/site.css", "search/static/search/document.cs
 
 
 def lines_of(lines, language):
-    [written] = coloured([Code(lines=lines, language=language)])
+    [written] = highlight_lines([Code(lines=lines, language=language)])
     return written
 
 
@@ -67,7 +67,7 @@ def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_it(language, caplog):
     hostile = Code(lines=HOSTILE_C, language=language)
-    before, within, after = coloured([PYTHON, hostile, PYTHON])
+    before, within, after = highlight_lines([PYTHON, hostile, PYTHON])
 
     assert before == ['<span class="k">def</span> <span class="f">run</span>(): <span class="k">pass</span>']
     assert within == HOSTILE_C
@@ -78,7 +78,7 @@ def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_i
 def test_what_the_lexer_says_changes_no_text():
     spans_of_a_lexer = [(0, 3, "k"), (2, 5, "s"), (4, 99, "c")]
 
-    assert list(highlighted_code._words("def run", spans_of_a_lexer)) == [
+    assert list(highlighted_code._split_words("def run", spans_of_a_lexer)) == [
         ("", ""),
         ("k", "def"),
         ("", " "),

@@ -76,7 +76,7 @@ def test_what_was_shown_while_one_typed_is_shown_again_with_more(visitor, worksp
 
 
 def test_no_list_is_kept_for_each_key(visitor, entries, monkeypatch):
-    monkeypatch.setattr("search.engine.search.with_cursor", None)
+    monkeypatch.setattr("search.engine.search.add_cursor", None)
 
     assert len(paths(get(visitor, "/w/handbook/search?q=entry", **TYPING))) == 10
 

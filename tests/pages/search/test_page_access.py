@@ -101,7 +101,7 @@ def test_outage_is_told_on_a_page_that_says_when_to_come_again(visitor, monkeypa
 
     visitor.raise_request_exception = False
     # Within the page, and before any page is reached.
-    for place in ("kebab.pages.page.access_of", "kebab.people.sessions.SessionStore.load"):
+    for place in ("kebab.pages.page.access_of_request", "kebab.people.sessions.SessionStore.load"):
         monkeypatch.setattr(place, fail)
         response = visitor.get("/w/handbook/search?q=deploy")
         assert (response.status_code, response["Retry-After"]) == (503, "5"), place

@@ -69,7 +69,7 @@ def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, vi
 def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, workspace, shelf):
     assert "Yesterday" not in links(search_page(visitor, q="restart"))
     Document.objects.in_workspace(workspace).filter(path="0.md").update(indexed_at="2001-02-03T04:05:06Z")
-    local_mirrors.mirror_files(workspace.pk).remove_all()
+    local_mirrors.mirror_files(workspace.pk).delete_all()
     index(workspace)
     page = search_page(visitor, q="restart")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.documents.line_window import line_heads, read_lines
-from search.pages.markdown.stretches import MOST_LINES, stretch_at
+from search.pages.markdown.stretches import MOST_LINES, find_stretch
 
 _LINE = st.sampled_from(
     ["", "# h", "text", "  more", "```", "````", "~~~ x", "- a", "    code", "> q", "x" * 500]
@@ -19,7 +19,7 @@ def all_stretches(text):
     content, found, line = io.BytesIO(text.encode()), [], 1
     while True:
         content.seek(0)
-        stretch = stretch_at(content, line)
+        stretch = find_stretch(content, line)
         if found and stretch == found[-1]:
             return found
         found.append(stretch)
@@ -58,7 +58,7 @@ def test_finding_a_stretch_takes_the_same_memory_in_a_long_document():
         lines = content.getvalue().count(b"\n")
         tracemalloc.start()
         try:
-            stretch = stretch_at(content, lines - 1)
+            stretch = find_stretch(content, lines - 1)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

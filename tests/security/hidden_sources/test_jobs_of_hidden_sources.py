@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from ingest.models import Job, Unreadable
 from kebab.people.models import GroupMember, TokenGroup, User
-from search.corpus.blobs import keep_blob
+from search.corpus.blobs import store_blob
 from search.models import Source
 from tests.security.hidden_sources.calling import CANARY, assert_silent, ended, send
 from tests.support.actors import Role
@@ -169,7 +169,7 @@ def test_a_kept_answer_is_not_given_to_whose_rights_were_narrowed(
     person, tool, workspace, restricted, caller, narrow, tail, body
 ):
     client = tool(inside=True) if caller == "token" else person(Role.EDITOR, inside=True)
-    kept = {"path": "a.md", "blob": keep_blob(workspace.pk, b"a"), "version": ""}
+    kept = {"path": "a.md", "blob": store_blob(workspace.pk, b"a"), "version": ""}
     Job.objects.filter(pk=restricted.job.pk).update(payload=kept)
     if "entry" in tail:
         upload = {"path": restricted.entry.path, "text": "x", "source": restricted.source.key}

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from ingest.connectors.tree import printable
+from ingest.connectors.tree import printable_path
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, JobItem
@@ -104,7 +104,7 @@ def test_job_accounts_for_every_file_with_its_own_reason(job):
     assert report["explanations"].keys() == expected.keys()
     ended = dict(JobItem.objects.filter(job=job).values_list("path", "reason"))
     listed = {path: reason for reason, paths in report["examples"].items() for path in paths}
-    shown = {printable(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
+    shown = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
     found = {path[:1_000]: reason for path, reason in {**listed, **ended}.items() if path[:6] != "empty/"}
     wanted = {path[:1_000]: reason for path, reason in shown.items() if reason != "empty"}
     assert wanted.items() <= found.items()
@@ -134,9 +134,9 @@ def test_good_files_are_found_and_nothing_outside_the_folder_is_read(workspace, 
 
 def test_second_sync_parses_nothing(db, synced):
     first, again = ingest_report(synced.first), ingest_report(synced.again)
-    tried_again = sum(reason == "unreadable" for reason in OUTCOMES.values())
+    retry_on_lock_timeout = sum(reason == "unreadable" for reason in OUTCOMES.values())
     assert (synced.again.state, again["parser_calls"]) == ("succeeded", 0)
-    assert synced.again.items_total == tried_again
+    assert synced.again.items_total == retry_on_lock_timeout
     assert (again["unchanged"], again["new"]) == (first["new"], 0)
     for name in ("seen", "skipped_by_reason", "failed_by_reason"):
         assert again[name] == first[name]

@@ -8,8 +8,8 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from kebab.people.models import ApiToken, Membership, Role, Scope, User
-from kebab.people.revocation import revoke_token
+from kebab.people.models import ApiToken, Membership, Role, TokenScope, User
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.stage import Stage, join_group
@@ -56,26 +56,30 @@ def _people(stage: Stage) -> list[Caller]:
 
 
 def _tools(stage: Stage) -> list[Caller]:
-    expired, expired_client = _token(stage, *Scope)
+    expired, expired_client = _token(stage, *TokenScope)
     join_group(stage.group, token=expired)
     ApiToken.objects.filter(pk=expired.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
-    revoked, revoked_client = _token(stage, *Scope)
+    revoked, revoked_client = _token(stage, *TokenScope)
     join_group(stage.group, token=revoked)
-    revoke_token(revoked)
-    inside, inside_client = _token(stage, *Scope)
+    mark_revoked(revoked)
+    inside, inside_client = _token(stage, *TokenScope)
     join_group(stage.group, token=inside)
     return [
-        *(_with_one_scope(stage, scope) for scope in (None, *Scope)),
-        Caller(name="token", client=_token(stage, *Scope)[1], hostile_to=_BOTH),
+        *(_with_one_scope(stage, scope) for scope in (None, *TokenScope)),
+        Caller(name="token", client=_token(stage, *TokenScope)[1], hostile_to=_BOTH),
         Caller(name="expired token", client=expired_client, hostile_to=_BOTH),
         Caller(name="revoked token", client=revoked_client, hostile_to=_BOTH),
-        Caller(name="token of elsewhere", client=_token(stage, *Scope, of=stage.twin)[1], hostile_to=_BOTH),
+        Caller(
+            name="token of elsewhere", client=_token(stage, *TokenScope, of=stage.twin)[1], hostile_to=_BOTH
+        ),
         Caller(name="token in the group", client=inside_client, hostile_to=_ONLY_THEIRS),
-        Caller(name="their token", client=_token(stage, *Scope, of=stage.theirs)[1], hostile_to=_ONLY_CLOSED),
+        Caller(
+            name="their token", client=_token(stage, *TokenScope, of=stage.theirs)[1], hostile_to=_ONLY_CLOSED
+        ),
     ]
 
 
-def _with_one_scope(stage: Stage, scope: Scope | None) -> Caller:
+def _with_one_scope(stage: Stage, scope: TokenScope | None) -> Caller:
     """A token in the group: what its scope doesn't let it do it may not do with what it may read, either."""
     token, client = _token(stage, *(() if scope is None else (scope,)))
     join_group(stage.group, token=token)
@@ -84,7 +88,7 @@ def _with_one_scope(stage: Stage, scope: Scope | None) -> Caller:
     )
 
 
-def name_of_scope(scope: Scope | None) -> str:
+def name_of_scope(scope: TokenScope | None) -> str:
     """Return the name of the caller that has this scope alone, or none."""
     return "token without scope" if scope is None else f"token to {scope.value}"
 
@@ -119,7 +123,7 @@ def _reader(stage: Stage) -> User:
     return user
 
 
-def _token(stage: Stage, *scopes: Scope, of: Any = None) -> tuple[ApiToken, APIClient]:
+def _token(stage: Stage, *scopes: TokenScope, of: Any = None) -> tuple[ApiToken, APIClient]:
     token, secret = mint_token(stage.ours if of is None else of, scopes=scopes)
     client = APIClient(raise_request_exception=False)
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")

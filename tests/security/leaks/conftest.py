@@ -8,7 +8,7 @@ from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
 from tests.security.leaks.callers import UNKNOWN, Caller, make_callers, refused
@@ -52,7 +52,7 @@ def setting(django_db_setup, django_db_blocker, tmp_path_factory):
         with override_settings(**stores):
             refused_at_the_end = refused(callers)
             for workspace in (stage.ours, stage.twin, stage.theirs):
-                delete_workspace(the_operator(workspace))
+                delete_workspace(command_line_access(workspace))
         people.exclude(pk__in=known).delete()
         forget_acts()
     assert refused_at_the_end == UNKNOWN

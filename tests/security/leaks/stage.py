@@ -24,9 +24,9 @@ from kebab.people.models import (
     Workspace,
 )
 from kebab.people.tokens import mint_token
-from search.corpus import Place, ensure_version, replace_document
-from search.corpus.blobs import keep_blob
-from search.libraries.source_stats import refresh_standing
+from search.corpus import DocumentLocation, ensure_version, replace_document
+from search.corpus.blobs import store_blob
+from search.libraries.source_stats import refresh_source_stats
 from search.models import (
     Chunk,
     Document,
@@ -84,7 +84,7 @@ def build_stage(number: int) -> Stage:
     for workspace in (ours, twin, theirs):
         embed(workspace)
         for source in Source.objects.in_workspace(workspace):
-            refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+            refresh_source_stats(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
     retired = EmbeddingSpace.objects.create(
         workspace=theirs,
         model=f"{THEIRS}model",
@@ -133,11 +133,11 @@ def _document(source: Source, path: str, title: str, text: str, version: str = "
         chunk(text, heading=heading),
         title=title,
         size_bytes=len(content),
-        content_hash=keep_blob(source.workspace_id, content),
+        content_hash=store_blob(source.workspace_id, content),
         lang="en",
         **fields,
     )
-    place = Place(
+    place = DocumentLocation(
         workspace=source.workspace, source=source, version=ensure_version(source, version), path=path
     )
     replace_document(place, made)

@@ -8,12 +8,12 @@ from django.test import RequestFactory
 from rest_framework.exceptions import APIException
 
 from kebab.http.api.errors import ApiError
-from kebab.http.api.problems import logged_problem
-from kebab.people.models import Scope
+from kebab.http.api.problems import log_problem
+from kebab.people.models import TokenScope
 from search.mcp.call_context import Call
 from search.mcp.http import admit_request
 from search.mcp.resources import list_resources, read_resource
-from search.mcp.tools.registry import TOOLS, answer_call, told
+from search.mcp.tools.registry import TOOLS, answer_call, problem_text
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.looking import Answer, leaks_in, logged, shows
@@ -104,7 +104,7 @@ def call(caller, name, given, target):
     try:
         access = admitted(caller)
     except APIException as error:
-        return Answer(status=401, headers={}, text=told(logged_problem(error, "")), given={})
+        return Answer(status=401, headers={}, text=problem_text(log_problem(error, "")), given={})
     answer = answer_call(TOOLS[name], filled(given, target.ids), Call(access=access))
     return Answer(
         status=400 if answer.is_error else 200, headers={}, text=answer.text, given=named(given, target.ids)
@@ -159,7 +159,7 @@ def read(caller, uri):
     try:
         return read_resource(admitted(caller), uri)
     except (ApiError, APIException) as error:
-        return told(logged_problem(error, ""))
+        return problem_text(log_problem(error, ""))
 
 
 def shows_resource(played, uri):
@@ -173,7 +173,7 @@ def test_hidden_documents_are_not_listed(played):
             try:
                 page = list_resources(admitted(caller), None)
             except (ApiError, APIException) as error:
-                page = told(logged_problem(error, ""))
+                page = problem_text(log_problem(error, ""))
             is_told = bool(leaks_in(str(page), target, ()))
             assert not (is_told and stem in caller.hostile_to), caller.name
     assert leaks_in(
@@ -186,7 +186,7 @@ def test_a_token_is_let_in_by_the_tools_scope_alone(played, subtests):
         with subtests.test(tool=name):
             answers = {
                 scope: call(played.callers[name_of_scope(scope)], name, _CALLS[name][0], played.stage.closed)
-                for scope in (None, *Scope)
+                for scope in (None, *TokenScope)
             }
             let_in = {scope for scope, answer in answers.items() if not answer.text.startswith("forbidden: ")}
             assert let_in == {TOOLS[name].need.scope}

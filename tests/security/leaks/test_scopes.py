@@ -2,13 +2,13 @@
 
 import pytest
 
-from kebab.people.models import Scope
+from kebab.people.models import TokenScope
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.calls import CALLS
 from tests.security.leaks.playing import play
 
 # Each scope alone, and no scope at all.
-_ALONE = (None, *Scope)
+_ALONE = (None, *TokenScope)
 _ANY = {
     ("api-workspaces", "get"),
     ("api-workspace", "get"),
@@ -23,7 +23,7 @@ _ANY = {
     ("api-quarantine", "get"),
 }
 _BY_SCOPE = {
-    Scope.SEARCH: {
+    TokenScope.SEARCH: {
         ("api-search", "get"),
         ("api-search", "post"),
         ("api-search-bulk", "post"),
@@ -40,7 +40,7 @@ _BY_SCOPE = {
         ("api-feedback", "get"),
         ("api-feedback", "post"),
     },
-    Scope.INGEST: {
+    TokenScope.INGEST: {
         ("api-documents", "post"),
         ("api-document", "patch"),
         ("api-document", "delete"),
@@ -55,7 +55,7 @@ _BY_SCOPE = {
         ("api-quarantined", "delete"),
         ("api-quarantine-retry", "post"),
     },
-    Scope.MANAGE: {
+    TokenScope.MANAGE: {
         ("api-workspace", "patch"),
         ("api-analytics", "get"),
         ("api-eval-gate", "post"),
@@ -79,7 +79,7 @@ _BY_SCOPE = {
         ("api-embedding-rollback", "post"),
         ("api-embedding-space", "delete"),
     },
-    Scope.ASK: {
+    TokenScope.ASK: {
         ("api-ask", "post"),
         ("api-answers", "get"),
         ("api-answer", "get"),
@@ -92,7 +92,11 @@ _API = {(call.route, call.method): call for call in reversed(CALLS) if call.rout
 
 def _let_in(route):
     """The scopes of which each alone is enough."""
-    return set(Scope) if route in _ANY else {scope for scope, routes in _BY_SCOPE.items() if route in routes}
+    return (
+        set(TokenScope)
+        if route in _ANY
+        else {scope for scope, routes in _BY_SCOPE.items() if route in routes}
+    )
 
 
 def test_the_table_names_only_what_there_is():

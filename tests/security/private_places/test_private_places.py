@@ -117,20 +117,20 @@ def test_text_that_kebab_writes_to_show_or_to_measure_is_read(workspace, root, n
 
 
 def test_a_mark_made_at_the_start_keeps_the_folder_private_for_other_nodes(root, settings, tmp_path):
-    private_places.prepare()
+    private_places.mark_own_folders()
     settings.KEBAB_DATA_DIR = settings.KEBAB_MIRROR_DIR = tmp_path
     settings.KEBAB_WAL_ARCHIVE = None
-    places = private_places.PrivatePlaces.find()
+    places = private_places.PrivateFolders.find()
 
-    assert all(places.hold(root / place / "notes.md") for place in ("data", "stores/mirrors", "archive"))
-    assert not private_places.PrivatePlaces(frozenset()).hold(root / "docs")
+    assert all(places.contains(root / place / "notes.md") for place in ("data", "stores/mirrors", "archive"))
+    assert not private_places.PrivateFolders(frozenset()).contains(root / "docs")
 
 
 def test_the_doctor_names_roots_above_and_below_what_is_kebabs_own(root, settings):
     settings.KEBAB_FOLDER_ROOTS = [root / "docs"]
-    assert not private_places.exposed_places()
+    assert not private_places.exposed_folders()
     settings.KEBAB_FOLDER_ROOTS = [root, root / "archive" / "deep"]
-    exposed = {(str(above), place.name) for above, place in private_places.exposed_places()}
+    exposed = {(str(above), place.name) for above, place in private_places.exposed_folders()}
     told = check_configuration()
 
     assert {(str(root), Path(place).name) for place in _PLACES if place != "backups"} <= exposed

@@ -22,15 +22,15 @@ from kebab.people.models import (
     GroupMember,
     Membership,
     Role,
-    Scope,
     TokenGroup,
+    TokenScope,
     User,
     Workspace,
 )
 from kebab.people.tokens import mint_token
 from search.corpus import replace_document
-from search.corpus.blobs import keep_blob
-from search.libraries.source_stats import refresh_standing
+from search.corpus.blobs import store_blob
+from search.libraries.source_stats import refresh_source_stats
 from search.mirror import local_mirrors
 from search.models import Chunk, Document, Source
 from tests.security.rights.vault import add
@@ -82,13 +82,13 @@ def scene(transactional_db):
     crew, others = (Group.objects.create(workspace=workspace, name=name) for name in ("crew", "others"))
     restrict(source, crew, others)
     embed(workspace)
-    refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+    refresh_source_stats(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
     workspace.refresh_from_db()
     local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
     people = {role: make_member(workspace, role) for role in (Role.VIEWER, Role.EDITOR, Role.ADMIN)}
     membership = Membership.objects.get(user=people[Role.EDITOR])
     GroupMember.objects.create(workspace=workspace, group=crew, membership=membership)
-    token, secret = mint_token(workspace, scopes=Scope, groups=[crew])
+    token, secret = mint_token(workspace, scopes=TokenScope, groups=[crew])
     job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, current_path=_WORD)
     JobItem.objects.create(workspace=workspace, job=job, path=f"{_WORD}.md", action="ingest", state="pending")
     quarantine(workspace, source.versions.first(), f"{_WORD}-bomb.md")
@@ -115,7 +115,7 @@ def _write(workspace):
         add(workspace, "open", f"open{number}.md", chunk(f"Open text number {number} of the harbour."))
         add(workspace, "closed", f"{_WORD}{number}.md", chunk(f"The {_WORD} of the harbour, {number}."))
     content = content_of("image/notice.png")
-    kept = keep_blob(workspace.pk, content)
+    kept = store_blob(workspace.pk, content)
     made = draft(chunk("notice"), content_hash=kept, size_bytes=len(content), media="image", mime="image/png")
     place = make_place(workspace, f"{_WORD}.png", source="closed")
     replace_document(place, made)

@@ -71,7 +71,7 @@ def answer(workspace, reader, query):
 def commonest(workspace, beginning, limit):
     reading = mirror_reading(workspace, resolve_scope(workspace, SearchFilters(), Reader()))
     with reading.connection() as connection:
-        return Vocabulary(reading, connection).commonest(beginning, (), limit)
+        return Vocabulary(reading, connection).most_common_terms(beginning, (), limit)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from kebab.people.reader import OPERATOR, Reader
 from search.access.scope import Sources, resolve_scope
-from search.context.chunk_queries import read_chunks, standing_chunks, standing_documents
+from search.context.chunk_queries import read_chunks, visible_chunks, visible_documents
 from search.embedders.configured import configured_embedder
-from search.engine.did_you_mean import did_you_mean
+from search.engine.did_you_mean import suggest_query
 from search.engine.readback import read_back, read_hits, read_passages
 from search.engine.search import lexical_leg, mirror_reading
 from search.mirror.query.autocomplete import completions, outlines
@@ -44,7 +44,7 @@ def test_the_lexical_leg_finds_nothing(vault, nothing, everything, chunk_ids, te
     leg = lexical_leg(vault.workspace, nothing, text)
     assert leg.search(100) == []
     assert leg.total.value == 0
-    assert leg.marked(chunk_ids, 50) == {}
+    assert leg.fts5_snippets(chunk_ids, 50) == {}
 
 
 def test_the_lexical_leg_scores_nothing_that_may_not_be_read(vault, chunk_ids):
@@ -81,9 +81,9 @@ def test_nothing_is_read_back(nothing, everything, chunk_ids):
 
 
 def test_no_chunk_and_no_document_stands(nothing, everything):
-    assert standing_chunks(everything).exists() and standing_documents(everything).exists()
-    assert not standing_chunks(nothing).exists()
-    assert not standing_documents(nothing).exists()
+    assert visible_chunks(everything).exists() and visible_documents(everything).exists()
+    assert not visible_chunks(nothing).exists()
+    assert not visible_documents(nothing).exists()
 
 
 def test_nothing_is_completed_or_meant(vault, nothing):
@@ -93,4 +93,4 @@ def test_nothing_is_completed_or_meant(vault, nothing):
         assert outlines(vocabulary, ["chapter"]) == []
         assert completions(vocabulary, ["restar"]) == []
         assert vocabulary.sample("image", 10) == []
-    assert did_you_mean(reading, "imaeg restrat") is None
+    assert suggest_query(reading, "imaeg restrat") is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kebab.people.models import Group
 from kebab.people.reader import OPERATOR, Reader
-from search.access.querysets import sources_of
+from search.access.querysets import visible_sources
 from search.access.scope import Sources, resolve_scope
 from search.models import Source, SourceReader
 from search.retrieval.query.filters import SearchFilters
@@ -114,7 +114,7 @@ def test_the_statement_and_the_queryset_agree(workspace, restricted, readers, mi
     for key, number in readers:
         SourceReader.objects.create(workspace=workspace, source=sources[key], group=groups[number])
     reader = Reader(groups=frozenset(groups[number].pk for number in mine), reads_all=reads_all)
-    readable = sources_of(workspace, reader).order_by("key").values_list("key", flat=True)
+    readable = visible_sources(workspace, reader).order_by("key").values_list("key", flat=True)
 
     narrowed = scope(workspace, reader)
 

@@ -9,8 +9,8 @@ from kebab.people.models import ApiToken, Group, GroupMember, Membership, Role, 
 from kebab.people.reader import Reader
 from kebab.people.tokens import mint_token
 from search.corpus import replace_document
-from search.corpus.blobs import keep_blob
-from search.libraries.source_stats import refresh_standing
+from search.corpus.blobs import store_blob
+from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source
 from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import chunk, draft, make_place, make_workspace, restrict
@@ -117,7 +117,7 @@ def make_vault(workspace: Workspace) -> Vault:
 def add(workspace: Workspace, source: str, path: str, *chunks: Any, **fields: Any) -> None:
     """Write a document whose bytes are kept."""
     content = "\n\n".join(each.text for each in chunks).encode()
-    kept = keep_blob(workspace.pk, content)
+    kept = store_blob(workspace.pk, content)
     written = draft(*chunks, content_hash=kept, size_bytes=len(content), **fields)
     replace_document(make_place(workspace, path, source=source), written)
 
@@ -127,4 +127,4 @@ def index(workspace: Workspace) -> None:
     embed(workspace)
     sync(workspace)
     for source in Source.objects.in_workspace(workspace):
-        refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+        refresh_source_stats(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())

@@ -16,8 +16,8 @@ from kebab.people.models import (
     Invitation,
     Membership,
     Role,
-    Scope,
     TokenGroup,
+    TokenScope,
     User,
     Workspace,
 )
@@ -68,7 +68,7 @@ def make_tenant(name: str) -> Tenant:
     membership = Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)
     group = Group.objects.create(workspace=workspace, name="readers")
     GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
-    token, secret = mint_token(workspace, scopes=Scope)
+    token, secret = mint_token(workspace, scopes=TokenScope)
     TokenGroup.objects.create(workspace=workspace, group=group, token=token)
     Invitation.objects.create(
         workspace=workspace,

@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_everywhere
-from kebab.tenancy.postgres.availability import Presence, presence
+from kebab.tenancy.postgres.availability import DatabaseBreaker, database_breaker
 from kebab.tenancy.roles import OWNER
 from tests.support.stack import eventually
 
@@ -42,7 +42,7 @@ def server():
 
 @pytest.fixture
 def known(server):
-    return Presence(server.connect, on_return=server.returned.set)
+    return DatabaseBreaker(server.connect, on_return=server.returned.set)
 
 
 def test_nobody_is_refused_before_a_connection_was_lost(known):
@@ -50,7 +50,7 @@ def test_nobody_is_refused_before_a_connection_was_lost(known):
 
 
 def test_a_loss_is_refused_at_once_until_a_connection_can_be_made(server, known):
-    known.note_loss(psycopg.OperationalError("Connection timed out"))
+    known.report_loss(psycopg.OperationalError("Connection timed out"))
     with pytest.raises(psycopg.OperationalError, match="a moment ago"):
         known.refuse_while_away()
     server.is_there.set()
@@ -60,13 +60,13 @@ def test_a_loss_is_refused_at_once_until_a_connection_can_be_made(server, known)
 
 def test_a_connection_that_ended_alone_has_nobody_else_refused(server, known):
     server.is_there.set()
-    known.note_loss(psycopg.OperationalError("terminating connection"))
+    known.report_loss(psycopg.OperationalError("terminating connection"))
     known.refuse_while_away()
     assert server.returned.wait(10)
 
 
 def test_a_server_that_takes_no_connection_after_one_has_ended_is_away(server, known):
-    known.note_loss(psycopg.OperationalError("server closed the connection unexpectedly"))
+    known.report_loss(psycopg.OperationalError("server closed the connection unexpectedly"))
     eventually(lambda: _refuses(known), "it is known")
     server.is_there.set()
     assert server.returned.wait(10)
@@ -75,7 +75,7 @@ def test_a_server_that_takes_no_connection_after_one_has_ended_is_away(server, k
 
 def test_a_server_without_room_for_one_more_connection_is_not_away(server, known):
     server.error = psycopg.OperationalError("FATAL:  sorry, too many clients already")
-    known.note_loss(psycopg.OperationalError("no connection"))
+    known.report_loss(psycopg.OperationalError("no connection"))
     assert server.returned.wait(10)
     known.refuse_while_away()
 
@@ -86,10 +86,10 @@ def test_who_can_start_no_thread_to_look_leaves_it_to_the_next(known, server, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse_to_start)
-        known.note_loss(psycopg.OperationalError("Connection timed out"))
+        known.report_loss(psycopg.OperationalError("Connection timed out"))
     known.refuse_while_away()
     server.is_there.set()
-    known.note_loss(psycopg.OperationalError("Connection timed out"))
+    known.report_loss(psycopg.OperationalError("Connection timed out"))
     assert server.returned.wait(10)
 
 
@@ -103,7 +103,7 @@ def ended_by_the_server() -> None:
     eventually(lambda: select.select([raw.fileno()], [], [], 0)[0], "the end has arrived")
 
 
-def _refuses(known: Presence) -> bool:
+def _refuses(known: DatabaseBreaker) -> bool:
     try:
         known.refuse_while_away()
     except psycopg.OperationalError:
@@ -125,6 +125,6 @@ def test_a_connection_that_breaks_in_use_is_told_of_and_the_next_one_is_sound():
     with acting_everywhere(), pytest.raises(Exception, match="connection"):
         Workspace.objects.exists()
     connection.close()
-    assert not _refuses(presence())
+    assert not _refuses(database_breaker())
     with acting_everywhere():
         assert not Workspace.objects.exists()

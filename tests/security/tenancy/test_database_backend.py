@@ -11,7 +11,7 @@ from django.db import DataError, IntegrityError, ProgrammingError, connection, c
 from psycopg import sql
 
 from kebab.people.models import Group, Workspace
-from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_in_setting, acting_nowhere
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_nowhere, workspace_setting
 
 SHOWN = "SELECT current_setting('kebab.workspace_id', true)"
 
@@ -192,7 +192,7 @@ def test_a_pooled_connection_carries_nothing_to_the_next_thread(tenants):
 
 def test_a_thread_that_nobody_told_acts_nowhere(tenants):
     with acting_everywhere(), ThreadPoolExecutor(1) as threads:
-        assert threads.submit(acting_in_setting).result() == ""
+        assert threads.submit(workspace_setting).result() == ""
 
 
 def test_locks_of_the_session_outlive_their_statement(tenants):

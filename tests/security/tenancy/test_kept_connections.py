@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from kebab.tenancy.postgres import pool as kept_module
-from kebab.tenancy.postgres.pool import KeptConnection, KeptConnections
+from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def make_kept(db):
     made = []
 
     def make(idle_limit_s=60.0, configure=lambda connection: None):
-        made.append(KeptConnections(connection.get_connection_params(), configure, idle_limit_s=idle_limit_s))
+        made.append(PostgresPool(connection.get_connection_params(), configure, idle_limit_s=idle_limit_s))
         return made[-1]
 
     yield make
@@ -42,7 +42,7 @@ def test_a_connection_is_lent_again_the_one_that_was_used_last_first(kept):
     kept.putconn(second)
     assert kept.getconn() is second
     assert kept.getconn() is first
-    assert (kept.use().idle, kept.use().in_use, kept.use().connecting) == (0, 2, 0)
+    assert (kept.usage().idle, kept.usage().in_use, kept.usage().connecting) == (0, 2, 0)
     kept.putconn(first)
     kept.putconn(second)
 
@@ -55,7 +55,7 @@ def test_threads_connect_side_by_side(make_kept):
         lent = [each.result() for each in [threads.submit(kept.getconn) for _ in range(_THREADS)]]
 
     assert len(set(map(id, lent))) == _THREADS
-    assert kept.use().connected_for_s > 0
+    assert kept.usage().connected_for_s > 0
     for each in lent:
         kept.putconn(each)
 
@@ -67,7 +67,7 @@ def test_what_comes_back_in_a_transaction_or_broken_is_not_lent_again(kept):
     kept.putconn(in_transaction)
     kept.putconn(broken)
     assert in_transaction.closed
-    assert kept.use().idle == kept.use().in_use == 0
+    assert kept.usage().idle == kept.usage().in_use == 0
 
 
 def test_what_nobody_has_used_for_long_is_closed_when_another_comes_back(make_kept):
@@ -77,7 +77,7 @@ def test_what_nobody_has_used_for_long_is_closed_when_another_comes_back(make_ke
     kept.putconn(used)
     assert unused.closed
     assert not used.closed
-    assert kept.use().idle == 1
+    assert kept.usage().idle == 1
 
 
 def test_an_old_connection_is_not_kept(kept, monkeypatch):
@@ -103,10 +103,10 @@ def test_a_connection_that_cannot_be_made_or_configured_is_counted_nowhere(make_
     kept = make_kept(configure=refuse)
     with pytest.raises(psycopg.OperationalError, match="not this one"):
         kept.getconn()
-    monkeypatch.setattr(KeptConnection, "connect", refuse_to_connect)
+    monkeypatch.setattr(PooledConnection, "connect", refuse_to_connect)
     with pytest.raises(psycopg.OperationalError, match="nobody there"):
         kept.getconn()
-    assert (kept.use().idle, kept.use().in_use, kept.use().connecting) == (0, 0, 0)
+    assert (kept.usage().idle, kept.usage().in_use, kept.usage().connecting) == (0, 0, 0)
 
 
 def refuse_to_connect(**parameters):
@@ -119,7 +119,7 @@ def test_a_forked_child_leaves_its_parents_connections_alone(kept):
     child = os.fork()
     if child == 0:
         kept.close()
-        os._exit(kept.use().idle)
+        os._exit(kept.usage().idle)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert kept.getconn() is lent
     assert lent.execute("SELECT 1").fetchone() == (1,)

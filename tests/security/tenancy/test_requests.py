@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from ingest.tasks import run_job_task
 from kebab.people.models import Group, Workspace
-from kebab.tenancy.current_workspace import acting_everywhere, acting_in_setting
+from kebab.tenancy.current_workspace import acting_everywhere, workspace_setting
 from tests.security.tenancy.tenants import MODELS
 from tests.security.tenancy.urlconf import counts
 
@@ -86,7 +86,7 @@ def test_a_request_leaves_nothing_behind_in_its_thread(alpha):
     with acting_everywhere():
         assert person(alpha).get("/w/alpha/counts").status_code == 200
         assert person(alpha).get("/w/missing/counts").status_code == 404
-        assert acting_in_setting() == "*"
+        assert workspace_setting() == "*"
 
 
 def test_a_request_begins_nowhere_whatever_its_thread_did_before(alpha):
@@ -96,6 +96,6 @@ def test_a_request_begins_nowhere_whatever_its_thread_did_before(alpha):
 
 def test_a_task_acts_in_its_workspace(monkeypatch, alpha):
     acted = []
-    monkeypatch.setattr("ingest.tasks.run_job", lambda *_: acted.append(acting_in_setting()))
+    monkeypatch.setattr("ingest.tasks.run_job", lambda *_: acted.append(workspace_setting()))
     run_job_task(str(alpha.id), str(alpha.id))
     assert acted == [str(alpha.id)]

@@ -42,12 +42,12 @@ def test_every_table_with_a_workspace_column_has_a_policy_that_holds_for_all(db)
     )
     known = {model._meta.db_table for model in MODELS}
     assert {name for (name,) in tables} == known - {"people_workspace"}
-    assert checks.unwalled_tables() == []
+    assert checks.unprotected_tables() == []
 
 
 def test_a_forgotten_policy_is_told_of(db, monkeypatch):
     monkeypatch.setattr(checks, "_tables", lambda: ["people_user", "people_group"])
-    found = checks.check_walls()
+    found = checks.check_row_level_security()
     assert (found.status, found.remedy) == (CheckStatus.FAILED, "Run: kebab doctor --repair")
     assert "people_user" in found.detail
 
@@ -60,7 +60,7 @@ def test_a_policy_that_lets_all_pass_is_told_of(policy, transactional_db, monkey
         monkeypatch.setattr(checks, "connection", _Django(owner))
         owner.execute(f"CREATE POLICY by_hand ON people_group {policy}")
 
-        assert checks.unwalled_tables() == ["people_group"]
+        assert checks.unprotected_tables() == ["people_group"]
 
 
 def test_a_policy_that_narrows_opens_nothing(transactional_db, monkeypatch):
@@ -68,7 +68,7 @@ def test_a_policy_that_narrows_opens_nothing(transactional_db, monkeypatch):
         monkeypatch.setattr(checks, "connection", _Django(owner))
         owner.execute("CREATE POLICY by_hand ON people_group AS RESTRICTIVE USING (name <> '')")
 
-        assert checks.unwalled_tables() == []
+        assert checks.unprotected_tables() == []
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
@@ -85,13 +85,13 @@ def test_what_migrations_make_for_the_application_it_may_call():
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_granting_anew_lends_no_right_for_a_moment(monkeypatch):
-    told, may_change = roles._tell, []
+    told, may_change = roles._execute_grant, []
 
     def tell(cursor, grant):
         told(cursor, grant)
         may_change.append(asked("SELECT has_table_privilege('people_auditevent', 'UPDATE, DELETE')")[0][0])
 
-    monkeypatch.setattr(roles, "_tell", tell)
+    monkeypatch.setattr(roles, "_execute_grant", tell)
     grant_to_application()
 
     assert len(may_change) > len(roles._GRANTS)
@@ -99,7 +99,7 @@ def test_granting_anew_lends_no_right_for_a_moment(monkeypatch):
 
 
 def test_the_doctor_says_that_the_wall_stands(db):
-    assert checks.check_walls().status is CheckStatus.OK
+    assert checks.check_row_level_security().status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_one_role_for_both_is_told_of(role, status, said, transactional_db, monk
             owner.execute("CREATE ROLE plain_owner")
             owner.execute("GRANT kebab_owner TO plain_owner; SET ROLE plain_owner")
         try:
-            found = checks.check_walls()
+            found = checks.check_row_level_security()
         finally:
             owner.execute("RESET ROLE; DROP ROLE IF EXISTS plain_owner")
     assert found.status is status

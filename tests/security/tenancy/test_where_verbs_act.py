@@ -6,8 +6,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from kebab.cli.command import BaseVerb
-from kebab.tenancy.current_workspace import EVERYWHERE, acting_in_setting
+from kebab.cli.command import KebabCommand
+from kebab.tenancy.current_workspace import EVERYWHERE, workspace_setting
 
 ROWS = ("search_", "ingest_", "people_group", "people_membership", "people_apitoken")
 
@@ -35,7 +35,7 @@ def test_a_verb_for_one_workspace_acts_in_it(words, alpha, beta, mirrors):
     def note(execute, sql, params, many, context):
         table = next((name for name in ROWS if f'FROM "{name}' in sql), None)
         if table is not None:
-            acted.setdefault(acting_in_setting(), sql)
+            acted.setdefault(workspace_setting(), sql)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
@@ -45,17 +45,17 @@ def test_a_verb_for_one_workspace_acts_in_it(words, alpha, beta, mirrors):
             assert end.code in (0, 1)
 
     assert set(acted) == {str(alpha.id)}, acted
-    assert acting_in_setting() == EVERYWHERE
+    assert workspace_setting() == EVERYWHERE
 
 
 def test_a_verb_acts_in_its_workspace_until_it_ends(alpha):
-    class Verb(BaseVerb):
-        def run_verb(self, **_):
-            before = acting_in_setting()
+    class Verb(KebabCommand):
+        def run_command(self, **_):
+            before = workspace_setting()
             self.act_in(alpha.workspace)
-            self.seen = [before, acting_in_setting()]
+            self.seen = [before, workspace_setting()]
 
     verb = Verb()
     call_command(verb)
     assert verb.seen == [EVERYWHERE, str(alpha.id)]
-    assert acting_in_setting() == EVERYWHERE
+    assert workspace_setting() == EVERYWHERE

@@ -27,5 +27,5 @@ def counting_roles():
     """Roles that count and tell of it at KEBAB_METRICS_PORT."""
     packages = [DEPLOY.parent / name for name in ("kebab", "search", "ingest")]
     commands = [path for package in packages for path in package.glob("**/management/commands/*.py")]
-    verbs = {path.stem for path in commands if "serve_counts()" in path.read_text()}
+    verbs = {path.stem for path in commands if "serve_metrics()" in path.read_text()}
     return {*verbs, "embedder"} if "worker" in verbs else verbs

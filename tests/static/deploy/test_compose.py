@@ -76,7 +76,7 @@ def test_compose_and_handbook_count_the_same_connections():
     page = " ".join((DEPLOY.parent / "docs" / "operations" / "sizing.md").read_text().split())
     settings = (DEPLOY.parent / "kebab" / "settings.py").read_text()
     processes, threads = (
-        int(re.search(rf'at_least_one\("KEBAB_WEB_{name}", (\d+)\)', settings)[1])
+        int(re.search(rf'positive_number\("KEBAB_WEB_{name}", (\d+)\)', settings)[1])
         for name in ("WORKERS", "THREADS")
     )
     process = 7 * threads + 10

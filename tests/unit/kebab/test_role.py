@@ -6,8 +6,8 @@ import sys
 _TAKEN = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-from kebab.runtime.role import take_role
-take_role("web")
+from kebab.runtime.role import set_role
+set_role("web")
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 

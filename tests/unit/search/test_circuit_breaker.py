@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 from search.retrieval.errors import RerankerUnavailable
 
 
@@ -18,7 +18,9 @@ def clock():
 
 @pytest.fixture
 def breaker(clock):
-    return Breaker("the reranker", RerankerUnavailable, failures=3, rest_s=30, clock=lambda: clock.now_s)
+    return CircuitBreaker(
+        "the reranker", RerankerUnavailable, failures=3, open_s=30, clock=lambda: clock.now_s
+    )
 
 
 def fail(breaker, *, is_fault=True, reason="it answered 500"):
@@ -82,7 +84,7 @@ def test_a_refusal_of_what_was_asked_is_no_failure(breaker):
 
 
 def test_no_failure_of_many_threads_is_lost(clock):
-    breaker = Breaker("the reranker", RerankerUnavailable, failures=400, clock=lambda: clock.now_s)
+    breaker = CircuitBreaker("the reranker", RerankerUnavailable, failures=400, clock=lambda: clock.now_s)
     together = threading.Barrier(4)
 
     def fail_often():

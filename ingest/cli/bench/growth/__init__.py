@@ -1,1 +1,1 @@
-"""How cost grows with the corpus: one workspace that is filled step by step, and measured at each size."""
+"""Growth of costs with the corpus: one workspace filled step by step, and measured at each size."""

@@ -1,4 +1,4 @@
-"""What a stack takes while nobody asks it for anything, and what it holds open."""
+"""CPU time of an idle stack, and its open files and threads."""
 
 import time
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from kebab.stack.supervisor.state import StackState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """What the processes of a stack hold, the most of any one and all together."""
+class ResourceCounts:
+    """Open files and threads of a stack's processes: the maximum of one process, and the sum."""
 
     processes: int
     most_files: int
@@ -20,11 +20,11 @@ class Held:
     threads: int
 
 
-def held_by(state: StackState) -> Held:
-    """Count open files and threads of the supervisor and all below it."""
+def count_resources(state: StackState) -> ResourceCounts:
+    """Count open files and threads of the supervisor and its descendants."""
     found = [counts for process in _family(state) if (counts := _counts(process)) is not None]
     files, threads = [each[0] for each in found], [each[1] for each in found]
-    return Held(
+    return ResourceCounts(
         processes=len(found),
         most_files=max(files),
         files=sum(files),
@@ -34,14 +34,14 @@ def held_by(state: StackState) -> Held:
 
 
 def idle_cores(state: StackState, seconds: float) -> dict[str, float]:
-    """Return the share of one core that each process takes meanwhile, of those that take any, and `all`."""
+    """Return the share of one core that each busy kind of process uses within `seconds`, and `all`."""
     taken = cpu_taken(state, lambda: time.sleep(seconds))
     shares = {name: taken_s / seconds for name, taken_s in {"all": sum(taken.values()), **taken}.items()}
     return {name: round(share, 4) for name, share in sorted(shares.items()) if share >= 0.0005}
 
 
 def cpu_taken(state: StackState, action: Callable[[], object]) -> dict[str, float]:
-    """Return the seconds of processor time that each kind of process took while `action` ran."""
+    """Return the seconds of CPU time that each kind of process used while `action` ran."""
     before = _cpu_s(state)
     action()
     taken: dict[str, float] = {}
@@ -62,7 +62,7 @@ def _cpu_s(state: StackState) -> dict[int, tuple[str, float]]:
 
 
 def _role(process: psutil.Process) -> str:
-    """Return the verb of a process of ours, the program of another."""
+    """Return the command of a process of ours, the program of another."""
     words = process.cmdline()
     place = next((place for place, word in enumerate(words) if word.endswith("manage.py")), None)
     if place is not None and place + 1 < len(words):

@@ -1,4 +1,4 @@
-"""A workspace that grows: filled to each size through the ordinary pipeline, and measured there."""
+"""Measurement of a growing workspace, filled to each size through the ordinary pipeline."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -28,22 +28,22 @@ from search.mirror.sync.sync import rebuild_mirror
 from search.models import Chunk, Document, EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
-from search.vectors.index import drop_index_beside, ensure_index, index_name
+from search.vectors.index import drop_index_concurrently, ensure_index, index_name
 from search.vectors.quantised_file import SUFFIX
 from search.vectors.quantised_index import prepare_codes
-from search.vectors.spaces import ensure_live_space, note_languages
+from search.vectors.spaces import ensure_live_space, update_known_share
 
 _MB = 1_000_000
-# With the parts of those that are cut.
+# Includes the partitions of partitioned tables.
 _BYTES = """
 SELECT coalesce(sum(pg_total_relation_size(relid)), 0) FROM unnest(%s::text[]) name,
 LATERAL (SELECT to_regclass(name) AS relid UNION SELECT relid FROM pg_partition_tree(to_regclass(name))) parts
 """
-# A step comes to its size in batches of this share of what is missing, and passes it with the last.
+# A step approaches its size in batches of this share of the missing chunks; the last one passes it.
 _CAUTION = 0.85
 _PASSING = 1.1
 _NEAR = 0.03
-# Until the first batch has shown it: fewer than there will be.
+# Lower estimate, used until the first batch is measured.
 _BYTES_A_CHUNK = 350
 
 Say = Callable[[str], None]
@@ -51,7 +51,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """What is measured, and with how much."""
+    """Sizes and inputs of the measurement."""
 
     folder: Path
     #: Chunks, rising.
@@ -60,7 +60,7 @@ class Growth:
     queries: int
 
 
-def grown(growth: Growth, url: str, say: Say) -> dict[str, Any]:
+def measure_growth(growth: Growth, url: str, say: Say) -> dict[str, Any]:
     """Return a row of figures for each size; `url` is the stack's or ''. Raises EmbedderUnavailable."""
     embedder = configured_embedder()
     if embedder is None:
@@ -85,7 +85,7 @@ def grown(growth: Growth, url: str, say: Say) -> dict[str, Any]:
         for size in growth.sizes:
             rate = growing.fill_to(size)
             queries = queries or heading_queries(workspace, growth.queries)
-            rows.append(growing.measured(size, rate, growing.vectors(growth.embed_at_most), queries))
+            rows.append(growing.measure(size, rate, growing.vectors(growth.embed_at_most), queries))
     return {"rows": rows, "real_documents": text.real, "queries": len(queries), **_conditions(growth)}
 
 
@@ -95,7 +95,7 @@ def _conditions(growth: Growth) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Growing:
-    """A scratch workspace on its way."""
+    """A scratch workspace that is being filled."""
 
     workspace: Workspace
     writer: TextWriter
@@ -106,7 +106,7 @@ class _Growing:
     say: Say
 
     def fill_to(self, size: int) -> float:
-        """Ingest until there are `size` chunks or a few more; give the largest batch's chunks a second."""
+        """Ingest until there are `size` chunks or a few more; return the chunks/s of the largest batch."""
         added = written = 0
         largest = (0, 0.0)
         while (missing := size - self._chunks()) > 0:
@@ -120,14 +120,14 @@ class _Growing:
         return largest[1]
 
     def vectors(self, embed_at_most: int) -> dict[str, Any]:
-        """Give every chunk its vector, and the index made anew; give how many and how long."""
+        """Store a vector for every chunk, rebuild the index, and return the numbers and the build time."""
         self.say("Vectors ...")
         self.space.refresh_from_db()
         if self.space.is_indexed:
-            drop_index_beside(self.space)  # made at once it takes a fraction of what insertions take
+            drop_index_concurrently(self.space)  # a rebuild takes a fraction of the time of insertions
             self.space.refresh_from_db()
         filled: Filled = fill_vectors(self.workspace, self.space, self.embedder, embed_at_most=embed_at_most)
-        note_languages(self.space, self.embedder.space)
+        update_known_share(self.space, self.embedder.space)
         started = time.perf_counter()
         is_indexed = ensure_index(self.space)
         seconds = time.perf_counter() - started
@@ -139,7 +139,7 @@ class _Growing:
             "index_build_s": round(seconds, 2) if is_indexed else None,
         }
 
-    def measured(
+    def measure(
         self, size: int, rate: float, vectors: Mapping[str, Any], queries: Sequence[str]
     ) -> dict[str, Any]:
         """Return the figures at this size."""
@@ -171,7 +171,7 @@ class _Growing:
             return as_json(client.ask_all(queries))
 
     def _cpu_ms(self, queries: Sequence[str]) -> dict[str, float] | None:
-        """Return the processor time of a hybrid search in this process and in the embedded Postgres."""
+        """Return the CPU time of a hybrid search in this process and in the embedded Postgres."""
         state = running_state(settings.KEBAB_DATA_DIR)
         if state is None:
             return None
@@ -225,7 +225,7 @@ def memory_mb() -> dict[str, float]:
 
 
 def tables_bytes() -> int:
-    """Return what the tables of corpus and jobs take with their indexes, of all workspaces."""
+    """Return the bytes of the tables of corpus and jobs with their indexes, of all workspaces."""
     models = [*apps.get_app_config("search").get_models(), *apps.get_app_config("ingest").get_models()]
     return _relation_bytes([model._meta.db_table for model in models])
 

@@ -1,4 +1,4 @@
-"""Many small workspaces on one node: filled through the ordinary pipeline, searched, looked at while idle."""
+"""Measurement of many small workspaces on one node: ingestion, searches, and the idle stack."""
 
 import random
 import secrets
@@ -13,7 +13,7 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
-from ingest.cli.bench.growth.idle import held_by, idle_cores
+from ingest.cli.bench.growth.idle import count_resources, idle_cores
 from ingest.cli.bench.growth.measure import as_json, memory_mb, tables_bytes
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
 from ingest.cli.bench.growth.vectors import make_up
@@ -25,7 +25,7 @@ from ingest.tasks import end_spaces_task, release_expired_task, request_due_sync
 from kebab.cli.errors import CliError
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import operating_caller, the_operator
+from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspaces import create_workspace
 from kebab.stack.supervisor.state import running_state
 from kebab.tenancy.current_workspace import acting_in
@@ -41,14 +41,14 @@ from search.tasks import prune_answers_task, prune_changes_task, prune_queries_t
 from search.vectors.spaces import ensure_live_space
 
 _SEED = 1
-# Of recombined text, with what a folder's last document has beyond its share.
+# Of recombined text, including the excess of a folder's last document.
 _BYTES_A_CHUNK = 370
 _ASKED = 200
 _OVER_HTTP = 20
 _IDLE_S = 30.0
 _POLL_S = 0.5
 _REAL_VECTORS = 256
-# What beat has done again and again, whatever there is to do.
+# Periodic tasks, which run also without work to do.
 _UPKEEP: dict[str, Callable[[], None]] = {
     "sweep": sweep_task,
     "due syncs": request_due_syncs_task,
@@ -64,15 +64,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenants:
-    """How many workspaces, of how many chunks each."""
+    """Number and size of the workspaces."""
 
     folder: Path
     number: int
     chunks_each: int = 100
 
 
-def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
-    """Return the figures of so many workspaces; `url` is the stack's or ''. Raises EmbedderUnavailable."""
+def measure_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
+    """Return the figures of the workspaces; `url` is the stack's or ''. Raises EmbedderUnavailable."""
     embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
@@ -81,7 +81,7 @@ def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
         scratch_folder() as folder,
         _workspaces(tenants.number, say) as workspaces,
     ):
-        rate = _ingested(tenants, workspaces, folder, say)
+        rate = _ingest(tenants, workspaces, folder, say)
         say("Vectors ...")
         _fill_vectors(workspaces, embedder)
         with connection.cursor() as cursor:
@@ -92,29 +92,29 @@ def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
             "ingest_chunks_per_s": rate,
             "mirrors_built_per_s": _mirrors_per_s(workspaces, say),
             "disk_mb": _disk_mb(workspaces, before),
-            **_searched(workspaces, url, say),
-            **_at_rest(say),
+            **_search(workspaces, url, say),
+            **_measure_idle(say),
         }
 
 
 @contextmanager
 def _workspaces(number: int, say: Say) -> Iterator[list[Workspace]]:
-    mark, made = secrets.token_hex(3), []
+    mark, created = secrets.token_hex(3), []
     say(f"Making {number:,} workspaces ...")
     try:
         for place in range(number):
-            made.append(
-                create_workspace(operating_caller(), f"tenant-{mark}-{place}", name=f"Tenant {place}")
+            created.append(
+                create_workspace(command_line_caller(), f"tenant-{mark}-{place}", name=f"Tenant {place}")
             )
-        yield made
+        yield created
     finally:
-        say(f"Deleting {len(made):,} workspaces ...")
-        for workspace in made:
-            delete_workspace(the_operator(workspace))
+        say(f"Deleting {len(created):,} workspaces ...")
+        for workspace in created:
+            delete_workspace(command_line_access(workspace))
 
 
-def _ingested(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say: Say) -> float:
-    """Ask for a folder of each, and give the chunks a second until all are there."""
+def _ingest(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say: Say) -> float:
+    """Request the ingestion of a folder per workspace, and return the chunks/s until all are done."""
     writer = TextWriter(GrowingText(tenants.folder), folder)
     size_bytes = tenants.chunks_each * _BYTES_A_CHUNK
     folders = [writer.write(size_bytes) for _ in workspaces]
@@ -147,7 +147,7 @@ def _mirrors_per_s(workspaces: Sequence[Workspace], say: Say) -> float:
     """Build all mirrors, one after the other, as `kebab mirror warm` does."""
     say("Mirrors ...")
     for workspace in workspaces:
-        local_mirrors.mirror_files(workspace.pk).remove_all()
+        local_mirrors.mirror_files(workspace.pk).delete_all()
     started = time.perf_counter()
     for workspace in workspaces:
         sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk, wait_s=60.0)
@@ -159,18 +159,18 @@ def _disk_mb(workspaces: Sequence[Workspace], before: int) -> dict[str, float]:
     return {"tables": round((tables_bytes() - before) / 1e6, 3), "mirrors": round(mirrors / 1e6, 3)}
 
 
-def _searched(workspaces: Sequence[Workspace], url: str, say: Say) -> dict[str, Any]:
-    """Ask some workspaces once in each mode: hardly any finds its file open or its plan made."""
+def _search(workspaces: Sequence[Workspace], url: str, say: Say) -> dict[str, Any]:
+    """Search some workspaces once in each mode, mostly with closed mirror files and without cached plans."""
     say("Searching ...")
     number = min(_ASKED, len(workspaces))
-    asked = random.Random(_SEED).sample(list(workspaces), number)  # noqa: S311 - not a secret
-    queries = [_query(workspace) for workspace in asked]
+    searched = random.Random(_SEED).sample(list(workspaces), number)  # noqa: S311 - not a secret
+    queries = [_query(workspace) for workspace in searched]
     modes = {}
     for mode in Mode:
         modes[mode.value] = as_json(
-            [search_s(workspace, text, mode) for workspace, text in zip(asked, queries, strict=True)]
+            [search_s(workspace, text, mode) for workspace, text in zip(searched, queries, strict=True)]
         )
-    return {"asked": len(asked), "modes": modes, "http": _over_http(asked[:_OVER_HTTP], queries, url)}
+    return {"asked": len(searched), "modes": modes, "http": _over_http(searched[:_OVER_HTTP], queries, url)}
 
 
 def _over_http(workspaces: Sequence[Workspace], queries: Sequence[str], url: str) -> dict[str, float] | None:
@@ -188,8 +188,8 @@ def _query(workspace: Workspace) -> str:
     return str(text).rpartition(" > ")[2]
 
 
-def _at_rest(say: Say) -> dict[str, Any]:
-    """Return what the stack takes and holds while nobody asks, and how long its upkeep and status take."""
+def _measure_idle(say: Say) -> dict[str, Any]:
+    """Return resources of the idle stack, and the durations of its periodic tasks and status."""
     upkeep = {name: _seconds(task) for name, task in _UPKEEP.items()}
     found: dict[str, Any] = {
         "upkeep_s": {**upkeep, "status": _seconds(mirror_rows)},
@@ -200,7 +200,7 @@ def _at_rest(say: Say) -> dict[str, Any]:
         return found
     say(f"At rest for {2 * _IDLE_S:.0f} s ...")
     time.sleep(_IDLE_S)
-    return {**found, "idle_cores": idle_cores(state, _IDLE_S), "held": asdict(held_by(state))}
+    return {**found, "idle_cores": idle_cores(state, _IDLE_S), "held": asdict(count_resources(state))}
 
 
 def _seconds(action: Callable[[], object]) -> float:

@@ -1,9 +1,9 @@
-"""As much text as is asked for: a folder's own, and then documents recombined from it.
+"""Text of any amount: a folder's own documents, then documents recombined from them.
 
 A recombined document has the title of one real document and paragraphs of others, drawn evenly over all
-paragraphs of the folder, a heading before every fourth. So words keep the frequencies and the company of
-paragraphs that they have in the folder, while no document is there twice. What is drawn is decided by the
-document's number and a fixed seed.
+paragraphs of the folder, a heading before every fourth. So word frequencies and co-occurrences within
+paragraphs are those of the folder, while no document occurs twice. The draw depends on the document's
+number and a fixed seed.
 """
 
 import random
@@ -15,7 +15,7 @@ from typing import Final
 
 from kebab.cli.errors import CliError
 
-#: What is read of a folder.
+#: Suffixes of the files that are read.
 SUFFIXES: Final = (".md", ".mdx", ".markdown", ".rst", ".txt")
 
 _SEED = 1
@@ -27,27 +27,27 @@ _FILES_A_FOLDER = 500
 
 @dataclass(frozen=True)
 class GrowingText:
-    """Documents of a folder in an order drawn by a fixed seed, without end."""
+    """Endless documents of a folder, in an order drawn by a fixed seed."""
 
     folder: Path
 
     def documents(self) -> Iterator[str]:
-        """Return the real documents, then recombined ones. Raises CliError for a folder without text."""
+        """Yield the real documents, then recombined ones. Raises CliError for a folder without text."""
         order = list(self._real)
         random.Random(_SEED).shuffle(order)  # noqa: S311 - not a secret
         yield from order
         number = 0
         while True:
-            yield self.recombined(number)
+            yield self.recombine(number)
             number += 1
 
     @property
     def real(self) -> int:
-        """Return how many documents are the folder's own."""
+        """Return the number of the folder's own documents."""
         return len(self._real)
 
-    def recombined(self, number: int) -> str:
-        """Return the recombined document of that number, always the same."""
+    def recombine(self, number: int) -> str:
+        """Return the recombined document `number`, always the same."""
         drawn = random.Random(f"{_SEED}:{number}")  # noqa: S311 - not a secret
         blocks = [f"# {drawn.choice(self._titles)}"]
         for place in range(_PARAGRAPHS):
@@ -81,7 +81,7 @@ class GrowingText:
 
 
 class TextWriter:
-    """Writes one document after the other into folders, a batch at a time."""
+    """Writer of successive documents into folders, a batch at a time."""
 
     def __init__(self, text: GrowingText, folder: Path) -> None:
         self._documents = text.documents()
@@ -89,7 +89,7 @@ class TextWriter:
         self._batches = 0
 
     def write(self, size_bytes: int) -> Path:
-        """Write documents of at least so many bytes in all, one at least, into a new folder; give it."""
+        """Write at least one document and at least `size_bytes` into a new folder, and return the folder."""
         self._batches += 1
         batch = self._folder / f"growth-{self._batches}"
         written = number = 0

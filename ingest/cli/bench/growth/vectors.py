@@ -1,8 +1,8 @@
-"""Vectors for many chunks: the embedder's own for the first, made up around those for the rest.
+"""Vectors for many chunks: the embedder's own for the first, synthetic ones around those for the rest.
 
-A made-up vector is a real one, drawn evenly, plus noise of a fixed length in a random direction, brought back
+A synthetic vector is a real one, drawn evenly, plus noise of a fixed length in a random direction, normalised
 to length 1. With noise 0.75 its cosine with the real one is about 1 / sqrt(1 + 0.75²) = 0.8, as between two
-chunks on one subject, so that the index meets clusters as in real text, and not the even spread of random
+chunks on one subject, so that the index sees clusters as in real text, and not the even spread of random
 vectors, which no index can search.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from django.db import transaction
 
-from ingest.jobs.kinds.embed import batches
+from ingest.jobs.kinds.embed import embed_batches
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace
@@ -28,7 +28,7 @@ _BEFORE_ALL = uuid.UUID(int=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """How many chunks got a vector, of each kind."""
+    """Numbers of chunks that got a real and a synthetic vector."""
 
     embedded: int
     made_up: int
@@ -37,28 +37,28 @@ class Filled:
 def fill_vectors(
     workspace: Workspace, space: EmbeddingSpace, embedder: Embedder, *, embed_at_most: int
 ) -> Filled:
-    """Give every chunk a vector: embed until the space has `embed_at_most`, and make up the rest."""
+    """Store a vector for every chunk: embed until the space has `embed_at_most`, and synthesise the rest."""
     have = ChunkVector.objects.in_workspace(workspace).filter(space=space.pk).count()
     embedded = _embed(space, embedder, max(0, embed_at_most - have))
     real = _first_vectors(workspace, space, embed_at_most)
     return Filled(embedded=embedded, made_up=make_up(space, real))
 
 
-def around(real: np.ndarray, number: int, drawn: np.random.Generator) -> np.ndarray:
+def around(real: np.ndarray, number: int, generator: np.random.Generator) -> np.ndarray:
     """Return `(number, dim)` float32 vectors of length 1 around rows of `real`, (n, dim) of length 1."""
-    noise = drawn.standard_normal((number, real.shape[1])).astype(np.float32)
+    noise = generator.standard_normal((number, real.shape[1])).astype(np.float32)
     noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
-    moved = real[drawn.integers(0, len(real), number)] + noise
-    made: np.ndarray = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    return made
+    noisy = real[generator.integers(0, len(real), number)] + noise
+    vectors: np.ndarray = noisy / np.linalg.norm(noisy, axis=1, keepdims=True)
+    return vectors
 
 
 def _embed(space: EmbeddingSpace, embedder: Embedder, at_most: int) -> int:
     done = 0
     if not at_most:
         return done
-    with closing(batches(space, embedder)) as begun:
-        for batch in begun:
+    with closing(embed_batches(space, embedder)) as pending:
+        for batch in pending:
             with transaction.atomic():
                 store_vectors(space, batch.chunks, batch.vectors())
             done += len(batch.chunks)
@@ -68,18 +68,18 @@ def _embed(space: EmbeddingSpace, embedder: Embedder, at_most: int) -> int:
 
 
 def _first_vectors(workspace: Workspace, space: EmbeddingSpace, number: int) -> np.ndarray:
-    """Give up to `number` vectors of the space, (n, dim) float32."""
+    """Return up to `number` vectors of the space, (n, dim) float32."""
     vectors = ChunkVector.objects.in_workspace(workspace).filter(space=space.pk).order_by("chunk_id")
     rows = vectors.values_list("embedding", flat=True)[:number]
     return np.array(list(rows), np.float32).reshape(-1, space.dim)
 
 
 def make_up(space: EmbeddingSpace, real: np.ndarray) -> int:
-    """Give every chunk that lacks one a vector around `real`, (n, dim) of length 1; give how many."""
-    drawn, done, after = np.random.default_rng(_SEED), 0, _BEFORE_ALL
+    """Store a vector around `real`, (n, dim) of length 1, for each chunk without one; return their number."""
+    generator, done, after = np.random.default_rng(_SEED), 0, _BEFORE_ALL
     while chunks := chunks_without_vector(space, after=after, limit=_BATCH):
         with transaction.atomic():
-            store_vectors(space, chunks, _by_hash(chunks, around(real, len(chunks), drawn)))
+            store_vectors(space, chunks, _by_hash(chunks, around(real, len(chunks), generator)))
         done, after = done + len(chunks), chunks[-1].chunk_id
     return done
 

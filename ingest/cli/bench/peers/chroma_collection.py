@@ -17,7 +17,7 @@ COLLECTION = "chunks"
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Write the corpus as a collection on disk and search it in this process."""
     client = chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
     collection = fill(client, corpus)
@@ -30,7 +30,7 @@ def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
 
 
 def fill(client: Any, corpus: Corpus) -> Any:
-    """Write the corpus, its texts too, and give the collection."""
+    """Write the corpus with its texts, and return the collection."""
     collection = client.create_collection(
         COLLECTION, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
     )

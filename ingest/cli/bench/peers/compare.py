@@ -1,4 +1,4 @@
-"""All comparisons with peers: speed in this process, throughput over HTTP, quality on judged sets."""
+"""Comparisons with peers: speed in this process, throughput over HTTP, quality on judged sets."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from search.retrieval.errors import EmbedderUnavailable
 Say = Callable[[str], None]
 
 
-def compared(workspace: Workspace, number: int, url: str, say: Say) -> dict[str, Any]:
+def compare_peers(workspace: Workspace, number: int, url: str, say: Say) -> dict[str, Any]:
     """Compare speed on `number` heading-like queries of a workspace with vectors; `url` is the stack's or ''.
 
     Raises EmbedderUnavailable.
@@ -30,10 +30,10 @@ def compared(workspace: Workspace, number: int, url: str, say: Say) -> dict[str,
     if not len(corpus):
         raise EmbedderUnavailable("The workspace has no vectors to compare with; embed it first.")
     queries = {text: embedder.embed_query(text) for text in heading_queries(workspace, 2 * number)}
-    peers, servers = installed()
+    peers, servers = installed_peers()
     first = dict(list(queries.items())[:number])
     speed = [row.as_json() for row in speed_rows(workspace, corpus, first, peers, say)]
-    skipped = not_installed()
+    skipped = skipped_peers()
     if not url:
         return {"speed": speed, "http": [], "skipped": {**skipped, "HTTP": "no `kebab up` runs"}}
     unseen = dict(list(queries.items())[number:]) or first
@@ -41,20 +41,20 @@ def compared(workspace: Workspace, number: int, url: str, say: Say) -> dict[str,
     return {"speed": speed, "http": http, "skipped": skipped}
 
 
-def judged(folders: Sequence[Path], say: Say) -> list[dict[str, Any]]:
+def measure_quality(folders: Sequence[Path], say: Say) -> list[dict[str, Any]]:
     """Return nDCG@10 of Kebab and of the installed peers on each set in BEIR's layout."""
-    peers, _ = installed()
+    peers, _ = installed_peers()
     return [row for folder in folders for row in judged_rows(read_judged_set(folder), peers, say)]
 
 
-def installed() -> tuple[list[Peer], list[PeerServer]]:
-    """Return the peers and the servers whose packages are here."""
+def installed_peers() -> tuple[list[Peer], list[PeerServer]]:
+    """Return the peers and the servers whose packages are installed."""
     return [peer for peer in PEERS if peer.missing is None], [
         each for each in SERVERS if each.missing is None
     ]
 
 
-def not_installed() -> dict[str, str]:
-    """Return why the others are left out, by name."""
+def skipped_peers() -> dict[str, str]:
+    """Return the reasons for left-out peers and servers, by name."""
     servers = {f"{each.name}'s server": each.missing for each in SERVERS}
     return {name: why for name, why in [*((p.name, p.missing) for p in PEERS), *servers.items()] if why}

@@ -1,4 +1,4 @@
-"""The chunks of a workspace, as every peer is given them."""
+"""The chunks of a workspace, as input for every peer."""
 
 from dataclasses import dataclass
 from typing import Self

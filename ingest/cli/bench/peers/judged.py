@@ -1,4 +1,4 @@
-"""What the peers' rankings are worth on a judged set, beside Kebab's, over the same chunks and vectors."""
+"""Quality of the peers' and Kebab's rankings on a judged set, over the same chunks and vectors."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import Peer, PeerSearch, opened_in
+from ingest.cli.bench.peers.registry import Peer, PeerSearch, open_peer
 from ingest.cli.bench.peers.speed import KEBAB
-from ingest.cli.judged_documents import Loaded, Loader, embed_all
+from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
@@ -20,7 +20,7 @@ from search.embedders.configured import query_embedder
 from search.engine.search import search
 from search.evaluation.beir import JudgedSet, read_documents
 from search.evaluation.metrics import means, measure_each
-from search.evaluation.run_topics import hits_for
+from search.evaluation.run_topics import hits_needed
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode, SearchQuery
@@ -31,7 +31,7 @@ _MEASURE = "nDCG@10"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judging:
-    """A loaded set, and what is asked of it."""
+    """A loaded set with its query vectors."""
 
     judged: JudgedSet
     #: The set's id of each chunk's document, by chunk id.
@@ -42,7 +42,7 @@ class _Judging:
 
 
 def judged_rows(judged: JudgedSet, peers: Sequence[Peer], say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Load the set into a scratch workspace and give nDCG@10 of Kebab's modes and of each peer.
+    """Load the set into a scratch workspace and return nDCG@10 of Kebab's modes and of each peer.
 
     Raises EmbedderUnavailable.
     """
@@ -62,12 +62,12 @@ def judged_rows(judged: JudgedSet, peers: Sequence[Peer], say: Callable[[str], N
         )
         for peer in peers:
             say(f"{judged.name}: {peer.label} ...")
-            found = _worth(judging, stack.enter_context(opened_in(Path(folder), peer, corpus)))
+            found = _worth(judging, stack.enter_context(open_peer(Path(folder), peer, corpus)))
             rows.append(_row(judged, peer.mode, peer.label, found, own[peer.mode]))
     return rows
 
 
-def _judging(workspace: Workspace, judged: JudgedSet, loaded: Loaded) -> _Judging:
+def _judging(workspace: Workspace, judged: JudgedSet, loaded: LoadResult) -> _Judging:
     embedder = query_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Peers are given query vectors; set KEBAB_EMBEDDER to an embedder.")
@@ -77,7 +77,7 @@ def _judging(workspace: Workspace, judged: JudgedSet, loaded: Loaded) -> _Judgin
         judged=judged,
         documents=documents,
         vectors={topic: embedder.embed_query(text) for topic, text in judged.topics.items()},
-        k=hits_for(_DEPTH, chunks=len(documents), documents=len(loaded.names)),
+        k=hits_needed(_DEPTH, chunks=len(documents), documents=len(loaded.names)),
     )
 
 
@@ -90,7 +90,7 @@ def _kebab(workspace: Workspace, mode: Mode) -> PeerSearch:
 
 
 def _worth(judging: _Judging, search: PeerSearch) -> float:
-    """Return the mean nDCG@10 over the set; a document stands where its best chunk does."""
+    """Return the mean nDCG@10 over the set; a document has the rank of its best chunk."""
     rankings = {}
     for topic, text in judging.judged.topics.items():
         chunk_ids = search(text, judging.vectors[topic], judging.k)

@@ -15,7 +15,7 @@ _INDEXED_FROM = 1_000
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Write the corpus as a table on disk and search it in this process."""
     # Read when it is imported: else it writes two warnings a search.
     os.environ.setdefault("LANCEDB_LOG", "error")

@@ -18,7 +18,7 @@ _SEARCH = "SELECT chunk_id FROM chunks WHERE chunks MATCH ? ORDER BY bm25(chunks
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Index the corpus in a file of its own."""
     with closing(apsw.Connection(str(folder / "plain.sqlite3"))) as connection:
         connection.execute(_TABLE)

@@ -1,4 +1,4 @@
-"""Searches over HTTP beside the peers' own servers, with the same eight clients, by turns."""
+"""Throughput over HTTP of Kebab and the peers' own servers, with the same eight clients, by turns."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from urllib.parse import quote
 import numpy as np
 from django.conf import settings
 
-from ingest.cli.bench.clients import CLIENTS, Asked, Client, Crowd, ask_at_once
+from ingest.cli.bench.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
 from ingest.cli.bench.demo_start import free_port
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import installed_version
@@ -42,7 +42,7 @@ Queries = Mapping[str, np.ndarray]
 
 @contextmanager
 def chroma_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Client]:
-    """Run `chroma run` over the corpus; a request brings the query's vector and gets ids and texts."""
+    """Run `chroma run` over the corpus; a request has the query's vector and returns ids and texts."""
     import chromadb
 
     from ingest.cli.bench.peers.chroma_collection import fill
@@ -54,7 +54,9 @@ def chroma_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Cl
         collection = fill(chromadb.HttpClient(host="127.0.0.1", port=port), corpus)
         path = f"{_CHROMA_API}/{collection.id}/query"
         yield Client(
-            name="Chroma", url=url, request=lambda text: Asked(path=path, body=_chroma_body(queries[text]))
+            name="Chroma",
+            url=url,
+            request=lambda text: ClientRequest(path=path, body=_chroma_body(queries[text])),
         )
 
 
@@ -64,11 +66,11 @@ def _chroma_body(vector: np.ndarray) -> dict[str, Any]:
 
 @contextmanager
 def txtai_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Client]:
-    """Run `txtai.api` over a hybrid index of the corpus; it looks the query's vector up and gives ids."""
+    """Run `txtai.api` over a hybrid index of the corpus; it looks up the query's vector and returns ids."""
     from ingest.cli.bench.peers import txtai_index
     from ingest.cli.bench.peers import txtai_server as txtai_serving
 
-    index = txtai_index.indexed(corpus, {})
+    index = txtai_index.build_index(corpus, {})
     index.save(str(folder / "index"))
     index.close()
     txtai_serving.write_configuration(folder, queries)
@@ -78,7 +80,7 @@ def txtai_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Cli
         yield Client(
             name="txtai",
             url=url,
-            request=lambda text: Asked(path=f"/search?query={quote(text, safe='')}&limit={_TOP}"),
+            request=lambda text: ClientRequest(path=f"/search?query={quote(text, safe='')}&limit={_TOP}"),
         )
 
 
@@ -90,12 +92,12 @@ class PeerServer:
     package: str
     #: Further distributions that its server needs.
     more: tuple[str, ...] = ()
-    opened: Callable[[Corpus, Queries, Path], Any]
+    open_index: Callable[[Corpus, Queries, Path], Any]
     note: str
 
     @property
     def missing(self) -> str | None:
-        """Return what it lacks here; None when it can be run."""
+        """Return a message about missing packages, None when it can be run."""
         lacking = [each for each in (self.package, *self.more) if installed_version(each) is None]
         return f"{', '.join(lacking)} not installed (deploy/requirements-peers.txt)" if lacking else None
 
@@ -109,14 +111,14 @@ SERVERS: Final = (
     PeerServer(
         name="Chroma",
         package="chromadb",
-        opened=chroma_server,
+        open_index=chroma_server,
         note="chroma run, by vector alone; vector given, ids and texts",
     ),
     PeerServer(
         name="txtai",
         package="txtai",
         more=("faiss-cpu", "fastapi", "fastapi-mcp"),
-        opened=txtai_server,
+        open_index=txtai_server,
         note="txtai.api on uvicorn, one process, hybrid; vector looked up, ids and scores",
     ),
 )
@@ -130,14 +132,14 @@ def throughput_rows(
     servers: Sequence[PeerServer],
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Return requests a second and p95 of the stack at `url` and of each server, with their ratios."""
+    """Return requests per second and p95 of the stack at `url` and of each server, with their ratios."""
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="kebab-peers-") as folder:
         clients = {"Kebab": stack.enter_context(stack_client(workspace, url))}
         for server in servers:
             say(f"Starting the server of {server.label} ...")
             own = Path(folder) / server.name.lower()
             own.mkdir()
-            clients[server.label] = stack.enter_context(server.opened(corpus, queries, own))
+            clients[server.label] = stack.enter_context(server.open_index(corpus, queries, own))
         say(f"Asking with {CLIENTS} clients by turns ...")
         crowds = crowds_by_turns(clients, list(queries))
     notes = {server.label: server.note for server in servers}
@@ -145,7 +147,7 @@ def throughput_rows(
 
 
 def crowds_by_turns(clients: Mapping[str, Client], queries: Sequence[str]) -> dict[str, Crowd]:
-    """Let each server in turn answer a part of the queries, several times over."""
+    """Send parts of the queries to each server in turn, in several rounds."""
     for client in clients.values():
         ask_at_once(client, queries[:_WARM_UP])
     parts = [part for number in range(_ROUNDS) if (part := queries[_WARM_UP:][number::_ROUNDS])]
@@ -173,7 +175,7 @@ def _row(name: str, crowd: Crowd, own: Crowd, note: str) -> dict[str, Any]:
 
 @contextmanager
 def _serving(name: str, command: tuple[str, ...], folder: Path, port: int, probe: str) -> Iterator[str]:
-    """Run a server that ends with us at the latest, and give its address once it answers."""
+    """Run a server that ends at the latest with this process, and yield its address once it answers."""
     url, log = f"http://127.0.0.1:{port}", folder / "server.log"
     child = Child(ChildPlan(name=name, command=command, log=log, folder=settings.BASE_DIR))
     child.spawn()

@@ -1,4 +1,4 @@
-"""Searches in this process, Kebab's and the peers', by turns: each query is asked of all before the next."""
+"""Latency of searches in this process, of Kebab and the peers by turns: all get a query before the next."""
 
 import gc
 import tempfile
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import Peer, PeerSearch, opened_in
+from ingest.cli.bench.peers.registry import Peer, PeerSearch, open_peer
 from ingest.cli.bench.search import search_s
 from kebab.people.models import Workspace
-from search.embedders.configured import embedder_for_queries, forget_queries
+from search.embedders.configured import clear_query_caches, embedder_for_queries
 from search.evaluation.latency import Latencies
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
@@ -26,13 +26,13 @@ _NOTE = "whole hits with snippets and citations"
 _TOP = 10
 _WARM_UP = 20
 
-#: Asks one query; what it gives is not looked at.
+#: Sends one query; the result is ignored.
 Ask = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One system beside Kebab in the mode that does the same."""
+    """One system compared with Kebab in the equivalent mode."""
 
     group: str
     system: str
@@ -43,7 +43,7 @@ class Row:
     beside: Latencies
 
     def as_json(self) -> dict[str, Any]:
-        """Return its part of `bench.v1`; a ratio above 1 says how many times Kebab's time it takes."""
+        """Return the row as part of `bench.v1`; ratios are multiples of Kebab's time."""
         return {
             "group": self.group,
             "system": self.system,
@@ -62,16 +62,16 @@ def speed_rows(
     peers: Sequence[Peer],
     say: Callable[[str], None],
 ) -> list[Row]:
-    """Measure `peers`, all opened at once, on queries whose vectors are given."""
+    """Measure `peers`, all open at the same time, on queries with given vectors."""
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="kebab-peers-") as folder:
         opened = {}
         for peer in peers:
             say(f"Indexing {len(corpus):,} chunks: {peer.label} ...")
-            opened[peer.label] = stack.enter_context(opened_in(Path(folder), peer, corpus))
+            opened[peer.label] = stack.enter_context(open_peer(Path(folder), peer, corpus))
         asks = _asks(workspace, queries, opened)
         say(f"Asking {len(queries)} queries by turns ...")
         gc.collect()
-        gc.freeze()  # the corpus in this process is not to slow down who runs in it
+        gc.freeze()  # so that the corpus in this process does not slow down garbage collection
         try:
             seconds = by_turns(asks, list(queries), prepare=_Preparing(workspace))
         finally:
@@ -86,7 +86,7 @@ def by_turns(
     prepare: Callable[[str, str], None] = lambda name, text: None,
     warm_up: int = _WARM_UP,
 ) -> dict[str, list[float]]:
-    """Ask every query of all, each time beginning with another one; give the seconds by name.
+    """Send every query to all systems, each time beginning with another one; return the seconds by name.
 
     `prepare` is called before each with its name and the query, and is not timed.
     """
@@ -106,14 +106,14 @@ def by_turns(
 
 
 class _Preparing:
-    """Has Kebab forget a query's vector that another mode has embedded, or know it where it is given."""
+    """Preparation of Kebab's cache of query vectors: cleared, or filled where the vector is given."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._space = live_space(workspace)
 
     def __call__(self, name: str, text: str) -> None:
-        forget_queries()
+        clear_query_caches()
         embedder = embedder_for_queries(self._workspace, self._space)
         if name.endswith(_GIVEN) and embedder is not None:
             embedder.embed_query(text)
@@ -153,6 +153,6 @@ def _own_name(mode: Mode) -> str:
 
 
 def _own_names(mode: Mode) -> list[str]:
-    """Return the ways in which Kebab is asked in a mode: with vectors also as peers are."""
+    """Return the names of Kebab's variants in a mode; with vectors also one with the vector given."""
     plain = _own_name(mode)
     return [plain] if mode is Mode.LEXICAL else [plain, plain + _GIVEN]

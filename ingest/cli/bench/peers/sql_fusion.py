@@ -35,7 +35,7 @@ FROM words FULL JOIN meanings USING (chunk_id) ORDER BY score DESC, chunk_id LIM
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Index the corpus in a temporary table of the same server. Raises NotTheOwner."""
     with owner_connection() as connection:
         _fill(connection, corpus)

@@ -16,7 +16,7 @@ _FIELDS = ["breadcrumb", "text"]
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Index the corpus on disk and search it in this process."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("chunk_id", stored=True, tokenizer_name="raw")

@@ -14,11 +14,11 @@ from ingest.cli.bench.peers.registry import PeerSearch
 
 
 @contextmanager
-def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Index the corpus in this process."""
     logging.getLogger("faiss").setLevel(logging.WARNING)  # else it tells which library it loads
     known: dict[str, np.ndarray] = {}
-    embeddings = indexed(corpus, known)
+    embeddings = build_index(corpus, known)
 
     def search(query: str, vector: np.ndarray, k: int) -> list[str]:
         known[query] = vector
@@ -30,10 +30,10 @@ def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
         embeddings.close()
 
 
-def indexed(corpus: Corpus, known: dict[str, np.ndarray]) -> Any:
+def build_index(corpus: Corpus, known: dict[str, np.ndarray]) -> Any:
     """Return a hybrid index of the corpus that takes the vector of a text from `known`.
 
-    While it is made the passages' are there; afterwards who asks puts the query's in.
+    It holds the passages' vectors during indexing; afterwards the caller adds the query's.
     """
 
     def look_up(texts: list[str]) -> np.ndarray:

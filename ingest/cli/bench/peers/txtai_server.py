@@ -19,7 +19,7 @@ _INDEX = "index"
 
 
 def write_configuration(folder: Path, queries: Mapping[str, np.ndarray]) -> None:
-    """Say in `folder`, which has the saved index, what is served and where queries' vectors come from."""
+    """Write the server's configuration and the queries' vectors to `folder`, which has the saved index."""
     (folder / _QUERIES).write_text(json.dumps(list(queries)))
     np.save(folder / _VECTORS, np.stack(list(queries.values())))
     (folder / _APPLICATION).write_text(f"path: {folder / _INDEX}\nwritable: false\nembeddings:\n")
@@ -30,12 +30,12 @@ def write_configuration(folder: Path, queries: Mapping[str, np.ndarray]) -> None
 
 def look_up(texts: list[str]) -> np.ndarray:
     """Return the vectors of queries, (n, dim) float32, from the folder that this process serves."""
-    known = _known(Path(sys.argv[1]))
+    known = _query_vectors(Path(sys.argv[1]))
     return np.stack([known[text] for text in texts])
 
 
 @cache
-def _known(folder: Path) -> dict[str, np.ndarray]:
+def _query_vectors(folder: Path) -> dict[str, np.ndarray]:
     queries = json.loads((folder / _QUERIES).read_text())
     return dict(zip(queries, np.load(folder / _VECTORS), strict=True))
 

@@ -1,1 +1,1 @@
-"""A measurement as a page with plots, beside the figures that both are made from."""
+"""Report of measurements: a page with plots, and the figures that both are generated from."""

@@ -1,7 +1,7 @@
-"""The page of a folder of measurements: what each kind gave last, with its plots and conditions.
+"""Page of a folder of measurements: the latest figures of each kind, with plots and conditions.
 
-Each kind of run keeps its figures in a file of its own, so that the page can be made anew when one of them
-is measured again.
+Each kind of run stores its figures in a file of its own, so that the page can be generated again when one
+of them is measured again.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final
 from ingest.cli.bench.peers.registry import installed_version
 from ingest.cli.bench.report.tables import budget_lines, growth_lines, peer_lines, tenant_lines
 
-#: The files of figures, by what a `bench.v1` holds.
+#: The files of figures, by key of a `bench.v1`.
 FILES: Final = {
     "figures": "budgets.json",
     "peers": "peers.json",
@@ -35,33 +35,35 @@ on one machine, by turns.
 
 
 def write_report(folder: Path, document: Mapping[str, Any]) -> list[str]:
-    """Keep the figures of `document`, a `bench.v1`, and make page and plots of all that the folder has.
+    """Store the figures of `document`, a `bench.v1`, and generate page and plots of all figures in `folder`.
 
-    Gives sentences on what was written. Plots need matplotlib (deploy/requirements-peers.txt).
+    Return messages about the written files. Plots need matplotlib (deploy/requirements-peers.txt).
     """
     folder.mkdir(parents=True, exist_ok=True)
     for kind in FILES:
         if document.get(kind):
-            _keep(folder / FILES[kind], kind, document)
+            _store(folder / FILES[kind], kind, document)
     known = {kind: _read(folder / name) for kind, name in FILES.items()}
-    plots, said = _plots(folder, known)
+    plots, messages = _draw_plots(folder, known)
     sections = [_HEAD, *_sections(known, plots)]
     (folder / _PAGE).write_text("\n".join(sections), encoding="utf-8")
-    return [*said, f"Wrote {folder / _PAGE}."]
+    return [*messages, f"Wrote {folder / _PAGE}."]
 
 
-def _keep(path: Path, kind: str, document: Mapping[str, Any]) -> None:
-    """Write the figures of a kind; of peers, what this run did not measure stays as it was."""
-    kept = {"conditions": document["conditions"], kind: document[kind]}
+def _store(path: Path, kind: str, document: Mapping[str, Any]) -> None:
+    """Write the figures of a kind; those of peers that this run did not measure stay as they were."""
+    figures = {"conditions": document["conditions"], kind: document[kind]}
     before = _read(path)
     if kind == "peers" and before is not None:
-        kept["peers"] = _merged(before["peers"], document["peers"])
+        figures["peers"] = _merge(before["peers"], document["peers"])
         if not document["peers"]["speed"]:
-            kept["conditions"] = before["conditions"]
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+            figures["conditions"] = before["conditions"]
+    path.write_text(
+        json.dumps(figures, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
-def _merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     judged_now = {row["set"] for row in now["quality"]}
     return {
         "speed": now["speed"] or before["speed"],
@@ -79,8 +81,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def _plots(folder: Path, known: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
-    """Draw, and give the plots' names by kind, and what there is to say of it."""
+def _draw_plots(folder: Path, known: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+    """Draw the plots, and return their names by kind and messages about them."""
     if installed_version("matplotlib") is None:
         return {}, ["matplotlib is not installed (deploy/requirements-peers.txt): no plots."]
     from ingest.cli.bench.report import plots

@@ -1,4 +1,4 @@
-"""The plots, as SVG that is the same for the same figures, and readable on light and on dark pages."""
+"""Plots of the report, as SVG that is reproducible and readable on light and on dark pages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-# As far from white as from black: its contrast is 4.5 with either.
+# A contrast of 4.5 with both white and black.
 _INK: Final = "#767676"
 _KEBAB, _PEER, _MISSED = "#d9622b", "#3b8ea5", "#c0392b"
 _MODES: Final = {"lexical": "#3b8ea5", "vector": "#8e6bbf", "hybrid": "#d9622b", "http": "#5a9e4b"}
 _LABELS: Final = {"http": "hybrid over HTTP"}
-#: What all plots of the documentation look like.
+#: Style of all plots of the documentation.
 STYLE: Final = {
     "svg.hashsalt": "kebab",
     "svg.fonttype": "path",
@@ -36,39 +36,39 @@ STYLE: Final = {
     "legend.labelcolor": _INK,
 }
 _WIDTH = 7.2
-# Bars of budgets that are missed by more end there.
+# Longer bars are cut at this percentage of the budget.
 _LONGEST_SHARE = 160.0
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def draw(folder: Path, kind: str, found: Mapping[str, Any]) -> list[str]:
-    """Draw what there is of a kind of figures, and give the names of the files."""
-    drawn: list[str] = []
+    """Draw the plots of one kind of figures, and return the names of the files."""
+    names: list[str] = []
 
-    def keep(name: str, rows: Any, paint: Callable[[Any], Figure]) -> None:
+    def save(name: str, rows: Any, paint: Callable[[Any], Figure]) -> None:
         if rows:
             with mpl.rc_context(STYLE):
                 save_figure(paint(rows), folder / name)
-            drawn.append(name)
+            names.append(name)
 
     if kind == "figures":
-        keep("budgets.svg", _with_budget(found["figures"]), _budgets)
+        save("budgets.svg", _with_budget(found["figures"]), _budgets)
     elif kind == "peers":
         peers = found["peers"]
-        keep("peers-latency.svg", peers["speed"], _peer_latencies)
-        keep("peers-throughput.svg", peers["http"], _throughput)
+        save("peers-latency.svg", peers["speed"], _peer_latencies)
+        save("peers-throughput.svg", peers["http"], _throughput)
         hybrid = [row for row in peers["quality"] if row["group"] == "hybrid"]
-        keep("peers-quality.svg", hybrid, _quality)
+        save("peers-quality.svg", hybrid, _quality)
     elif kind == "growth":
         rows = found["growth"]["rows"]
         for name, paint in _GROWTH.items():
-            keep(f"growth-{name}.svg", rows, paint)
-    return drawn
+            save(f"growth-{name}.svg", rows, paint)
+    return names
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG without what differs from run to run."""
+    """Write a figure as SVG without metadata that differs from run to run."""
     metadata = {"Date": None, "Creator": None}
     figure.savefig(path, format="svg", transparent=True, metadata=metadata, bbox_inches="tight")
 
@@ -78,7 +78,7 @@ def _with_budget(figures: Rows) -> Rows:
 
 
 def _budgets(figures: Rows) -> Figure:
-    """Return how much of each budget is used: at most 100 % is met, for rates as for times."""
+    """Plot the used share of each budget: up to 100 % is met, for rates as for times."""
     shares = [
         row["value"] / row["at_most"] if row["at_most"] is not None else row["at_least"] / row["value"]
         for row in figures
@@ -113,15 +113,15 @@ def _throughput(rows: Rows) -> Figure:
     axes = _bars(len(rows), "Eight clients over HTTP, requests a second (p95 ms)")
     for place, row in enumerate(rows):
         axes.barh(place, row["requests_per_s"], color=_colour(row["system"]), height=0.6)
-        said = f" {row['requests_per_s']:,.0f} ({row['p95_ms']:.0f} ms)"
-        axes.text(row["requests_per_s"], place, said, va="center")
+        text = f" {row['requests_per_s']:,.0f} ({row['p95_ms']:.0f} ms)"
+        axes.text(row["requests_per_s"], place, text, va="center")
     _label(axes, [row["system"] for row in rows])
     axes.set_xlim(right=max(row["requests_per_s"] for row in rows) * 1.25)
     return _figure_of(axes)
 
 
 def _quality(rows: Rows) -> Figure:
-    """Return a group of bars for each set."""
+    """Plot a group of bars for each set."""
     sets = list(dict.fromkeys(row["set"] for row in rows))
     systems = list(dict.fromkeys(row["system"] for row in rows))
     worth = {(row["system"], row["set"]): row["nDCG@10"] for row in rows}
@@ -148,7 +148,7 @@ def _latencies_by_size(rows: Rows) -> Figure:
         if known:
             _line(axes, [(chunks, each["p50_ms"]) for chunks, each in known], colour, _LABELS.get(mode, mode))
             _line(axes, [(chunks, each["p95_ms"]) for chunks, each in known], colour, None, "--")
-    return _finished(axes, rows)
+    return _finish(axes, rows)
 
 
 def _disk_by_size(rows: Rows) -> Figure:
@@ -162,7 +162,7 @@ def _disk_by_size(rows: Rows) -> Figure:
     for (name, label), colour in zip(named.items(), _MODES.values(), strict=False):
         known = [(row["chunks"], row["disk_mb"][name]) for row in rows if name in row["disk_mb"]]
         _line(axes, known, colour, label)
-    return _finished(axes, rows)
+    return _finish(axes, rows)
 
 
 def _rates_by_size(rows: Rows) -> Figure:
@@ -170,7 +170,7 @@ def _rates_by_size(rows: Rows) -> Figure:
     _line(axes, [(row["chunks"], row["ingest_chunks_per_s"]) for row in rows], _KEBAB, None)
     axes.set_yscale("linear")
     axes.set_ylim(bottom=0)
-    return _finished(axes, rows)
+    return _finish(axes, rows)
 
 
 def _memory_by_size(rows: Rows) -> Figure:
@@ -181,7 +181,7 @@ def _memory_by_size(rows: Rows) -> Figure:
         _line(axes, known, colour, name)
     axes.set_yscale("linear")
     axes.set_ylim(bottom=0)
-    return _finished(axes, rows)
+    return _finish(axes, rows)
 
 
 _GROWTH: Final[Mapping[str, Callable[[Rows], Figure]]] = {
@@ -199,7 +199,7 @@ def _axes(height: float, title: str) -> Axes:
 
 
 def _bars(number: int, title: str) -> Axes:
-    """Return axes for so many horizontal bars, the first on top."""
+    """Return axes for `number` horizontal bars, the first on top."""
     axes = _axes(0.9 + 0.3 * number, title)
     axes.invert_yaxis()
     axes.grid(axis="x")
@@ -225,8 +225,8 @@ def _line(
         )
 
 
-def _finished(axes: Axes, rows: Rows) -> Figure:
-    """Name the sizes below, and the lines beside the plot's end."""
+def _finish(axes: Axes, rows: Rows) -> Figure:
+    """Label the sizes on the x axis, and add the legend next to the plot."""
     axes.set_xticks([row["chunks"] for row in rows], [f"{row['chunks']:,}" for row in rows])
     axes.minorticks_off()
     if axes.get_yscale() == "log":
@@ -251,5 +251,5 @@ def _colour(system: str) -> str:
 
 def _figure_of(axes: Axes) -> Figure:
     figure = axes.get_figure()
-    assert isinstance(figure, Figure)  # noqa: S101 - it was made as one
+    assert isinstance(figure, Figure)  # noqa: S101 - `_axes` creates one
     return figure

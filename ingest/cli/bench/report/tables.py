@@ -1,16 +1,16 @@
-"""The tables of the page, in Markdown."""
+"""Tables of the report's page, in Markdown."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _VERDICTS = {True: "yes", False: "**no**", None: ""}
 
-#: Name a row of a table by a mapping of its columns.
+#: A row of a table: values by column.
 Row = Mapping[str, Any]
 
 
 def budget_lines(figures: Sequence[Row]) -> Iterator[str]:
-    """Return the table of budgets, met or not."""
+    """Yield the table of budgets, met or not."""
     yield _table(
         ("figure", "value", "unit", "budget", "met", "note"),
         (
@@ -28,7 +28,7 @@ def budget_lines(figures: Sequence[Row]) -> Iterator[str]:
 
 
 def peer_lines(peers: Mapping[str, Any]) -> Iterator[str]:
-    """Return the tables of peers: speed in one process, over HTTP, and quality."""
+    """Yield the tables of peers: speed in one process, over HTTP, and quality."""
     if peers["speed"]:
         yield (
             "Milliseconds of one search in one process, by turns; × is the peer's time as a multiple of"
@@ -85,7 +85,7 @@ _DISK = ("tables", "vector_index", "codes", "mirror")
 
 
 def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
-    """Return the table of sizes."""
+    """Yield the table of figures by size."""
     yield (
         "One workspace, filled step by step through the ordinary pipeline. Beyond the folder's own documents"
         f" ({growth['real_documents']:,}) text is recombined from their paragraphs; beyond"
@@ -118,7 +118,7 @@ def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tenant_lines(tenants: Mapping[str, Any]) -> Iterator[str]:
-    """Return what many small workspaces take, a line each."""
+    """Yield the table of the costs of many small workspaces."""
     modes = {name: _pair(tenants["modes"].get(name)) for name in ("lexical", "vector", "hybrid")}
     held, cores = tenants.get("held") or {}, tenants.get("idle_cores") or {}
     facts = {

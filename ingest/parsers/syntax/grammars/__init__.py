@@ -1,1 +1,1 @@
-"""One module a language."""
+"""Tree-sitter grammars, one module per language."""

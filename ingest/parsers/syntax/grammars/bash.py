@@ -1,4 +1,4 @@
-"""Shell scripts."""
+"""Grammar of shell scripts."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

@@ -1,4 +1,4 @@
-"""C and C++."""
+"""Grammars of C and C++."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

@@ -1,4 +1,4 @@
-"""C#."""
+"""Grammar of C#."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

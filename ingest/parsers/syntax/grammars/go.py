@@ -1,4 +1,4 @@
-"""Go."""
+"""Grammar of Go."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

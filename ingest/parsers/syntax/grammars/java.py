@@ -1,4 +1,4 @@
-"""Java."""
+"""Grammar of Java."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, with or without markup in them."""
+"""Grammars of JavaScript and TypeScript, with or without JSX."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

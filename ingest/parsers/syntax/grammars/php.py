@@ -1,4 +1,4 @@
-"""PHP, with the pages that it stands in."""
+"""Grammar of PHP, with the HTML around it."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

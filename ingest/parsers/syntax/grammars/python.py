@@ -1,4 +1,4 @@
-"""Python."""
+"""Grammar of Python."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

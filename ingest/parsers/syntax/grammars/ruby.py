@@ -1,4 +1,4 @@
-"""Ruby."""
+"""Grammar of Ruby."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

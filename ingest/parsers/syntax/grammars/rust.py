@@ -1,4 +1,4 @@
-"""Rust."""
+"""Grammar of Rust."""
 
 from ingest.parsers.syntax.grammar import Grammar, children_of
 

@@ -1,4 +1,4 @@
-"""`kebab changepassword EMAIL`: Django's, which is in the audit log here."""
+"""`kebab changepassword EMAIL`: Django's command, with an audit event."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from kebab.people.operator import recording_accounts
 
 
 class Command(changepassword.Command):
-    """Sets somebody's password."""
+    """Sets a user's password."""
 
     def handle(self, *args: Any, **options: Any) -> str:
-        """Set it, and write it down with the password."""
+        """Set the password, and record it in the same transaction."""
         with recording_accounts("password.changed", by="operator"):
             return str(super().handle(*args, **options))

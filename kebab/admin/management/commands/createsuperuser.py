@@ -1,4 +1,4 @@
-"""`kebab createsuperuser`: Django's, which is in the audit log here."""
+"""`kebab createsuperuser`: Django's command, with an audit event."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from kebab.people.operator import recording_accounts
 
 
 class Command(createsuperuser.Command):
-    """Makes an operator."""
+    """Creates an operator."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make one, and write it down with the account."""
+        """Create the account, and record it in the same transaction."""
         with recording_accounts("user.added"):
             super().handle(*args, **options)

@@ -1,4 +1,4 @@
-"""`kebab access`: what a person or a token can see and do in a workspace, and why."""
+"""`kebab access`: the access report on a person or a token."""
 
 import uuid
 from argparse import ArgumentTypeError
@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
 from kebab.cli.parser import add_workspace
 from kebab.people.access.caller import Caller
 from kebab.people.access.report import AccessReport, explain_access
-from kebab.people.lookup import the_token, the_user
+from kebab.people.lookup import find_token, find_user
 
 
 def _document_id(text: str) -> uuid.UUID:
@@ -23,7 +23,7 @@ def _document_id(text: str) -> uuid.UUID:
         raise ArgumentTypeError(f"{text!r} is no document's id, which has 32 hex digits") from error
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Say what a person or a token can see and do in a workspace, and why."
     needs = "servers"
 
@@ -42,7 +42,7 @@ class Command(BaseVerb):
         )
         what.add_argument("--source", metavar="KEY", help="the same of a source, by key or id")
 
-    def run_verb(
+    def run_command(
         self,
         *,
         workspace: str | None,
@@ -52,11 +52,11 @@ class Command(BaseVerb):
         source: str | None,
         **_: Any,
     ) -> int:
-        caller = Caller(user=the_user(user)) if user is not None else Caller(token=the_token(str(token)))
-        scope = self.act_in(the_workspace(workspace))
+        caller = Caller(user=find_user(user)) if user is not None else Caller(token=find_token(str(token)))
+        scope = self.act_in(find_workspace(workspace))
         report = explain_access(scope, caller, document=document, source=source)
         if self.as_json:
-            from kebab.people.api.access import AccessReportSerializer  # with the REST framework
+            from kebab.people.api.access import AccessReportSerializer  # imports the REST framework
 
             self.print_json(AccessReportSerializer(report).data)
         else:
@@ -67,14 +67,14 @@ class Command(BaseVerb):
     def _show(self, report: AccessReport) -> None:
         self.console.print(_headline(report))
         permissions = [
-            {"permission": each.name, "allowed": _yes(each.is_allowed), "to": each.means, "why": each.why}
+            {"permission": each.name, "allowed": _yes_no(each.is_allowed), "to": each.means, "why": each.why}
             for each in report.permissions
         ]
         things = [
             {
                 each.kind: each.name,
-                "exists": _yes(each.is_visible),
-                "searched and read": _yes(each.is_searchable),
+                "exists": _yes_no(each.is_visible),
+                "searched and read": _yes_no(each.is_searchable),
                 "why": each.why,
             }
             for each in report.things
@@ -95,5 +95,5 @@ def _headline(report: AccessReport) -> str:
     return f"{report.subject} in {report.workspace.slug}: {what}; groups: {groups}\n"
 
 
-def _yes(claim: bool) -> str:
+def _yes_no(claim: bool) -> str:
     return "yes" if claim else "no"

@@ -5,17 +5,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.listings import listings
-from kebab.cli.lookup import the_workspace
+from kebab.cli.lookup import find_workspace
 from kebab.cli.output import table
 from kebab.cli.parser import add_workspace
 from kebab.people.models import Workspace
 
 _MOST_ROWS = 10_000
-# Rows that verbs list which take no --limit.
-_ROWS_OF_VERBS = 1_000
+# Rows listed by commands without --limit.
+_DEFAULT_ROWS = 1_000
 
 
 def _limit(text: str) -> int:
@@ -25,7 +25,7 @@ def _limit(text: str) -> int:
     return limit
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "List what there is: sources, documents, jobs, members, tokens, what was done (audit), and more."
     needs = "servers"
 
@@ -35,21 +35,23 @@ class Command(BaseVerb):
         add_workspace(parser)
         parser.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most so many (100)")
 
-    def run_verb(self, *, kind: str, workspace: str | None, limit: int, **_: Any) -> int:
-        scope = self.act_in(the_workspace(workspace)) if listings()[kind].is_scoped else None
+    def run_command(self, *, kind: str, workspace: str | None, limit: int, **_: Any) -> int:
+        scope = self.act_in(find_workspace(workspace)) if listings()[kind].is_scoped else None
         return print_listing(self, kind, scope, limit)
 
 
-def print_listing(verb: BaseVerb, kind: str, scope: Workspace | None, limit: int | None = None) -> int:
-    """Print the first `limit` rows of a listing, as the verb prints, and give its exit code."""
-    limit = _ROWS_OF_VERBS if limit is None else limit
+def print_listing(command: KebabCommand, kind: str, scope: Workspace | None, limit: int | None = None) -> int:
+    """Print the first `limit` rows of a listing in the command's format; return the exit code."""
+    limit = _DEFAULT_ROWS if limit is None else limit
     listing = listings()[kind]
     rows = list(listing.rows(scope, limit + 1))
     shown, has_more = rows[:limit], len(rows) > limit
-    if verb.as_json:
-        verb.print_json({"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more})
+    if command.as_json:
+        command.print_json(
+            {"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more}
+        )
     elif shown:
-        verb.console.print(table(listing.columns, shown))
+        command.console.print(table(listing.columns, shown))
     if has_more:
-        verb.remarks.print(f"There are more than {limit}; kebab list {kind} --limit shows more.")
+        command.remarks.print(f"There are more than {limit}; kebab list {kind} --limit shows more.")
     return Exit.DONE if shown else Exit.NOTHING

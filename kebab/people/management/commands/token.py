@@ -7,22 +7,22 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.cli.lookup import the_workspace
-from kebab.cli.parser import add_workspace, duration, subverb
-from kebab.people.issuing import AT_ONCE, MAX_OVERLAP, issue_token, rotate_token, take_back
-from kebab.people.lookup import the_group, the_token
+from kebab.cli.lookup import find_workspace
+from kebab.cli.parser import add_subcommand, add_workspace, duration
+from kebab.people.issuing import AT_ONCE, MAX_OVERLAP, issue_token, revoke_token, rotate_token
+from kebab.people.lookup import find_group, find_token
 from kebab.people.management.commands.list import print_listing
-from kebab.people.models import Scope
-from kebab.people.operator import the_operator
+from kebab.people.models import TokenScope
+from kebab.people.operator import command_line_access
 
 
-def _scopes(text: str) -> list[Scope]:
+def _scopes(text: str) -> list[TokenScope]:
     try:
-        return [Scope(name.strip()) for name in text.split(",") if name.strip()]
+        return [TokenScope(name.strip()) for name in text.split(",") if name.strip()]
     except ValueError as error:
-        raise ArgumentTypeError(f"{error}; the scopes are {', '.join(Scope.values)}") from error
+        raise ArgumentTypeError(f"{error}; the scopes are {', '.join(TokenScope.values)}") from error
 
 
 def _overlap(text: str) -> timedelta:
@@ -32,17 +32,17 @@ def _overlap(text: str) -> timedelta:
     return overlap
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "Create, list, revoke or rotate API tokens."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|list|revoke|rotate")
-        create = subverb(verbs, "create", "create a token and print it, this once")
+        subparsers = parser.add_subparsers(dest="what", required=True, metavar="create|list|revoke|rotate")
+        create = add_subcommand(subparsers, "create", "create a token and print it, this once")
         add_workspace(create)
         create.add_argument(
-            "--scope", type=_scopes, required=True, metavar="S[,S…]", help=", ".join(Scope.values)
+            "--scope", type=_scopes, required=True, metavar="S[,S…]", help=", ".join(TokenScope.values)
         )
         create.add_argument(
             "--expires", type=duration, metavar="30d", help="30d, 12h, 45m; without it: never"
@@ -51,10 +51,12 @@ class Command(BaseVerb):
         create.add_argument(
             "--group", action="append", default=[], metavar="G", help="whose restricted sources it may read"
         )
-        add_workspace(subverb(verbs, "list", "list a workspace's tokens"))
-        revoke = subverb(verbs, "revoke", "make a token useless, at once and for good")
+        add_workspace(add_subcommand(subparsers, "list", "list a workspace's tokens"))
+        revoke = add_subcommand(subparsers, "revoke", "make a token useless, at once and for good")
         revoke.add_argument("token", metavar="ID|PREFIX")
-        rotate = subverb(verbs, "rotate", "replace a token by a new one like it, printed this once")
+        rotate = add_subcommand(
+            subparsers, "rotate", "replace a token by a new one like it, printed this once"
+        )
         rotate.add_argument("token", metavar="ID|PREFIX")
         rotate.add_argument(
             "--overlap",
@@ -64,33 +66,38 @@ class Command(BaseVerb):
             help="how long the old one still works, at most 1d (not at all)",
         )
 
-    def run_verb(self, *, what: str, **options: Any) -> int:
-        act = {"create": self._create, "list": self._list, "revoke": self._revoke, "rotate": self._rotate}
-        return act[what](**options)
+    def run_command(self, *, what: str, **options: Any) -> int:
+        handlers = {
+            "create": self._create,
+            "list": self._list,
+            "revoke": self._revoke,
+            "rotate": self._rotate,
+        }
+        return handlers[what](**options)
 
     def _create(
         self,
         *,
         workspace: str | None,
-        scope: list[Scope],
+        scope: list[TokenScope],
         expires: timedelta | None,
         name: str,
         group: list[str],
         **_: Any,
     ) -> int:
-        scoped = self.act_in(the_workspace(workspace))
+        scoped = self.act_in(find_workspace(workspace))
         token, secret = issue_token(
-            the_operator(scoped),
+            command_line_access(scoped),
             scopes=scope,
             name=name,
-            groups=[the_group(scoped, each).pk for each in group],
+            groups=[find_group(scoped, each).pk for each in group],
             expires_at=None if expires is None else timezone.now() + expires,
         )
         return self._show(token, secret)
 
     def _rotate(self, *, token: str, overlap: timedelta, **_: Any) -> int:
-        found = the_token(token)
-        return self._show(*rotate_token(the_operator(found.workspace), found.pk, overlap))
+        found = find_token(token)
+        return self._show(*rotate_token(command_line_access(found.workspace), found.pk, overlap))
 
     def _show(self, token: Any, secret: str) -> int:
         if self.as_json:
@@ -103,9 +110,9 @@ class Command(BaseVerb):
         return Exit.DONE
 
     def _list(self, *, workspace: str | None, **_: Any) -> int:
-        return print_listing(self, "tokens", self.act_in(the_workspace(workspace)))
+        return print_listing(self, "tokens", self.act_in(find_workspace(workspace)))
 
     def _revoke(self, *, token: str, **_: Any) -> int:
-        found = the_token(token)
-        take_back(the_operator(found.workspace), found)
+        found = find_token(token)
+        revoke_token(command_line_access(found.workspace), found)
         return self.answer({"id": found.id, "prefix": found.prefix, "revoked": True}, f"Revoked {found}.")

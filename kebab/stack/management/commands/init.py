@@ -1,4 +1,4 @@
-"""`kebab init`: everything that has to exist before the stack runs."""
+"""`kebab init`: the preparation of everything that has to exist before the stack runs."""
 
 import time
 from typing import Any
@@ -7,29 +7,29 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit, report
 from kebab.http.api.outages import OUTAGES, outage_of
 from kebab.stack import init_steps
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.servers.reachability import connect
 from kebab.stack.storage.blob_mark import check_blob_store
 from kebab.stack.supervisor.state import stack_is_running
 from kebab.tenancy.roles import OWNER
 
-# Any number will do that nothing else locks; the letters of "kebab".
+# Any number that nothing else locks; the letters of "kebab".
 _ADVISORY_LOCK = 0x6B65626162
-_ASKED_AGAIN_S = 0.2
+_RETRY_S = 0.2
 
 
-class Command(BaseVerb):
-    """Makes folders, secrets and the database cluster, migrates, and runs the apps' preparation steps."""
+class Command(KebabCommand):
+    """Creates folders, secrets and the database cluster, migrates, and runs the apps' init steps."""
 
     help = "Prepare folders, secrets, servers and the database without running the stack."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Return how the supervisor calls it."""
+        """Add the supervisor's option and the adoption of blobs."""
         super().add_arguments(parser)
         parser.add_argument(
             "--on-running-servers", action="store_true", help="the servers run: only migrate and prepare"
@@ -40,15 +40,15 @@ class Command(BaseVerb):
             help="the documents' bytes here are the database's from now on (after a restore)",
         )
 
-    def run_verb(self, **options: Any) -> Exit | None:
-        """Prepare, on the servers that run or on our own."""
+    def run_command(self, **options: Any) -> Exit | None:
+        """Prepare, on running servers or on servers of our own."""
         if options["on_running_servers"]:
-            return self._prepare_if_servers_stay(**options)
+            return self._prepare_on_running_servers(**options)
         configuration = StackConfiguration.from_settings()
         configuration.directory.ensure()
         has_servers = configuration.has_embedded_postgres or configuration.has_embedded_redis
         prepares_itself = has_servers and not stack_is_running(configuration.directory.path)
-        with borrowed_stack(announce=self.remarks.print):
+        with borrow_stack(announce=self.remarks.print):
             if not prepares_itself:
                 self._prepare(**options)
         self.remarks.print(f"{configuration.directory.path} is prepared; `kebab up` runs the stack.")
@@ -56,8 +56,8 @@ class Command(BaseVerb):
             self.print_json({"schema_version": "init.v1", "data_dir": str(configuration.directory.path)})
         return None
 
-    def _prepare_if_servers_stay(self, **options: Any) -> Exit:
-        """Tell the supervisor apart that a server went, which it starts again, and that we are at fault."""
+    def _prepare_on_running_servers(self, **options: Any) -> Exit:
+        """Prepare, and report a lost server to the supervisor by the exit status, so that it retries."""
         try:
             self._prepare(**options)
         except OUTAGES as error:
@@ -71,10 +71,10 @@ class Command(BaseVerb):
     def _prepare(self, *, adopt_blobs: bool, **_: Any) -> None:
         # Several nodes may start at once on one database, and Django's migrations do not wait for each other.
         with connect(settings.DATABASES[OWNER]) as lock:
-            # Asked for again and again: who waits for it has a snapshot, and an index that the other builds
-            # beside all that goes on waits for every snapshot to end.
+            # Polled: a waiting statement holds a snapshot, and an index that another node builds concurrently
+            # waits for every snapshot to end.
             while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
-                time.sleep(_ASKED_AGAIN_S)
+                time.sleep(_RETRY_S)
             call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
             for name, step in init_steps.steps().items():
                 self.remarks.print(f"Preparing {name} ...")

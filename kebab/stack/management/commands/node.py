@@ -5,29 +5,31 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.output import table
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_subcommand
 from kebab.people import audit
-from kebab.stack.nodes.registry import forget_node, nodes
+from kebab.stack.nodes.registry import forget_node, list_nodes
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     help = "List the nodes whose processes are heard of, and forget one that has ended."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", required=True, metavar="list|forget")
-        subverb(verbs, "list", "list nodes with their processes")
-        forget = subverb(verbs, "forget", "take a node that has ended out of status now, not in ten minutes")
+        subcommands = parser.add_subparsers(dest="what", required=True, metavar="list|forget")
+        add_subcommand(subcommands, "list", "list nodes with their processes")
+        forget = add_subcommand(
+            subcommands, "forget", "take a node that has ended out of status now, not in ten minutes"
+        )
         forget.add_argument("node", help="its KEBAB_NODE_ID")
 
-    def run_verb(self, *, what: str, **options: Any) -> int:
+    def run_command(self, *, what: str, **options: Any) -> int:
         if what == "forget":
             return self._forget(options["node"])
-        rows = [asdict(row) for row in nodes()]
+        rows = [asdict(row) for row in list_nodes()]
         if self.as_json:
             self.print_json({"schema_version": "nodes.v1", "nodes": rows})
         elif rows:
@@ -36,5 +38,5 @@ class Command(BaseVerb):
 
     def _forget(self, node: str) -> int:
         processes = forget_node(node)
-        audit.record_person(audit.operator(), "node.forgotten", node)
+        audit.record_person(audit.operator_actor(), "node.forgotten", node)
         return self.answer({"node": node, "processes": processes}, f"Forgot {node}, {processes} processes.")

@@ -1,4 +1,4 @@
-"""`kebab status`: which processes run where, and how far behind they are."""
+"""`kebab status`: the running processes, queues and lag of all nodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,20 +6,20 @@ from typing import Any
 
 from rich.console import Console
 
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.output import table
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.nodes.process_list import Listing, current_listing
+from kebab.stack.nodes.process_list import Listing, build_listing
 from kebab.stack.supervisor.state import running_state
 
 
-class Command(BaseVerb):
-    """Lists processes, queues and what the apps report; exit code 3 when no stack runs or one is silent."""
+class Command(KebabCommand):
+    """Lists processes, queues and the apps' reports; exit code 3 if no stack runs or a process is silent."""
 
     help = "Show processes with pids, nodes, queues and lag."
 
-    def run_verb(self, **options: Any) -> Exit:
+    def run_command(self, **options: Any) -> Exit:
         """Print the listing."""
         configuration = StackConfiguration.from_settings()
         if configuration.has_embedded_postgres and running_state(configuration.directory.path) is None:
@@ -27,7 +27,7 @@ class Command(BaseVerb):
                 node=configuration.node_id, url="", is_running=False, processes=(), queues=None, reports={}
             )
         else:
-            listing = current_listing(configuration)
+            listing = build_listing(configuration)
         if self.as_json:
             self.print_json(listing.as_json())
         else:

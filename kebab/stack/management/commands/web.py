@@ -5,15 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import BaseVerb
-from kebab.runtime.role import take_role
+from kebab.cli.command import KebabCommand
+from kebab.runtime.role import set_role
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
 from kebab.stack.servers.reachability import check_port
 from kebab.stack.supervisor.web_server import serve
 
 
-class Command(BaseVerb):
+class Command(KebabCommand):
     """Serves `kebab.asgi` in `KEBAB_WEB_WORKERS` processes that share the port."""
 
     help = "Serve the API and the pages."
@@ -21,14 +21,14 @@ class Command(BaseVerb):
     awaits_migrations = "reachable"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Return where to listen."""
+        """Add the address to listen on."""
         super().add_arguments(parser)
         parser.add_argument("--host", default=settings.KEBAB_HOST, help="address to listen on")
         parser.add_argument("--port", type=int, default=settings.KEBAB_PORT, help="port to listen on")
 
-    def run_verb(self, **options: Any) -> None:
+    def run_command(self, **options: Any) -> None:
         """Serve until SIGINT or SIGTERM; SIGTERM lets it drain first."""
-        take_role("web")
+        set_role("web")
         address = check_port(options["host"], options["port"])
         with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
             serve(

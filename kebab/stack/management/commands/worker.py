@@ -9,29 +9,29 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.celery import app
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.observability import tracing
-from kebab.observability.metrics.exporter import serve_counts
-from kebab.observability.metrics.store import begin
+from kebab.observability.metrics.exporter import serve_metrics
+from kebab.observability.metrics.store import begin_process
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
 from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.supervisor import worker_stop
 from kebab.stack.supervisor.lifeline import die_with_parent
-from kebab.stack.supervisor.self_watchdog import OwnWatch
+from kebab.stack.supervisor.self_watchdog import SelfWatchdog
 from kebab.stack.supervisor.worker_activity import WorkerActivity
 
 
-class Command(BaseVerb):
-    """Runs a prefork worker whose children end with it, and writes its sign of life."""
+class Command(KebabCommand):
+    """Runs a prefork worker, whose children end with it, and writes its heartbeat."""
 
     help = "Run a Celery worker."
     acts_everywhere = False
     awaits_migrations = "always"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Return what to work on, and how much at once."""
+        """Add queues, slots and the worker's name."""
         super().add_arguments(parser)
         queues = ",".join((*WORKER_QUEUES, *EMBED_QUEUES))
         slots = settings.KEBAB_WORKER_SLOTS
@@ -39,8 +39,8 @@ class Command(BaseVerb):
         parser.add_argument("--slots", type=int, default=slots, help="tasks at once")
         parser.add_argument("--name", default="worker", help="tells the workers of a node apart")
 
-    def run_verb(self, **options: Any) -> None:
-        """Work until SIGTERM, then put back what is running, for another worker."""
+    def run_command(self, **options: Any) -> None:
+        """Work until SIGTERM, then requeue running jobs for another worker."""
         if settings.KEBAB_EMBEDDED_POSTGRES:
             adopt_blobs_if_possible()
         else:
@@ -53,42 +53,42 @@ class Command(BaseVerb):
             slots=options["slots"],
             queues=queues,
             activity=activity.now,
-            after_beat=OwnWatch(activity.now).look,
+            after_beat=SelfWatchdog(activity.now).check,
         )
-        begin(options["name"])
-        serve_counts()
+        begin_process(options["name"])
+        serve_metrics()
         _connect_signals(heartbeat, role=options["name"])
         app.worker_main(_celery_arguments(options))
 
 
 def _connect_signals(heartbeat: Heartbeat, *, role: str) -> None:
-    """Begin and end the heartbeat with the worker, tie its children to it, and tell them when it stops."""
+    """Start and stop the heartbeat with the worker, tie its children to it, and forward its stop to them."""
     main_pid = os.getpid()
 
     def begin_child(**_: object) -> None:
         die_with_parent(signal.SIGKILL, parent_pid=main_pid)
-        begin(role)
+        begin_process(role)
         tracing.begin()
 
-    def begin_beating(**_: object) -> None:
-        heartbeat.hold_forks()
+    def start_heartbeat(**_: object) -> None:
+        heartbeat.guard_forks()
         heartbeat.start()
 
     def ask_children_to_stop(**_: object) -> None:
-        worker_stop.ask()
+        worker_stop.request()
 
-    def end_beating(**_: object) -> None:
+    def stop_heartbeat(**_: object) -> None:
         heartbeat.stop()
 
     worker_process_init.connect(begin_child, weak=False)
-    worker_ready.connect(begin_beating, weak=False)
+    worker_ready.connect(start_heartbeat, weak=False)
     worker_shutting_down.connect(ask_children_to_stop, weak=False)
-    worker_shutdown.connect(end_beating, weak=False)
+    worker_shutdown.connect(stop_heartbeat, weak=False)
 
 
 def _celery_arguments(options: dict[str, Any]) -> list[str]:
     return [
-        "--quiet",  # its banner is no line of a log
+        "--quiet",  # no banner in the log
         "worker",
         f"--hostname={options['name']}@{settings.KEBAB_NODE_ID}",
         f"--queues={options['queues']}",

@@ -42,7 +42,7 @@ def servers_behind_proxies(options: Options, **environment: str) -> Iterator[Beh
         DataDirectory(data_dir).ensure()
         postgres = open_.enter_context(EmbeddedPostgres(data_dir))
         open_.enter_context(EmbeddedRedis(data_dir))
-        postgres.settle()
+        postgres.set_up()
         port = addresses.POSTGRES_PORT
         socket = addresses.postgres_socket_folder(data_dir) / f".s.PGSQL.{port}"
         to_postgres = open_.enter_context(Proxy(socket))

@@ -7,8 +7,8 @@ import pytest
 from ingest.jobs.kinds import delete_source
 from ingest.jobs.queue.request import request_source_deletion, request_sync, request_version_deletion, retry
 from ingest.models import Job, Unreadable
-from search.corpus import Place, ensure_source, ensure_version, replace_document
-from search.corpus.blobs import has_blob, keep_blob
+from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
+from search.corpus.blobs import has_blob, store_blob
 from search.corpus.content_ids import content_hash
 from search.mirror import local_mirrors
 from search.mirror.sync.checksum import postgres_checksum
@@ -82,13 +82,15 @@ def test_all_that_came_from_a_version_is_deleted(workspace, versioned):
 @pytest.mark.parametrize(
     ("step", "request_it"),
     [
-        ("_delete_itself", request_source_deletion),
+        ("_delete_source_row", request_source_deletion),
         ("_delete_row", partial(request_version_deletion, tag="v1")),
     ],
 )
 def test_document_written_at_the_last_moment_is_deleted_too(workspace, filled, monkeypatch, step, request_it):
     files, delete = local_mirrors.mirror_files(workspace.pk), getattr(delete_source, step)
-    late = Place(workspace=workspace, source=filled, version=ensure_version(filled, "v1"), path="late.md")
+    late = DocumentLocation(
+        workspace=workspace, source=filled, version=ensure_version(filled, "v1"), path="late.md"
+    )
 
     def write_one_more(*arguments):
         replace_document(late, draft("late text"))
@@ -164,7 +166,7 @@ def test_blob_that_an_open_upload_waits_for_is_not_released(workspace, folder, s
     waiting = upload(workspace, "later.md", b"alpha\n")
     work(request_source_deletion(source))
     assert work(waiting).counts["new"] == 1
-    assert keep_blob(workspace.pk, b"alpha\n") == Document.objects.get().content_hash
+    assert store_blob(workspace.pk, b"alpha\n") == Document.objects.get().content_hash
 
 
 @pytest.mark.parametrize("request_it", [request_source_deletion, partial(request_version_deletion, tag="v1")])

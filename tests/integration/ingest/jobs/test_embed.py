@@ -90,30 +90,30 @@ def test_text_that_changes_while_it_is_embedded_gets_no_stale_vector(workspace, 
 
 def test_text_that_is_written_while_a_job_runs_is_embedded_before_it_ends(workspace, monkeypatch):
     write(workspace, "a.md", "one")
-    store = embedding_work._store
+    store = embedding_work._store_batch
 
     def write_more(job_work, space, *batch):
         store(job_work, space, *batch)
-        monkeypatch.setattr(embedding_work, "_store", store)
+        monkeypatch.setattr(embedding_work, "_store_batch", store)
         write(workspace, "b.md", "two")
         assert request_embedding(workspace.pk).pk == job_work.job.pk
 
-    monkeypatch.setattr(embedding_work, "_store", write_more)
+    monkeypatch.setattr(embedding_work, "_store_batch", write_more)
     job = embed(workspace)
     assert (job.state, job.items_done, ChunkVector.objects.count()) == ("succeeded", 2, 2)
 
 
 def test_request_that_comes_when_the_work_has_just_ended_is_not_lost(workspace, monkeypatch):
     write(workspace, "a.md", "one")
-    end = run._end
+    end = run._end_job
 
     def wish_first(lease, state, error=""):
-        monkeypatch.setattr(run, "_end", end)
+        monkeypatch.setattr(run, "_end_job", end)
         write(workspace, "b.md", "two")
         request_embedding(workspace.pk)
         end(lease, state, error)
 
-    monkeypatch.setattr(run, "_end", wish_first)
+    monkeypatch.setattr(run, "_end_job", wish_first)
     job = embed(workspace)
     assert job.state == "running"
     assert work(job).state == "succeeded"
@@ -125,7 +125,7 @@ def at_second_batch(monkeypatch):
     """Return a function that has another called before the second batch is stored."""
 
     def at(call):
-        store, stored = embedding_work._store, []
+        store, stored = embedding_work._store_batch, []
 
         def call_and_store(*arguments):
             stored.append(1)
@@ -133,7 +133,7 @@ def at_second_batch(monkeypatch):
                 call(*arguments)
             store(*arguments)
 
-        monkeypatch.setattr(embedding_work, "_store", call_and_store)
+        monkeypatch.setattr(embedding_work, "_store_batch", call_and_store)
 
     return at
 
@@ -169,13 +169,13 @@ def test_job_without_an_embedder_does_nothing(workspace, settings):
 
 def test_embedding_job_is_cancelled_between_batches(workspace, monkeypatch):
     write(workspace, "a.md", *(f"text {n}" for n in range(150)))
-    store = embedding_work._store
+    store = embedding_work._store_batch
 
     def cancel_after(job_work, *arguments):
         store(job_work, *arguments)
         Job.objects.update(cancel_requested=True)
-        job_work.keeper._look(renew=False)
+        job_work.keeper._check_lease(renew=False)
 
-    monkeypatch.setattr(embedding_work, "_store", cancel_after)
+    monkeypatch.setattr(embedding_work, "_store_batch", cancel_after)
     assert embed(workspace).state == "cancelled"
     assert ChunkVector.objects.count() == 64

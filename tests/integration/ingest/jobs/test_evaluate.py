@@ -9,17 +9,17 @@ from ingest.errors import JobNotOpen
 from ingest.jobs.kinds import evaluate
 from ingest.jobs.queue.request import cancel, request_embedding, retry
 from ingest.models import Job
-from ingest.services.evaluation import ask_for_repetition, ask_for_run, remove_run
+from ingest.services.evaluation import cancel_and_delete_run, request_repetition, request_run
 from kebab.http.api.errors import NotFound, Unprocessable
-from kebab.people.access.caller import Caller, access_for, token_access
+from kebab.people.access.caller import Caller, caller_access, token_access
 from kebab.people.models import AuditEvent, Group, Membership, Role
-from kebab.people.operator import the_operator
-from kebab.people.revocation import revoke_token
+from kebab.people.operator import command_line_access
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.runs import run_of
+from search.evaluation.runs import get_run
 from search.evaluation.settings import RunSettings
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from search.models import Run, RunTopic, Source
 from search.retrieval.errors import InvalidFilter
 from tests.integration.ingest.jobs.processes import run_job_apart
@@ -37,7 +37,7 @@ def workspace(transactional_db, mirrors):
     for path in PATHS:
         write(made, path, f"the {path.removesuffix('.md')} were picked in autumn")
     made.refresh_from_db()
-    keep_topics(the_operator(made), topics())
+    store_topics(command_line_access(made), topics())
     return made
 
 
@@ -50,7 +50,7 @@ def topics():
 
 def ask(workspace, access=None, **options):
     given = {"topic_set": "golden", "settings": LEXICAL, **options}
-    return ask_for_run(access or the_operator(workspace), **given)
+    return request_run(access or command_line_access(workspace), **given)
 
 
 def job_of(run):
@@ -76,7 +76,7 @@ def token(workspace, *scopes, groups=()):
 @pytest.fixture
 def at_topic(monkeypatch):
     """Return a function that has another called as the topic with this number is counted."""
-    advance, advanced = evaluate._Counter.advance, []
+    advance, advanced = evaluate._TopicCounter.advance, []
 
     def at(number, call, *, before=True):
         def advance_and_call(counter):
@@ -87,7 +87,7 @@ def at_topic(monkeypatch):
             if not before and len(advanced) == number:
                 call()
 
-        monkeypatch.setattr(evaluate._Counter, "advance", advance_and_call)
+        monkeypatch.setattr(evaluate._TopicCounter, "advance", advance_and_call)
 
     return at
 
@@ -200,13 +200,13 @@ def test_deleting_a_run_cancels_its_job(workspace, failed, at_topic):
 
     run = ask(workspace)
     job = job_of(run)
-    remove_run(the_operator(workspace), run)
+    cancel_and_delete_run(command_line_access(workspace), run)
     job.refresh_from_db()
     assert (job.state, RunTopic.objects.exclude(run=failed).count()) == ("cancelled", 0)
     assert AuditEvent.objects.get(action="run.deleted").subject == str(run.pk)
 
     job = job_of(failed)
-    remove_run(the_operator(workspace), failed)
+    cancel_and_delete_run(command_line_access(workspace), failed)
     with pytest.raises(JobNotOpen):
         retry(job)
 
@@ -219,7 +219,7 @@ def test_deleting_a_run_cancels_its_job(workspace, failed, at_topic):
 def test_long_run_yields_to_other_jobs_and_resumes(workspace, monkeypatch):
     monkeypatch.setattr(evaluate, "_TURN_S", -1.0)
     other = make_workspace()
-    keep_topics(the_operator(other), [JudgedTopic(topic_id="q", text="apples")])
+    store_topics(command_line_access(other), [JudgedTopic(topic_id="q", text="apples")])
     run, others = ask(workspace), ask(other)
     begun = work(job_of(run))
     assert (begun.state, begun.items_done) == ("running", 0)
@@ -251,12 +251,12 @@ def test_reader_who_loses_a_source_loses_the_runs_that_name_it(workspace):
     _, access = token(workspace, "manage")
     run = ask(workspace, access)
     work(job_of(run))
-    assert run_of(access, run.pk).pk == run.pk
+    assert get_run(access, run.pk).pk == run.pk
     restrict(Source.objects.get(key="later"))
 
     with pytest.raises(NotFound):
-        run_of(access, run.pk)
-    assert run_of(the_operator(workspace), run.pk).pk == run.pk
+        get_run(access, run.pk)
+    assert get_run(command_line_access(workspace), run.pk).pk == run.pk
 
 
 def test_run_of_a_caller_who_lost_the_right_fails(workspace, subtests):
@@ -275,13 +275,13 @@ def test_run_of_a_caller_who_lost_the_right_fails(workspace, subtests):
     ):
         with subtests.test(change=name):
             person = make_member(workspace, Role.OWNER)
-            run = ask(workspace, access_for(Caller(user=person), workspace.slug))
+            run = ask(workspace, caller_access(Caller(user=person), workspace.slug))
             change(person)
             assert work(job_of(run)).state == state
 
     made, access = token(workspace, "manage")
     run = ask(workspace, access)
-    revoke_token(made)
+    mark_revoked(made)
     ended, run = work_off(run)
     assert (ended.state, run.state, run.error) == ("failed", "failed", ended.error)
     assert all(row.ranking is None for row in rows(run).values())
@@ -296,8 +296,8 @@ def test_set_without_topics_is_refused(workspace):
 def test_repetition_asks_the_same_topics_whatever_became_of_the_set(workspace):
     run = ask(workspace, name="before")
     work(job_of(run))
-    keep_topics(the_operator(workspace), [JudgedTopic(topic_id="more", text="more")])
-    _, again = work_off(ask_for_repetition(the_operator(workspace), run, name="after"))
+    store_topics(command_line_access(workspace), [JudgedTopic(topic_id="more", text="more")])
+    _, again = work_off(request_repetition(command_line_access(workspace), run, name="after"))
 
     assert (again.name, again.settings, set(rows(again))) == ("after", run.settings, set(rows(run)))
     assert again.figures["measures"]["nDCG@10"] == 1.0

@@ -42,7 +42,7 @@ def silent_redis(monkeypatch):
         monkeypatch.setattr(
             hints.app.conf, "broker_write_url", f"redis://127.0.0.1:{server.getsockname()[1]}/0"
         )
-        monkeypatch.setattr(hints._Queue, "has_room_out_of_turn", lambda self: True)
+        monkeypatch.setattr(hints._Queue, "has_room_for_request", lambda self: True)
         hints._producers.cache_clear()
         yield
         hints._producers().force_close_all()
@@ -144,13 +144,13 @@ def test_requests_and_work_go_on_without_redis(folder, source, unreachable_redis
 def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
     """None holds what another waits for: a worker that stands still in its sweep stops nobody else's."""
     jobs, together = make_jobs(workspace, 2), Barrier(3, timeout=30)
-    hint = hints._hint_unless_hinted
+    hint = hints._hint_once
 
     def once_all_have_chosen(*args):
         together.wait()
         return hint(*args)
 
-    monkeypatch.setattr(hints, "_hint_unless_hinted", once_all_have_chosen)
+    monkeypatch.setattr(hints, "_hint_once", once_all_have_chosen)
     assert sum(at_once([hint_due_jobs] * 3)) == 2
     assert sorted(hinted()) == sorted(jobs)
 

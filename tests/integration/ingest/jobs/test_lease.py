@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest.errors import LeaseLost
 from ingest.jobs.items import worker, writer
-from ingest.jobs.items.quarantine import quarantined, try_again
+from ingest.jobs.items.quarantine import quarantined_files, request_retry
 from ingest.jobs.items.worker import MAX_ITEM_ATTEMPTS
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.queue import lease as lease_keeping
@@ -75,7 +75,7 @@ def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_o
     old, new = taken_over
     with pytest.raises(LeaseLost):
         old.write(items_done=99)
-    run._end(old, "failed", error="late")
+    run._end_job(old, "failed", error="late")
     new.write(items_done=1)
     assert (now_of(job).state, now_of(job).error, now_of(job).items_done) == ("running", "", 1)
     settings.KEBAB_WITHOUT = frozenset({"fence"})
@@ -103,11 +103,11 @@ def test_worker_whose_lease_was_taken_over_changes_no_document(workspace, job, m
 def test_keeper_renews_the_lease_and_sees_a_cancellation(job):
     keeper = LeaseKeeper(claim(job.workspace_id, job.pk))
     expire(job)
-    keeper._look(renew=True)
+    keeper._check_lease(renew=True)
     assert now_of(job).lease_until > timezone.now()
     assert not keeper.is_cancelled
     Job.objects.update(cancel_requested=True)
-    keeper._look(renew=False)
+    keeper._check_lease(renew=False)
     assert (keeper.is_cancelled, keeper.is_lost) == (True, False)
 
 
@@ -122,8 +122,8 @@ def test_keeper_renews_by_the_clock_however_long_its_looks_take(job, settings, m
 
     monkeypatch.setattr(lease_keeping, "_WATCH_S", 0.001)
     monkeypatch.setattr(lease_keeping, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    monkeypatch.setattr(keeper, "_look", look)
-    keeper._keep()
+    monkeypatch.setattr(keeper, "_check_lease", look)
+    keeper._renew()
     assert renewals == [True] * 6
 
 
@@ -131,7 +131,7 @@ def test_keeper_renews_by_the_clock_however_long_its_looks_take(job, settings, m
 def test_keeper_sees_that_its_lease_or_its_job_is_gone(workspace, taken_over, renew):
     for lease in (taken_over[0], Lease(workspace_id=workspace.pk, job_id=uuid4(), attempt=1)):
         keeper = LeaseKeeper(lease)
-        keeper._look(renew=renew)
+        keeper._check_lease(renew=renew)
         assert keeper.is_lost
 
 
@@ -140,7 +140,7 @@ def test_items_that_kill_their_worker_are_failed(workspace, job, folder, monkeyp
     write = ItemWriter.write
 
     def die_of_some(self, findings):
-        if killers & {finding.begun.place.path for finding in findings}:
+        if killers & {finding.started.place.path for finding in findings}:
             raise Killed
         write(self, findings)
 
@@ -171,7 +171,7 @@ def test_file_that_kills_its_worker_is_left_alone_until_it_changes(job, source, 
 
 def test_file_whose_reading_kills_its_worker_is_failed_unread(workspace, job, monkeypatch):
     begin_five_times(job, "b.md", monkeypatch)
-    monkeypatch.setattr(ItemWriter, "set_aside", die)
+    monkeypatch.setattr(ItemWriter, "end_unreadable", die)
     with pytest.raises(Killed):
         run_job(job.workspace_id, job.pk)
     expire(job)
@@ -183,12 +183,12 @@ def test_file_whose_reading_kills_its_worker_is_failed_unread(workspace, job, mo
 def test_file_that_killed_its_worker_is_read_on_request(workspace, job, monkeypatch):
     begin_five_times(job, "b.md", monkeypatch)
     work(job)
-    (entry,) = quarantined(workspace)
+    (entry,) = quarantined_files(workspace)
     assert (entry.path, str(MAX_ITEM_ATTEMPTS) in entry.detail) == ("b.md", True)
     assert JobItem.objects.get(job=job, path="b.md").detail == entry.detail
-    assert work(try_again(entry, requested_by="")).state == "succeeded"
+    assert work(request_retry(entry, requested_by="")).state == "succeeded"
     assert len(indexed(workspace)) == 3
-    assert not quarantined(workspace)
+    assert not quarantined_files(workspace)
 
 
 def test_job_without_any_progress_is_given_up(job):
@@ -201,7 +201,7 @@ def test_exception_puts_the_job_off_longer_each_time(job, monkeypatch, caplog):
     def break_off(work):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(run, "_WORK", {**run._WORK, "sync_source": break_off})
+    monkeypatch.setattr(run, "_RUNNERS", {**run._RUNNERS, "sync_source": break_off})
     waits = []
     for _ in range(4):
         began = timezone.now()

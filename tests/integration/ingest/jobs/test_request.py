@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.errors import JobNotOpen
-from ingest.jobs.items.quarantine import try_again
+from ingest.jobs.items.quarantine import request_retry
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.queue import hints, run
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, claim
@@ -38,7 +38,7 @@ def cancel_after(monkeypatch):
         def write_and_cancel(self, findings):
             write(self, findings[:most])
             cancel(job)
-            self._work.keeper._look(renew=False)
+            self._context.keeper._check_lease(renew=False)
 
         monkeypatch.setattr(ItemWriter, "write", write_and_cancel)
 
@@ -126,7 +126,7 @@ def test_job_that_was_put_off_is_cancelled_without_waiting(source, monkeypatch):
         raise ZeroDivisionError("a bug")
 
     job = request_sync(source)
-    monkeypatch.setattr(run, "_WORK", {**run._WORK, "sync_source": break_off})
+    monkeypatch.setattr(run, "_RUNNERS", {**run._RUNNERS, "sync_source": break_off})
     run_job(job.workspace_id, job.pk)
     hints._redis().delete("ingest")
     assert claim(job.workspace_id, job.pk) is None
@@ -203,7 +203,7 @@ def test_values_stated_with_an_upload_override_parsed_ones(workspace):
 def test_quarantined_file_is_tried_again_though_a_sync_waits(workspace, folder, source):
     fill(folder, {"bad.md": "# Bad\n\nread at last\n"})
     full = request_sync(source)
-    again = try_again(quarantined_bytes(source, folder / "bad.md"), requested_by="")
+    again = request_retry(quarantined_bytes(source, folder / "bad.md"), requested_by="")
 
     assert work(full).counts["failed"] == {"quarantined": 1}
     assert work(again).counts["new"] == 1

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import default_storage
 
-from ingest.connectors.git.local_copy import Place
+from ingest.connectors.git.local_copy import CopyPaths
 from ingest.jobs.items import writer
 from ingest.jobs.kinds import delete_source
 from ingest.jobs.queue.request import cancel, request_archive, request_source_deletion
 from ingest.models import Job, JobItem, Unreadable, WebPage
 from ingest.tasks import release_expired_task
 from search.corpus import blobs, ensure_source, ensure_version
-from search.corpus.blobs import blob_name, has_blob, keep_blob
+from search.corpus.blobs import blob_name, has_blob, store_blob
 from search.corpus.content_ids import content_hash
 from search.models import Source
 from tests.support.api import quarantine
@@ -83,9 +83,9 @@ def in_a_page(workspace, blob):
 )
 def test_old_bytes_that_something_needs_are_kept(workspace, settings, need):
     settings.KEBAB_KEEP_UPLOAD_DAYS = 100_000
-    blob = keep_blob(workspace.pk, CONTENT)
+    blob = store_blob(workspace.pk, CONTENT)
     need(workspace, blob)
-    others = [keep_blob(workspace.pk, content) for content in (b"nothing needs it", b"member")]
+    others = [store_blob(workspace.pk, content) for content in (b"nothing needs it", b"member")]
     in_a_member(workspace, others[1], job_state="cancelled")  # its archive is kept itself
     grow_old(workspace)
     release_expired_task()
@@ -95,12 +95,12 @@ def test_old_bytes_that_something_needs_are_kept(workspace, settings, need):
 
 def test_only_blobs_and_drafts_of_an_hour_ago_are_deleted(workspace, monkeypatch):
     monkeypatch.setattr(blobs, "_NAMES", 1)
-    old = [keep_blob(workspace.pk, b"%d" % number) for number in range(20)]
+    old = [store_blob(workspace.pk, b"%d" % number) for number in range(20)]
     half_written = Path(default_storage.path(f"{blob_name(workspace.pk, old.pop())}.{'0' * 32}.tmp"))
     half_written.parent.mkdir(parents=True, exist_ok=True)
     half_written.write_bytes(b"half")
     grow_old(workspace)
-    new = keep_blob(workspace.pk, CONTENT)
+    new = store_blob(workspace.pk, CONTENT)
     release_expired_task()
     assert not any(has_blob(workspace.pk, blob) for blob in old)
     assert not half_written.exists()
@@ -122,11 +122,11 @@ def test_bytes_replaced_by_a_killed_worker_are_deleted(workspace, folder, source
 
 
 def test_repository_of_a_half_deleted_source_is_deleted(workspace, source, monkeypatch):
-    copy = Place.of(workspace.pk, source.pk).git_dir
+    copy = CopyPaths.of(workspace.pk, source.pk).git_dir
     copy.mkdir(parents=True)
     job = request_source_deletion(source)
     with monkeypatch.context() as patched:
-        patched.setattr(delete_source, "remove_repository", die)
+        patched.setattr(delete_source, "delete_repository", die)
         with pytest.raises(Killed):
             work(job)
     assert not Source.objects.exists()
@@ -138,6 +138,6 @@ def test_repository_of_a_half_deleted_source_is_deleted(workspace, source, monke
 def test_source_is_deleted_whose_uploads_bytes_are_gone_before_it(workspace):
     job = cancel(upload(workspace, "a.md", CONTENT))
     Job.objects.filter(pk=job.pk).update(payload={**job.payload, "blob": ""})
-    keep_blob(workspace.pk, b"of something else")
+    store_blob(workspace.pk, b"of something else")
     assert work(request_source_deletion(area(workspace))).state == "succeeded"
     assert not Unreadable.objects.exists()

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from ingest.jobs.items.quarantine import delete_quarantined
+from ingest.jobs.items.quarantine import delete_entry
 from ingest.jobs.kinds import upload_completion
 from ingest.jobs.queue import hints, run
 from ingest.jobs.queue.request import cancel, request_version_deletion
@@ -51,7 +51,7 @@ def test_worker_that_loses_postgres_leaves_its_job_to_the_next_claim(workspace, 
         if step == "claim":
             patched.setattr(run, "claim", lose_postgres)
         else:
-            patched.setattr(run, "_WORK", {**run._WORK, "ingest_document": lose_postgres})
+            patched.setattr(run, "_RUNNERS", {**run._RUNNERS, "ingest_document": lose_postgres})
         run_job(job.workspace_id, job.pk)
     connection.close()
     assert str(job.pk) in caplog.text
@@ -75,8 +75,8 @@ def test_job_ends_though_bytes_cannot_be_deleted(workspace, monkeypatch):
     def refuse(*_):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(run, "release_ended", refuse)
-    monkeypatch.setattr(hints, "ask_for_sync", asked.append)
+    monkeypatch.setattr(run, "release_upload", refuse)
+    monkeypatch.setattr(hints, "request_mirror_sync", asked.append)
     job = work(upload(workspace, "a.md", b"# A\n"))
     assert (job.state, job.error) == ("succeeded", "")
     assert asked == [workspace.pk] * 2  # as it began, and as it ended
@@ -120,7 +120,7 @@ def forget_its_quarantine(job):
     Job.objects.filter(pk=job.pk).update(payload={**job.payload, "version": ""})
     entry = quarantine(job.workspace, version, job.payload["path"], CONTENT)
     with transaction.atomic():
-        delete_quarantined(entry)
+        delete_entry(entry)
 
 
 @pytest.mark.parametrize("end", [cancel, delete_its_version, forget_its_quarantine])
@@ -135,7 +135,7 @@ def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):
     # Without embedding: its job, which both would ask for, is another thing that one waits for.
     first, second = (upload(workspace, f"{name}.md", CONTENT, embed=False) for name in "ab")
     Source.objects.update(state="indexed", last_indexed_at=Now())
-    note_uploads = upload_completion.note_uploads
+    refresh_upload_stats = upload_completion.refresh_upload_stats
     ends = []
 
     @acting_everywhere()
@@ -149,9 +149,9 @@ def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):
         if not ends:
             ends.append(worker.submit(end_apart))
             until_blocked()
-        note_uploads(*arguments, **options)
+        refresh_upload_stats(*arguments, **options)
 
-    monkeypatch.setattr(upload_completion, "note_uploads", and_another_ends)
+    monkeypatch.setattr(upload_completion, "refresh_upload_stats", and_another_ends)
     with ThreadPoolExecutor(1) as worker:
         assert work(first).state == "succeeded"
         assert ends[0].result().state == "succeeded"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from ingest.jobs.queue import schedule
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.schedule import first_run, is_paused, request_due_syncs
+from ingest.jobs.queue.schedule import initial_schedule, is_paused, request_due_syncs
 from ingest.models import Job
 from search.models import Source
 from tests.support.jobs import failure, fill, sync, work
@@ -20,7 +20,7 @@ EVERY = 60
 @pytest.fixture
 def scheduled(source):
     """A source that is due, and was never synced."""
-    Source.objects.filter(pk=source.pk).update(**first_run(EVERY, at_once=True))
+    Source.objects.filter(pk=source.pk).update(**initial_schedule(EVERY, at_once=True))
     return source
 
 
@@ -52,10 +52,10 @@ def test_source_that_is_due_is_requested_once(scheduled):
 
 def test_source_that_is_not_due_is_left_alone(source):
     assert request_due_syncs() == 0
-    Source.objects.filter(pk=source.pk).update(**first_run(EVERY, at_once=False))
+    Source.objects.filter(pk=source.pk).update(**initial_schedule(EVERY, at_once=False))
     assert request_due_syncs() == 0
     assert is_due_in_a_period(source)
-    Source.objects.filter(pk=source.pk).update(**first_run(None, at_once=False))
+    Source.objects.filter(pk=source.pk).update(**initial_schedule(None, at_once=False))
     assert (request_due_syncs(), fresh(source).next_sync_at) == (0, None)
     sync(source)
     assert (fresh(source).next_sync_at, fresh(source).last_sync_at is None) == (None, False)
@@ -131,7 +131,7 @@ def test_each_failure_doubles_the_pause_until_the_schedule_waits_for_a_success(s
 
 def test_stating_the_schedule_again_ends_its_pause(scheduled):
     Source.objects.filter(pk=scheduled.pk).update(sync_failures=schedule.MAX_FAILURES, next_sync_at=None)
-    Source.objects.filter(pk=scheduled.pk).update(**first_run(EVERY, at_once=False))
+    Source.objects.filter(pk=scheduled.pk).update(**initial_schedule(EVERY, at_once=False))
     assert not is_paused(fresh(scheduled))
     request_next(scheduled)
 

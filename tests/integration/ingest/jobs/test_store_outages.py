@@ -15,9 +15,9 @@ from django.db.models.functions import Now
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
-from ingest.jobs.queue.store_outages import full_disk
+from ingest.jobs.queue.store_outages import outage_message
 from ingest.models import Job, JobItem
-from search.corpus.blobs import keep_blob, read_blob
+from search.corpus.blobs import read_blob, store_blob
 from search.models import Change, Document
 from tests.integration.ingest.jobs.processes import run_job_apart
 from tests.support.jobs import counts, fill, indexed, sync, work
@@ -75,7 +75,7 @@ def test_job_waits_while_no_blob_can_be_written(workspace, folder, source, monke
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", refuse)
         with pytest.raises(OSError, match=os.strerror(number)):
-            keep_blob(workspace.pk, b"some bytes")
+            store_blob(workspace.pk, b"some bytes")
         for _ in range(MAX_STALLED_ATTEMPTS + 2):
             Job.objects.update(due_at=Now())
             waiting = work(job)
@@ -94,7 +94,7 @@ def test_full_disk_of_postgres_is_told_from_its_other_failures():
         try:
             raise OperationalError("as Django wraps it") from cause
         except OperationalError as error:
-            return full_disk(error)
+            return outage_message(error)
 
     assert failed(psycopg.errors.DiskFull("could not extend file")) is not None
     assert failed(psycopg.errors.AdminShutdown("terminating connection")) is None
@@ -103,7 +103,7 @@ def test_full_disk_of_postgres_is_told_from_its_other_failures():
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
 def test_blob_that_may_not_be_written_is_told_from_a_file_that_may_not_be_read(folder, number):
     blob = django_settings.KEBAB_DATA_DIR / "blobs" / "aa" / "aabb"
-    said = full_disk(OSError(number, "refused", str(blob)))
+    said = outage_message(OSError(number, "refused", str(blob)))
     assert (said[:11], str(blob) in said) == ("Disk locked", True)
     for not_a_blob in (str(folder / "a.md"), None):
-        assert full_disk(OSError(number, "refused", not_a_blob)) is None
+        assert outage_message(OSError(number, "refused", not_a_blob)) is None

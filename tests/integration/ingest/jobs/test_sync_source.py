@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.connectors.connect import Opening, connect
+from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.folder_source import FolderSource
 from ingest.jobs.items import writer
 from ingest.jobs.kinds import sync_source
@@ -156,7 +156,7 @@ def test_caps_of_sizes_are_the_operators(folder, source, settings):
 def test_file_that_grows_beyond_the_operators_cap_is_not_read(folder, source, settings):
     settings.KEBAB_CODE_LIMIT_BYTES = settings.KEBAB_DOCUMENT_LIMIT_BYTES = 20
     fill(folder, {"a.md": "short\n"})
-    with connect(Opening(source=source, version=ensure_version(source))) as connector:
+    with connect(OpenOptions(source=source, version=ensure_version(source))) as connector:
         fill(folder, {"a.md": "word " * 5})
         with pytest.raises(PermissionError, match="20 bytes"):
             connector.read("a.md")

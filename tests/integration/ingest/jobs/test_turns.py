@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.errors import TurnOver
+from ingest.errors import JobYielded
 from ingest.jobs.kinds import sync_source
 from ingest.jobs.queue import hints, run
 from ingest.jobs.queue.hints import hint_due_jobs, hint_on_commit
@@ -38,14 +38,14 @@ def turns(monkeypatch):
     def yield_(work):
         had[work.job.pk] += 1
         work.lease.write(stalled_attempts=0)
-        raise TurnOver("others wait")
+        raise JobYielded("others wait")
 
     def end(work):
         had[work.job.pk] += 1
         return sync_source.Ending.CANCELLED
 
-    monkeypatch.setattr(run, "_WORK", {"sync_source": yield_, "ingest_document": end})
-    monkeypatch.setattr(run.hints, "ask_for_sync", lambda workspace_id: None)
+    monkeypatch.setattr(run, "_RUNNERS", {"sync_source": yield_, "ingest_document": end})
+    monkeypatch.setattr(run.hints, "request_mirror_sync", lambda workspace_id: None)
     return had
 
 
@@ -135,7 +135,7 @@ def test_workspace_that_asks_without_pause_leaves_places_to_those_whose_turn_it_
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_yielding_job_queues_anew_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
     job = endless(workspace)
-    monkeypatch.setattr(run.worker_stop, "is_asked", lambda: is_stopped)
+    monkeypatch.setattr(run.worker_stop, "is_requested", lambda: is_stopped)
     run_job(workspace.pk, job.pk)
     job.refresh_from_db()
     assert (timezone.now() - job.due_at > timedelta(minutes=59)) == is_stopped

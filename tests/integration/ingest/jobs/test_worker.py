@@ -9,13 +9,13 @@ from django.test.utils import CaptureQueriesContext
 
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.jobs.items import quarantine, worker
-from ingest.jobs.items.batches import batched_by_size
+from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.kinds import sync_source
 from ingest.models import Unreadable
 from ingest.parsers import registry
 from ingest.parsers.registry import WITH_OCR, parser_version_for
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from ingest.services.uploads import Upload, accept_upload, restate_upload
+from ingest.services.uploads import Upload, accept_upload, update_upload
 from kebab.people.reader import OPERATOR
 from search.corpus import content_ids, ensure_source, ensure_version
 from search.models import ChunkVector, Document
@@ -74,7 +74,7 @@ def test_document_is_restated_without_its_bytes_being_read(workspace, hashed, mo
     hashed.clear()
     with monkeypatch.context() as patched:
         patched.setattr(FileSystemStorage, "_open", lambda *_: 1 / 0)
-        asked = restate_upload(Document.objects.get(), {"title": "Stated"}, requested_by="")
+        asked = update_upload(Document.objects.get(), {"title": "Stated"}, requested_by="")
     assert hashed[CONTENT] == 0
     work(asked.job)
     assert Document.objects.get().title == "Stated"
@@ -93,8 +93,8 @@ def test_no_member_is_looked_up_again_to_be_read(workspace, tmp_path):
 
 def test_batches_are_bounded_in_number_and_bytes():
     sizes = [1, 1, 1, 9, 1, 4, 4, 4]
-    assert list(batched_by_size(sizes, int, most=3, most_bytes=8)) == [[1, 1, 1], [9], [1, 4, 4], [4]]
-    assert list(batched_by_size([], int, most=3, most_bytes=8)) == []
+    assert list(batch_by_size(sizes, int, most=3, most_bytes=8)) == [[1, 1, 1], [9], [1, 4, 4], [4]]
+    assert list(batch_by_size([], int, most=3, most_bytes=8)) == []
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def test_retry_of_one_file_looks_up_that_one(folder, source, count_calls):
     fill(folder, {f"{name}.md": f"# {name}\n" for name in "abcd"})
     sync(source)
     (folder / "b.md").unlink()
-    counted = count_calls(sync_source, "Known")
+    counted = count_calls(sync_source, "IndexedFile")
     assert counts(sync(source, only_paths=["a.md", "b.md"])) == {"seen": 1, "unchanged": 1, "deleted": 1}
-    assert counted["Known"] == 2
+    assert counted["IndexedFile"] == 2
 
 
 def test_upload_looks_up_its_own_place_in_the_quarantine(workspace, count_calls):

@@ -10,13 +10,13 @@ from django.db import connection
 from django.utils import timezone
 
 from ingest.connectors.types import SkippedFile, SkipReason
-from ingest.errors import TurnOver
+from ingest.errors import JobYielded
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.kinds import delete_source
 from ingest.jobs.kinds.listing_progress import ListingProgress
 from ingest.jobs.queue import hints
-from ingest.jobs.queue.context import Work
+from ingest.jobs.queue.context import JobContext
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, LeaseKeeper, claim
 from ingest.jobs.queue.request import request_embedding, request_source_deletion, request_sync
 from ingest.jobs.queue.run import run_job
@@ -85,10 +85,10 @@ def ask(monkeypatch):
     """Return a function that has this process be a worker that is asked to stop, with or without patience."""
 
     def ask_(*, is_urgent=False):
-        monkeypatch.setattr(worker_stop, "_asked_at", [0.0])
-        worker_stop.ask()
+        monkeypatch.setattr(worker_stop, "_requested_at", [0.0])
+        worker_stop.request()
         if is_urgent:
-            monkeypatch.setattr(worker_stop, "PATIENCE_S", -1.0)
+            monkeypatch.setattr(worker_stop, "GRACE_S", -1.0)
 
     return ask_
 
@@ -220,10 +220,12 @@ def test_listing_that_can_be_resumed_stops_at_once_and_another_when_patience_end
     entries = [SkippedFile(path=path, reason=SkipReason.NOINDEX) for path in ("a", "b")]
     ask()
     with LeaseKeeper(lease) as keeper:
-        progress = ListingProgress(Work(job=now_of(job), workspace=workspace, lease=lease, keeper=keeper))
-        assert list(progress.over(entries)) == entries
-        with pytest.raises(TurnOver):
-            progress.at("c")
+        progress = ListingProgress(
+            JobContext(job=now_of(job), workspace=workspace, lease=lease, keeper=keeper)
+        )
+        assert list(progress.count_entries(entries)) == entries
+        with pytest.raises(JobYielded):
+            progress.record_position("c")
         ask(is_urgent=True)
-        with pytest.raises(TurnOver):
-            list(progress.over(entries))
+        with pytest.raises(JobYielded):
+            list(progress.count_entries(entries))

@@ -108,7 +108,7 @@ def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(work
 
 def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, packed, monkeypatch):
     put(workspace, "docs/b.md")
-    read = archive.uploaded
+    read = archive.read_upload
 
     def vanish(work, blob):
         if blob == content_hash(FILES["b.md"].encode()):
@@ -116,7 +116,7 @@ def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspa
             raise OSError(blob)
         return read(work, blob)
 
-    monkeypatch.setattr(archive, "uploaded", vanish)
+    monkeypatch.setattr(archive, "read_upload", vanish)
     check_that_it_is_dropped(workspace, work(packed))
 
 
@@ -125,7 +125,7 @@ def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, packed, mon
     put(workspace, "docs/b.md")
     if is_begun:
         with monkeypatch.context() as patched:
-            patched.setattr(archive, "_note_listing", die)
+            patched.setattr(archive, "_store_listing", die)
             with pytest.raises(Killed):
                 run_job(packed.workspace_id, packed.pk)
         assert JobItem.objects.filter(job=packed).count() == 3
@@ -162,7 +162,7 @@ def test_upload_that_cannot_be_read_deletes_no_later_one(workspace):
     assert set(indexed(workspace)) == {"a.md"}
 
 
-@pytest.mark.parametrize(("step", "content"), [("_mark_alike", b"# New\n"), ("_delete_skipped", PICTURE)])
+@pytest.mark.parametrize(("step", "content"), [("_end_alike", b"# New\n"), ("_delete_skipped", PICTURE)])
 def test_deletion_and_worker_never_wait_for_each_other(workspace, once_before, step, content):
     put(workspace, "a.md")
     job = upload(workspace, "a.md", content, version="")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.embedders import configured
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import finish_syncs, sync
 
@@ -17,9 +17,9 @@ NAMES = ("zebra", "walrus", "otter", "badger", "ibis")
 def embedders(settings):
     """Two embedders: of the second nearly everything is near to everything."""
     settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = FIRST, [SECOND]
-    configured.forget_queries()
+    configured.clear_query_caches()
     yield
-    configured.forget_queries()
+    configured.clear_query_caches()
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def zoo(transactional_db, mirrors, embedders):
 
 def judge_golden(workspace, judged):
     """Keep golden topics: what is relevant by query."""
-    keep_topics(
-        the_operator(workspace),
+    store_topics(
+        command_line_access(workspace),
         [
             JudgedTopic(topic_id=query, text=query, qrels=(Qrel(path=path, source="docs"),))
             for query, path in judged.items()

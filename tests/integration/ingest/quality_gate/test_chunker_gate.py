@@ -9,16 +9,16 @@ from django.db import transaction
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobKind
-from ingest.quality_gate.gate import verdict_of
+from ingest.quality_gate.gate import judge_settings
 from ingest.services.uploads import delete_upload
 from kebab.people.models import AuditEvent, Role, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.workspaces import change_workspace
 from search.corpus import ensure_source
 from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation import gate
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from search.models import Chunk, Document, Run
 from search.retrieval.types import Mode
 from tests.integration.ingest.quality_gate.conftest import FIRST
@@ -50,7 +50,7 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
 @pytest.fixture
 def judged(shelf):
     topic = JudgedTopic(topic_id="quokka", text="quokka numbat", qrels=(Qrel(path="quokka.md"),))
-    keep_topics(the_operator(shelf), [topic])
+    store_topics(command_line_access(shelf), [topic])
     return shelf
 
 
@@ -103,7 +103,7 @@ def test_smaller_chunks_that_make_golden_queries_worse_are_not_made_unless_by_fo
 
 
 def test_chunks_that_make_them_better_are_made_in_the_background(judged):
-    change_workspace(the_operator(judged), settings={"chunk_tokens": 130}, force=True)
+    change_workspace(command_line_access(judged), settings={"chunk_tokens": 130}, force=True)
     finish_jobs(judged)
     assert versions(judged) == {f"{CHUNKER_VERSION}-130"}
     assert chunks_of(judged, "quokka.md") == 2
@@ -125,7 +125,7 @@ def test_copies_are_searched_by_the_live_model_and_embed_only_new_text(judged, s
     monkeypatch.setattr(
         HashEmbedder, "embed_passages", lambda self, texts: seen.extend(texts) or real(self, texts)
     )
-    verdict_of(judged, SMALL, advance=lambda: None)
+    judge_settings(judged, SMALL, advance=lambda: None)
     assert [run.figures["degraded"] for run in Run.objects.in_workspace(judged)] == [{}, {}]
     assert len(seen) == 2  # both halves of what is cut in two
 
@@ -188,7 +188,7 @@ def folder_source(transactional_db, mirrors, blobs, embedders, tmp_path):
 def test_folder_is_cut_again_by_a_sync(folder_source):
     assert sync_source(folder_source)["unchanged"] == 0
     assert sync_source(folder_source)["unchanged"] == 1
-    change_workspace(the_operator(folder_source.workspace), settings=SMALL)
+    change_workspace(command_line_access(folder_source.workspace), settings=SMALL)
     finish_jobs(folder_source.workspace)
     assert versions(folder_source.workspace) == {f"{CHUNKER_VERSION}-128"}
     assert sync_source(folder_source)["unchanged"] == 1
@@ -198,7 +198,7 @@ def test_folder_is_cut_again_by_a_sync(folder_source):
 def test_rechunking_keeps_deletions_and_stated_values(shelf):
     assert work(upload(shelf, "told.md", FILLER.encode(), title="Told", tags=["kept"])).state == "succeeded"
     before = Document.objects.in_workspace(shelf).get(path="told.md")
-    change_workspace(the_operator(shelf), settings=SMALL)
+    change_workspace(command_line_access(shelf), settings=SMALL)
     document = Document.objects.in_workspace(shelf).select_related("source", "version").get(path="quokka.md")
     with transaction.atomic():
         delete_upload(document)

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from ingest.services.model_change import begin_reembedding, embedding_status
 from kebab.people.models import AuditEvent, Role
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.workspaces import store_settings
 from search.evaluation import gate
@@ -143,7 +143,7 @@ def test_audit_names_the_operator_of_the_command_line(embedded, capsys):
     judge_golden(embedded, dict.fromkeys(QUERIES, "nowhere.md"))
     call_command("reembed", "switch", f"--workspace={embedded.slug}", "--json")
     found = events(embedded, "switched").get()
-    assert found.actor == the_operator(embedded).actor
+    assert found.actor == command_line_access(embedded).actor
     assert found.detail["quality_gate"]["passes"] is True
 
 

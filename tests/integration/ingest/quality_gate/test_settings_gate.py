@@ -8,7 +8,7 @@ from django.core.management import call_command
 from kebab.http.api.errors import Conflict
 from kebab.people.access.caller import access_by_identity
 from kebab.people.models import AuditEvent, Role, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings import hooks
 from kebab.people.workspaces import change_workspace, store_settings
@@ -17,7 +17,7 @@ from search.evaluation import gate
 from search.evaluation.gate import MAX_TOPICS, golden_topics
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.runs import visible_runs
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from search.models import Run, Source
 from tests.integration.ingest.quality_gate.conftest import NAMES, judge_golden
 from tests.support.actors import bearer_client, member_client, token_client
@@ -89,7 +89,7 @@ def test_gate_is_not_asked_without_need(golden, monkeypatch):
 
 def test_gate_is_not_asked_without_judged_golden_queries(zoo, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
-    keep_topics(the_operator(zoo), [JudgedTopic(topic_id="1", text="zebra")])
+    store_topics(command_line_access(zoo), [JudgedTopic(topic_id="1", text="zebra")])
     assert patch(zoo, member_client(zoo, Role.OWNER), settings=WORSE).status_code == 200
     assert stored(zoo) == WORSE
     assert "quality_gate" not in changes(zoo).get().detail
@@ -132,7 +132,7 @@ def test_reader_of_some_sources_sees_no_figures(golden):
 
 def test_request_out_of_time_changes_nothing_and_names_the_remedy(golden, monkeypatch):
     monkeypatch.setattr(gate, "LIMIT_S", -1.0)
-    access = the_operator(golden)
+    access = command_line_access(golden)
     with pytest.raises(GateOutOfTime, match="eval/gate"):
         change_workspace(access, settings=BETTER)
     assert stored(golden) == {}
@@ -150,7 +150,7 @@ def test_many_golden_queries_are_sampled_evenly(db):
         JudgedTopic(topic_id=f"{n:04}", text="zebra", qrels=(Qrel(path="zebra.md", source="docs"),))
         for n in range(2 * MAX_TOPICS)
     ]
-    keep_topics(the_operator(workspace), topics)
+    store_topics(command_line_access(workspace), topics)
     asked = [topic.topic_id for topic in golden_topics(workspace)]
     assert asked == [f"{n:04}" for n in range(0, 2 * MAX_TOPICS, 2)]
 
@@ -162,5 +162,5 @@ def test_settings_that_changed_meanwhile_are_not_overwritten(golden, monkeypatch
 
     monkeypatch.setattr(hooks, "_guards", [change_in_between])
     with pytest.raises(Conflict):
-        change_workspace(the_operator(golden), settings=BETTER)
+        change_workspace(command_line_access(golden), settings=BETTER)
     assert stored(golden) == {"default_k": 3}

@@ -6,11 +6,11 @@ import pytest
 
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.workspaces import change_workspace
 from search.evaluation import gate
 from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.topic_sets import keep_topics
+from search.evaluation.topic_sets import store_topics
 from search.mirror import local_mirrors
 from search.mirror.connections import open_writer
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
@@ -45,7 +45,9 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
 
 
 def judge(workspace, query, path):
-    keep_topics(the_operator(workspace), [JudgedTopic(topic_id=query, text=query, qrels=(Qrel(path=path),))])
+    store_topics(
+        command_line_access(workspace), [JudgedTopic(topic_id=query, text=query, qrels=(Qrel(path=path),))]
+    )
 
 
 def switch(workspace, client, **body):
@@ -89,7 +91,7 @@ def test_words_without_stems_pass_where_golden_queries_are_better_and_stems_come
     sync(shelf)
     assert [found(shelf, query) for query in ("hopes", "winds", "runs")] == [["hopes.md"], ["winds.md"], []]
     assert "kebab_words" in ask(shelf, "winds").index_version
-    change_workspace(the_operator(shelf), settings={"stemming": None}, force=True)
+    change_workspace(command_line_access(shelf), settings={"stemming": None}, force=True)
     sync(shelf)
     assert found(shelf, "runs") == ["running.md"]
 
@@ -100,7 +102,7 @@ def test_mirror_is_rebuilt_once_and_sound_without_golden_queries(shelf, mirrors,
     follower = MirrorFollower(mirrors, threading.Event())
     assert follower.catch_up()
     assert local_mirrors.mirror_files(shelf.pk).current() == before
-    change_workspace(the_operator(shelf), settings=WHOLE)
+    change_workspace(command_line_access(shelf), settings=WHOLE)
     assert not Run.objects.in_workspace(shelf).exists()
     catch_up_wholly(follower)
     path = local_mirrors.mirror_files(shelf.pk).current()
@@ -114,7 +116,7 @@ def test_mirror_is_rebuilt_once_and_sound_without_golden_queries(shelf, mirrors,
 
 
 def test_later_changes_are_indexed_without_stems(shelf):
-    change_workspace(the_operator(shelf), settings=WHOLE)
+    change_workspace(command_line_access(shelf), settings=WHOLE)
     sync(shelf)
     assert work(upload(shelf, "jumping.md", b"Jumping and ``walkings'' again.")).state == "succeeded"
     assert work(upload(shelf, "running.md", b"Nothing moves any more.")).state == "succeeded"

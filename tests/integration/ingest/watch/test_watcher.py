@@ -21,7 +21,7 @@ from tests.support.stack import eventually
 
 @pytest.fixture(autouse=True)
 def _short_periods(monkeypatch):
-    monkeypatch.setattr(watching, "_LOOK_S", 0.1)
+    monkeypatch.setattr(watching, "_CHECK_S", 0.1)
     monkeypatch.setattr(watching, "LEAST_PAUSE_S", 0.05)
     monkeypatch.setattr(watching, "_TICK_MS", 25)
     monkeypatch.setattr(watching, "_STEP_MS", 20)
@@ -101,7 +101,7 @@ def test_changes_while_a_sync_waits_join_it(watched, folder, run_watcher):
 
 
 def test_folder_of_git_changes_nothing(watched, folder):
-    watched_folders = {watched.pk: watching.Folder.at(folder)}
+    watched_folders = {watched.pk: watching.FolderIdentity.at(folder)}
     for path, seen in ((".git/index", []), ("a.md", [watched.pk])):
         changes = {(watching.Change.modified, str(folder / path))}
         assert list(watching._changed_sources(changes, watched_folders)) == seen

@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
 
-from kebab.http.admission.fair_queue import Room, Turns
-from kebab.http.admission.gate import GateOfViews
-from kebab.http.admission.request_bodies import HeldBytes
-from kebab.http.admission.wsgi_bridge import Answer, UnreceivedBody
+from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.http.admission.gate import ViewGate
+from kebab.http.admission.request_bodies import BufferBudget
+from kebab.http.admission.wsgi_bridge import BufferedResponse, UnreceivedBody
 
-ROOM = Room(slots=8, waiting=200, wait_s=60.0)
+ROOM = Capacity(slots=8, waiting=200, wait_s=60.0)
 #: The headers of a body that the application reads by itself.
 LONG = ((b"transfer-encoding", b"chunked"),)
 #: A part of a body in whose place the client leaves.
@@ -66,17 +66,17 @@ class StubViews:
         self.inside[path] += 1
         await self.may_begin.wait()
         self.inside[path] -= 1
-        return Answer(status=200, headers=[], body=b"")
+        return BufferedResponse(status=200, headers=[], body=b"")
 
 
 def gate_of(views, turns, long_bodies=None, waiting=None, held=None):
     """Return a gate before views, with room for all that is not given."""
-    return GateOfViews(
+    return ViewGate(
         views,
         turns,
-        long_bodies=long_bodies or Turns(ROOM),
-        searches_that_wait=waiting or Turns(ROOM),
-        held=held or HeldBytes(),
+        long_bodies=long_bodies or FairQueue(ROOM),
+        searches_that_wait=waiting or FairQueue(ROOM),
+        held=held or BufferBudget(),
     )
 
 

@@ -3,17 +3,17 @@ from contextlib import suppress
 
 import pytest
 
-from kebab.http.admission.fair_queue import Gone, Refused, Room, Turns
+from kebab.http.admission.fair_queue import Capacity, ClientGone, FairQueue, Overloaded
 
 pytestmark = pytest.mark.anyio
-ROOM = Room(slots=4, waiting=6, wait_s=5.0)
+ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)
 
 
 class Crowd:
     """Requests that ask for slots; each keeps its slot until `finish`."""
 
-    def __init__(self, room: Room = ROOM) -> None:
-        self.turns = Turns(room)
+    def __init__(self, capacity: Capacity = ROOM) -> None:
+        self.turns = FairQueue(capacity)
         self.served: list[str] = []
         self.refused: list[tuple[str, bool]] = []
         self._tasks: list[asyncio.Task] = []
@@ -25,15 +25,15 @@ class Crowd:
 
     async def finish(self, *names: str) -> None:
         for name in names:
-            self.turns.give_back(name)
+            self.turns.release(name)
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
     async def _one(self, name: str) -> None:
         try:
-            await self.turns.take(name)
-        except Refused as refused:
-            self.refused.append((name, refused.is_own_doing))
+            await self.turns.acquire(name)
+        except Overloaded as refused:
+            self.refused.append((name, refused.is_workspace_busy))
         else:
             self.served.append(name)
 
@@ -92,33 +92,33 @@ def test_slots_go_round_the_workspaces_that_wait():
 
 
 async def test_waiting_too_long_is_refused_and_frees_the_place():
-    turns = Turns(Room(slots=1, waiting=1, wait_s=0.01))
-    await turns.take("a")
-    with pytest.raises(Refused):
-        await turns.take("b")
+    turns = FairQueue(Capacity(slots=1, waiting=1, wait_s=0.01))
+    await turns.acquire("a")
+    with pytest.raises(Overloaded):
+        await turns.acquire("b")
     assert turns.n_waiting == 0
-    turns.give_back("a")
-    await turns.take("b")
+    turns.release("a")
+    await turns.acquire("b")
     assert turns.n_lent == 1
 
 
 async def test_client_that_has_left_takes_no_slot():
-    turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
-    await turns.take("a")
+    turns = FairQueue(Capacity(slots=1, waiting=1, wait_s=5.0))
+    await turns.acquire("a")
     left = asyncio.get_running_loop().create_future()
     left.set_result(None)
-    with pytest.raises(Gone):
-        await turns.take("b", lambda: left)
-    turns.give_back("a")
+    with pytest.raises(ClientGone):
+        await turns.acquire("b", lambda: left)
+    turns.release("a")
     assert (turns.n_lent, turns.n_waiting) == (0, 0)
 
 
 async def test_slot_lent_in_the_moment_of_leaving_is_given_back():
-    turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
-    await turns.take("a")
-    waiting = asyncio.create_task(turns.take("b"))
+    turns = FairQueue(Capacity(slots=1, waiting=1, wait_s=5.0))
+    await turns.acquire("a")
+    waiting = asyncio.create_task(turns.acquire("b"))
     await asyncio.sleep(0)
-    turns.give_back("a")
+    turns.release("a")
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

@@ -4,9 +4,9 @@ import uuid
 import pytest
 
 from kebab import asgi
-from kebab.http.admission.fair_queue import Room, Turns
-from kebab.http.admission.gate import Gate, GateOfViews
-from kebab.http.admission.request_bodies import HeldBytes
+from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.http.admission.gate import Gate, ViewGate
+from kebab.http.admission.request_bodies import BufferBudget
 from kebab.observability.health import probes
 from tests.integration.kebab.admission.callers import (
     LEAVES,
@@ -33,13 +33,13 @@ SPELLINGS = [
 @pytest.mark.parametrize("form", ["/api/v1/workspaces/{}/search", "/w/{}/search"])
 async def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
     app = App()
-    async with callers_of(Gate(app, Turns(ROOM))) as callers:
+    async with callers_of(Gate(app, FairQueue(ROOM))) as callers:
         callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
         await callers.settle()
-        assert app.n_inside == ROOM.slots_of_one
+        assert app.n_inside == ROOM.slots_per_workspace
         callers.ask(form.format("other"))
         await callers.settle()
-        assert app.n_inside == ROOM.slots_of_one + 1
+        assert app.n_inside == ROOM.slots_per_workspace + 1
         app.may_begin.set()
         await callers.end()
     assert callers.statuses.total() == 3 * len(SPELLINGS) + 1
@@ -48,10 +48,10 @@ async def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
 @pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
 async def test_requests_outside_workspaces_take_turns_too(method, path):
     app = App()
-    async with callers_of(Gate(app, Turns(ROOM))) as callers:
+    async with callers_of(Gate(app, FairQueue(ROOM))) as callers:
         callers.ask(*[path] * 50, method=method)
         await callers.settle()
-        assert app.n_inside == ROOM.slots_of_one
+        assert app.n_inside == ROOM.slots_per_workspace
         app.may_begin.set()
         await callers.end()
     assert app.most["all"] <= ROOM.slots
@@ -60,7 +60,7 @@ async def test_requests_outside_workspaces_take_turns_too(method, path):
 
 @pytest.mark.parametrize(("app", "make"), [(App(), Gate), (StubViews(), gate_of)], ids=["app", "views"])
 async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
-    app.may_begin, turns = asyncio.Event(), Turns(ROOM)
+    app.may_begin, turns = asyncio.Event(), FairQueue(ROOM)
     async with callers_of(make(app, turns)) as callers:
         for parts in [(None,), (b"some of it", None)]:
             callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
@@ -72,7 +72,7 @@ async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
 
 
 async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_sent():
-    views, turns, sent = StubViews(), Turns(ROOM), asyncio.Event()
+    views, turns, sent = StubViews(), FairQueue(ROOM), asyncio.Event()
     gate = gate_of(views, turns)
     async with callers_of(gate) as callers:
         callers.ask(*["/w/a/x"] * 5, parts=(b"some of it", None), headers=LONG)
@@ -95,7 +95,7 @@ async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_se
 
 
 async def test_client_that_leaves_within_a_long_body_takes_all_turns_back():
-    views, turns, long_bodies = StubViews(), Turns(ROOM), Turns(ROOM)
+    views, turns, long_bodies = StubViews(), FairQueue(ROOM), FairQueue(ROOM)
     async with callers_of(gate_of(views, turns, long_bodies)) as callers:
         callers.ask("/w/a/x", parts=(b"some", LEAVES), headers=LONG)
         await callers.end()
@@ -104,8 +104,8 @@ async def test_client_that_leaves_within_a_long_body_takes_all_turns_back():
 
 async def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
     views = StubViews()
-    long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
-    async with callers_of(gate_of(views, Turns(ROOM), long_bodies)) as callers:
+    long_bodies = FairQueue(Capacity(slots=4, waiting=16, wait_s=0.05))
+    async with callers_of(gate_of(views, FairQueue(ROOM), long_bodies)) as callers:
         callers.ask(*["/w/a/x"] * 3, headers=LONG)
         await callers.settle()
         callers.ask("/w/b/x", headers=LONG)
@@ -135,8 +135,8 @@ OTHER_SEARCHES = [b'{"q": "min_seq", "min_seq": null}', b'{"min_seq"  :  null, "
 
 def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtests):
     async def run(tail, request):
-        app, waiting = StubViews(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
-        gate = gate_of(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
+        app, waiting = StubViews(), FairQueue(Capacity(slots=4, waiting=200, wait_s=60.0))
+        gate = gate_of(app, FairQueue(ROOM), FairQueue(Capacity(slots=100, waiting=0, wait_s=0.0)), waiting)
         async with callers_of(gate) as callers:
             paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
             callers.ask(*paths * 20, **request)
@@ -157,8 +157,10 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtest
 
 
 def test_half_of_the_threads_of_the_views_may_wait_for_changes():
-    gate = asgi._app_of({"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"})
-    assert gate._searches_that_wait._room.slots == gate._turns._room.slots // 2
+    gate = asgi._select_app(
+        {"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}
+    )
+    assert gate._searches_that_wait._capacity.slots == gate._turns._capacity.slots // 2
 
 
 @pytest.mark.parametrize(
@@ -173,20 +175,20 @@ def test_half_of_the_threads_of_the_views_may_wait_for_changes():
 )
 def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
-    assert (asgi._app_of(scope) is asgi._awaiting) is is_waiting
+    assert (asgi._select_app(scope) is asgi._waiting_upload_gate) is is_waiting
 
 
 async def test_lasting_answer_takes_a_turn_until_it_begins():
-    app, turns = App(lasts=True), Turns(ROOM)
-    async with callers_of(Gate(app, turns, until_begun=True)) as callers:
+    app, turns = App(lasts=True), FairQueue(ROOM)
+    async with callers_of(Gate(app, turns, release_on_start=True)) as callers:
         callers.ask(*["/w/a/ask"] * 100)
         await callers.settle()
         callers.ask("/w/b/ask")
         await callers.settle()
-        assert app.inside == {"/w/a/ask": ROOM.slots_of_one, "/w/b/ask": 1}
+        assert app.inside == {"/w/a/ask": ROOM.slots_per_workspace, "/w/b/ask": 1}
         app.may_begin.set()
         assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
-        assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
+        assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_per_workspace + 1)
 
 
 async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
@@ -197,9 +199,9 @@ async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_w
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.get_running_loop().create_future()
 
-    held, beginning = HeldBytes(), Turns(ROOM)
-    lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
-    gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
+    held, beginning = BufferBudget(), FairQueue(ROOM)
+    lasting = FairQueue(Capacity(slots=4, waiting=0, wait_s=0.0))
+    gate = Gate(Gate(app, beginning, held=held, release_on_start=True), lasting, held=held)
     async with callers_of(gate) as callers:
         callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
         statuses = await callers.answered(4)
@@ -213,8 +215,8 @@ async def test_failure_before_the_answer_begins_gives_the_turn_back():
     async def failing(scope, receive, send):
         raise RuntimeError
 
-    turns = Turns(ROOM)
-    async with callers_of(Gate(failing, turns, until_begun=True)) as callers:
+    turns = FairQueue(ROOM)
+    async with callers_of(Gate(failing, turns, release_on_start=True)) as callers:
         callers.ask("/w/a/ask")
         with pytest.raises(RuntimeError):
             await callers.end()
@@ -224,5 +226,5 @@ async def test_failure_before_the_answer_begins_gives_the_turn_back():
 def test_probe_passes_no_gate():
     for path in sorted(probes.PATHS):
         scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
-        assert asgi._app_of({**scope, "method": "GET"}) is probes.application
-        assert isinstance(asgi._app_of({**scope, "method": "POST"}), GateOfViews)
+        assert asgi._select_app({**scope, "method": "GET"}) is probes.application
+        assert isinstance(asgi._select_app({**scope, "method": "POST"}), ViewGate)

@@ -1,9 +1,9 @@
 import pytest
 
 from kebab.http.admission import request_bodies
-from kebab.http.admission.fair_queue import Refused, Turns
+from kebab.http.admission.fair_queue import FairQueue, Overloaded
 from kebab.http.admission.gate import Gate
-from kebab.http.admission.request_bodies import SHORT_BYTES, HeldBody, HeldBytes, is_short
+from kebab.http.admission.request_bodies import SHORT_BYTES, BufferBudget, BufferedBody, is_short
 from tests.integration.kebab.admission.callers import LONG, ROOM, App, StubViews, callers_of, gate_of
 
 pytestmark = pytest.mark.anyio
@@ -30,28 +30,28 @@ def test_body_is_short_by_its_content_length_however_that_is_written(subtests):
 
 
 async def test_held_bytes_are_bounded_and_free_once_the_body_is_read_again():
-    held = HeldBytes(10)
+    held = BufferBudget(10)
 
     async def receive():
         return {"type": "http.request", "body": b"123456"}
 
-    first, second = HeldBody(receive, held), HeldBody(receive, held)
+    first, second = BufferedBody(receive, held), BufferedBody(receive, held)
     await first.read()
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Overloaded) as refused:
         await second.read()
-    second.let_go()
-    assert (held.n, refused.value.is_own_doing) == (6, False)
-    assert (await first.again())["body"] == b"123456"
+    second.close()
+    assert (held.n, refused.value.is_workspace_busy) == (6, False)
+    assert (await first.replay())["body"] == b"123456"
     assert held.n == 0
     await second.read()
-    second.let_go()
-    first.let_go()
+    second.close()
+    first.close()
     assert held.n == 0
 
 
 async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without_one_are_not():
-    app, held = App(), HeldBytes(10)
-    async with callers_of(Gate(app, Turns(ROOM), held=held)) as callers:
+    app, held = App(), BufferBudget(10)
+    async with callers_of(Gate(app, FairQueue(ROOM), held=held)) as callers:
         callers.ask("/w/a/x", parts=(b"12345678", None))
         await callers.settle()
         callers.ask("/w/b/x", parts=(b"123",))
@@ -64,11 +64,11 @@ async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without
 
 @pytest.fixture
 def no_patience(monkeypatch):
-    monkeypatch.setattr(request_bodies, "_SILENCE_S", 0.0)
+    monkeypatch.setattr(request_bodies, "_PART_TIMEOUT_S", 0.0)
 
 
 async def test_silence_in_a_long_body_is_answered_with_408(no_patience):
-    turns = Turns(ROOM)
+    turns = FairQueue(ROOM)
     async with callers_of(gate_of(StubViews(), turns)) as callers:
         callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
         assert await callers.answered(1) == {("/w/a/x", 408): 1}
@@ -78,14 +78,14 @@ async def test_silence_in_a_long_body_is_answered_with_408(no_patience):
 
 async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
     settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 0
-    async with callers_of(gate_of(StubViews(), Turns(ROOM))) as callers:
+    async with callers_of(gate_of(StubViews(), FairQueue(ROOM))) as callers:
         callers.ask("/w/a/x", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
         assert await callers.answered(1) == {("/w/a/x", 413): 1}
 
 
 async def test_long_body_is_refused_where_none_is_taken():
-    app, held = App(), HeldBytes()
-    async with callers_of(Gate(app, Turns(ROOM), held=held)) as callers:
+    app, held = App(), BufferBudget()
+    async with callers_of(Gate(app, FairQueue(ROOM), held=held)) as callers:
         callers.ask("/mcp", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
         assert await callers.answered(1) == {("/mcp", 413): 1}
     assert (app.inside, held.n) == ({}, 0)

@@ -6,7 +6,7 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kebab.http.admission.request_patterns import in_json, in_query
+from kebab.http.admission.request_patterns import json_field_pattern, query_field_pattern
 from search.api.query import AwaitedSeqField
 
 NAME = "min_seq"
@@ -35,7 +35,7 @@ def spelled(escape):
 )
 def test_query_field_is_seen_exactly_when_django_reads_it(pairs, between):
     query = between.join(name + value for name, value in pairs)
-    assert bool(in_query(NAME).search(query.encode())) is (NAME in QueryDict(query))
+    assert bool(query_field_pattern(NAME).search(query.encode())) is (NAME in QueryDict(query))
 
 
 @given(
@@ -46,11 +46,11 @@ def test_query_field_is_seen_exactly_when_django_reads_it(pairs, between):
 def test_body_field_is_seen_exactly_when_json_has_it_and_it_is_not_null(name, space, value):
     body = f'{{"q": "min_seq", "filters": [{{"{name}"{space}:{space}{value}}}]}}'
     (inner,) = json.loads(body)["filters"]
-    assert bool(in_json(NAME).search(body.encode())) is (inner.get(NAME) is not None)
+    assert bool(json_field_pattern(NAME).search(body.encode())) is (inner.get(NAME) is not None)
 
 
 def test_number_that_a_search_accepts_is_seen(subtests):
     for value in ("7", "+7", " 7", "007", "7.0", "\u0667"):
         with subtests.test(value=value):
             assert AwaitedSeqField().run_validation(value) == 7
-            assert in_json(NAME).search(json.dumps({NAME: value}).encode())
+            assert json_field_pattern(NAME).search(json.dumps({NAME: value}).encode())

@@ -11,8 +11,8 @@ import pytest
 from kebab import asgi
 from kebab.http.admission import connections, fair_queue, send_timeout
 from kebab.http.admission.connections import ConnectionGuard
-from kebab.http.admission.fair_queue import Room, Turns
-from kebab.http.admission.watchdog import Watch
+from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.http.admission.watchdog import Watchdog
 from kebab.observability.health import responses
 
 pytestmark = pytest.mark.anyio
@@ -27,25 +27,25 @@ def now(monkeypatch):
 
 
 async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(now):
-    lent, ended = Turns(Room(slots=4, waiting=0, wait_s=0.0)), []
-    watching = Watch({"views": lent}, ConnectionGuard(()), end=lambda: ended.append(True))
+    lent, ended = FairQueue(Capacity(slots=4, waiting=0, wait_s=0.0)), []
+    watching = Watchdog({"views": lent}, ConnectionGuard(()), end=lambda: ended.append(True))
 
     async def state(seconds):
         now[0] += seconds
-        watching.look()
+        watching.check()
         return watching.is_stalled, bool(ended)
 
     for _ in range(2):
-        await lent.take("a")
+        await lent.acquire("a")
     assert await state(1_000) == (False, False)
-    await lent.take("a")  # all that one workspace may have
+    await lent.acquire("a")  # all that one workspace may have
     assert await state(50) == (False, False)
-    lent.give_back("a")
-    await lent.take("a")
+    lent.release("a")
+    await lent.acquire("a")
     assert await state(50) == (False, False)
     assert await state(20) == (True, False)
-    await lent.take("b")  # now all of them
-    lent.give_back("b")
+    await lent.acquire("b")  # now all of them
+    lent.release("b")
     assert await state(20) == (True, False)
     assert await state(40) == (True, True)
 
@@ -75,33 +75,33 @@ def test_an_address_keeps_as_many_connections_as_it_may_have_and_those_with_requ
     monkeypatch.setattr(connections, "CONNECTIONS_OF_ADDRESS", 3)
     with clients(8) as ours:
         under_way = {client.getsockname() for client in ours[5:]}
-        assert ConnectionGuard(under_way).look() == 5
+        assert ConnectionGuard(under_way).close_excess() == 5
         assert [is_closed(client) for client in ours] == [True] * 5 + [False] * 3
         settings.KEBAB_TRUSTED_PROXIES = [ip_network("127.0.0.0/8")]
     with clients(8):
-        assert ConnectionGuard(()).look() == 0
+        assert ConnectionGuard(()).close_excess() == 0
 
 
 def test_a_connection_that_was_given_up_is_closed_once():
     guard = ConnectionGuard(())
     with clients(2) as ours:
-        guard.give_up(ours[0].getsockname())
-        assert (guard.look(), guard.look()) == (1, 0)
+        guard.abandon(ours[0].getsockname())
+        assert (guard.close_excess(), guard.close_excess()) == (1, 0)
         assert [is_closed(client) for client in ours] == [True, False]
 
 
 async def test_web_process_whose_turns_are_stalled_says_so_when_it_is_asked(monkeypatch):
-    monkeypatch.setattr(responses, "look_at_all", dict)
-    assert responses.ready().status == 200
-    monkeypatch.setattr(asgi._answering_turns, "_full_since", {None: float("-inf")})
-    assert (responses.ready().status, json.loads(responses.ready().body)["checks"]) == (
+    monkeypatch.setattr(responses, "probe_stores", dict)
+    assert responses.readiness_reply().status == 200
+    monkeypatch.setattr(asgi._view_queue, "_full_since", {None: float("-inf")})
+    assert (responses.readiness_reply().status, json.loads(responses.readiness_reply().body)["checks"]) == (
         503,
         {"turns": "failed"},
     )
 
 
 async def test_client_that_takes_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr(send_timeout, "SENDING_S", 0.0)
+    monkeypatch.setattr(send_timeout, "SEND_TIMEOUT_S", 0.0)
     given_up, sent = [], []
 
     async def take(message):

@@ -9,7 +9,7 @@ from django.core.signals import request_finished
 from django.db import connection
 
 from kebab.http.admission import wsgi_bridge as bridge
-from kebab.http.admission.wsgi_bridge import SentFile, UnreceivedBody, Views, environ_of
+from kebab.http.admission.wsgi_bridge import FileWrapper, UnreceivedBody, WsgiThreads, build_environ
 
 pytestmark = pytest.mark.anyio
 SCOPE = {
@@ -33,7 +33,7 @@ SCOPE = {
 
 
 async def answer_of(app, body=b"", **more):
-    return await Views(app, threads=1).answer(environ_of(SCOPE, io.BytesIO(body)) | more)
+    return await WsgiThreads(app, threads=1).answer(build_environ(SCOPE, io.BytesIO(body)) | more)
 
 
 class Streamed(list):
@@ -53,7 +53,7 @@ async def sent_by(answer):
     async def send(message):
         messages.append(message)
 
-    await answer.send_by(send)
+    await answer.send_to(send)
     return messages
 
 
@@ -88,7 +88,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
         b"012345": [b"012345"],
         b"0123456789": Streamed((b"0123", b"456", b"", b"789")),
     }
-    for expected, pieces in [*bodies.items(), (b"0123456789", SentFile(file))]:
+    for expected, pieces in [*bodies.items(), (b"0123456789", FileWrapper(file))]:
         messages = await sent_by(
             await answer_of(lambda e, start, pieces=pieces: start("200 OK", []) or pieces)
         )
@@ -115,7 +115,7 @@ async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_gi
 
     request_finished.connect(note)
     try:
-        assert await Views(app, threads=1).answer(environ_of(SCOPE, UnreceivedBody())) is None
+        assert await WsgiThreads(app, threads=1).answer(build_environ(SCOPE, UnreceivedBody())) is None
     finally:
         request_finished.disconnect(note)
     assert left == ["ended"]
@@ -133,12 +133,12 @@ def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
             connection.ensure_connection()
         seen.append(connection.connection is not None)
         start_response("200 OK", [])
-        return SentFile(file.open("rb"))
+        return FileWrapper(file.open("rb"))
 
     async def ask():
-        views = Views(app, threads=1)
+        views = WsgiThreads(app, threads=1)
         for path in ("/", "/again"):
-            answer = await views.answer(environ_of({**SCOPE, "path": path}, io.BytesIO()))
+            answer = await views.answer(build_environ({**SCOPE, "path": path}, io.BytesIO()))
             assert b"".join(each.get("body", b"") for each in await sent_by(answer)) == b"content"
 
     asyncio.run(ask())

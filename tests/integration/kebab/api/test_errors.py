@@ -7,7 +7,7 @@ from django.test import Client
 
 from kebab.http.api.errors import Problem, register_error_tree
 from kebab.observability.health import scrape
-from kebab.pages.page import told
+from kebab.pages.page import apply_problem
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
 
 PROBLEM = "application/problem+json"
@@ -87,7 +87,7 @@ def test_problems_of_the_api_and_of_pages_are_counted_once(db, monkeypatch):
         assert Client(raise_request_exception=False).get(path).status_code == status
         assert count(status, code) == before + 1, path
     before = count(409, "conflict")
-    assert told(HttpResponse(), Problem(status=409, code="conflict")).status_code == 409
+    assert apply_problem(HttpResponse(), Problem(status=409, code="conflict")).status_code == 409
     assert count(409, "conflict") == before + 1
 
 

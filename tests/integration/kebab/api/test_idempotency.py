@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.http.api.idempotency import KEEP, PATIENCE, prune_idempotency_keys
+from kebab.http.api.idempotency import CLAIM_TIMEOUT, RETENTION, prune_idempotency_keys
 from kebab.http.api.models import IdempotencyKey
 from kebab.http.api.tasks import prune_idempotency_keys as prune_task
 from kebab.people.models import AuditEvent, Workspace
@@ -94,7 +94,7 @@ def test_second_request_waits_for_a_running_first_one_and_replaces_a_crashed_one
     assert (response.status_code, response.json()["code"]) == (409, "idempotency_in_progress")
     assert int(response.headers["Retry-After"]) > 0
 
-    IdempotencyKey.objects.update(status=None, claimed_at=timezone.now() - PATIENCE)
+    IdempotencyKey.objects.update(status=None, claimed_at=timezone.now() - CLAIM_TIMEOUT)
     response = send()
     assert response.status_code == 201
     assert "Idempotency-Replayed" not in response.headers
@@ -104,10 +104,10 @@ def test_second_request_waits_for_a_running_first_one_and_replaces_a_crashed_one
 
 def test_answer_is_kept_for_a_day(send):
     send()
-    IdempotencyKey.objects.update(created_at=timezone.now() - KEEP - timedelta(seconds=1))
+    IdempotencyKey.objects.update(created_at=timezone.now() - RETENTION - timedelta(seconds=1))
     assert send({"text": "b"}).status_code == 201
     assert prune_idempotency_keys() == 0
-    IdempotencyKey.objects.update(created_at=timezone.now() - KEEP - timedelta(seconds=1))
+    IdempotencyKey.objects.update(created_at=timezone.now() - RETENTION - timedelta(seconds=1))
     prune_task()
     assert not IdempotencyKey.objects.exists()
 

@@ -4,8 +4,8 @@ from django.urls import get_resolver
 from rest_framework.test import APIClient
 
 from kebab.http.api.views import WorkspaceView
-from kebab.people.access.caller import access_of
-from kebab.people.models import Role, Scope
+from kebab.people.access.caller import access_of_request
+from kebab.people.models import Role, TokenScope
 from kebab.people.tokens import mint_token
 from tests.support.actors import (
     bearer_client,
@@ -34,7 +34,7 @@ def test_workspace_is_found_by_slug_and_by_id_and_by_no_name_that_none_can_have(
 
 
 def test_foreign_workspace_looks_like_a_missing_one(workspace, other_workspace):
-    for client in (token_client(other_workspace, *Scope), member_client(other_workspace, Role.OWNER)):
+    for client in (token_client(other_workspace, *TokenScope), member_client(other_workspace, Role.OWNER)):
         foreign = client.get(notes(workspace))
         missing = client.get("/api/v1/workspaces/no-such-space/notes")
         assert foreign.status_code == missing.status_code == 404
@@ -46,10 +46,10 @@ def test_access_takes_one_query_for_a_member_and_none_for_a_token(workspace, rf,
     request = rf.get("/")
     request.user = make_member(workspace)
     with django_assert_num_queries(1):
-        access_of(request, workspace.slug)
+        access_of_request(request, workspace.slug)
     request.auth = mint_token(workspace, scopes=["search"])[0]
     with django_assert_num_queries(0):
-        access_of(request, str(workspace.pk))
+        access_of_request(request, str(workspace.pk))
 
 
 def test_missing_or_wrong_credentials_are_401(workspace):

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from kebab.http.api.sse import event_stream, write_event
+from kebab.http.api.sse import encode_event, event_stream
 from kebab.runtime import draining
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_source_is_closed_when_the_client_leaves():
 
 @pytest.mark.parametrize("lasts", [True, False])
 async def test_stream_that_lasts_ends_with_the_process_and_another_is_finished(monkeypatch, lasts):
-    monkeypatch.setattr(draining, "_ends", threading.Event())
+    monkeypatch.setattr(draining, "_streams_ending", threading.Event())
     go, closed = asyncio.Event(), asyncio.Event()
 
     async def waiting():
@@ -91,4 +91,4 @@ async def test_stream_that_lasts_ends_with_the_process_and_another_is_finished(m
 def test_event_name_cannot_break_out_of_its_line():
     for name in ("", "a b", "a\nb", "data:"):
         with pytest.raises(ValueError, match="event name"):
-            write_event(name, {})
+            encode_event(name, {})

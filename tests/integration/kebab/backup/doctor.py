@@ -8,7 +8,7 @@ from kebab.observability.health.checks import CheckResult, run_checks
 
 def results(check: str, *, repair: bool = False, deep: bool = False) -> list[CheckResult]:
     """Return the results of one of the registered checks; the others do not run, as they take long."""
-    with patch.dict(checks._known, {check: checks._known[check]}, clear=True):
+    with patch.dict(checks._checks, {check: checks._checks[check]}, clear=True):
         return list(run_checks(repair=repair, deep=deep))
 
 

@@ -7,12 +7,12 @@ from django.db import connections
 
 from ingest.blob_cleanup import needed_blob_names, release_blobs
 from kebab.backup import archive
-from kebab.backup.deletion_lock import deletions_held
+from kebab.backup.deletion_lock import hold_deletions
 from kebab.backup.errors import BackupFailed
 from kebab.stack.servers.reachability import connect
 from kebab.stack.servers.wal_archive import wal_settings
 from kebab.tenancy.roles import OWNER
-from search.corpus.blobs import blob_name, has_blob, keep_blob, read_blob
+from search.corpus.blobs import blob_name, has_blob, read_blob, store_blob
 from tests.integration.kebab.backup.doctor import statuses
 from tests.support.jobs import upload, work
 
@@ -23,7 +23,7 @@ CONTENT = b"# Swift\n\nThe swift sleeps on the wing.\n"
 def archived(workspace, settings, tmp_path):
     """Configure an archive and return the hash and the archived path of bytes that nothing needs."""
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
-    hash_ = keep_blob(workspace.pk, CONTENT)
+    hash_ = store_blob(workspace.pk, CONTENT)
     return hash_, tmp_path / "archive" / "blobs" / blob_name(workspace.pk, hash_)
 
 
@@ -53,7 +53,7 @@ def test_bytes_from_before_the_archive_are_archived_before_their_deletion(worksp
 def test_bytes_that_cannot_be_archived_are_not_deleted_and_uploads_go_on(workspace, settings, tmp_path):
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     (tmp_path / "archive").write_text("no folder")
-    hash_ = keep_blob(workspace.pk, CONTENT)
+    hash_ = store_blob(workspace.pk, CONTENT)
     assert read_blob(workspace.pk, hash_) == CONTENT
     release_blobs(workspace.pk, [hash_])
     assert has_blob(workspace.pk, hash_)
@@ -61,13 +61,13 @@ def test_bytes_that_cannot_be_archived_are_not_deleted_and_uploads_go_on(workspa
 
 def test_no_bytes_are_deleted_and_no_second_backup_begins_during_a_backup(workspace, archived, owner):
     hash_, _ = archived
-    with deletions_held(owner):
+    with hold_deletions(owner):
         assert release_blobs(workspace.pk, [hash_]) == 0
         assert has_blob(workspace.pk, hash_)
         with (
             connect(connections[OWNER].settings_dict) as other,
             pytest.raises(BackupFailed),
-            deletions_held(other),
+            hold_deletions(other),
         ):
             pass
     assert release_blobs(workspace.pk, [hash_]) == 1
@@ -75,7 +75,7 @@ def test_no_bytes_are_deleted_and_no_second_backup_begins_during_a_backup(worksp
 
 def test_backup_holds_the_bytes_that_rows_need(workspace):
     waiting = upload(workspace, "waiting.md", CONTENT)
-    keep_blob(workspace.pk, b"nobody needs this")
+    store_blob(workspace.pk, b"nobody needs this")
     names = set(needed_blob_names())
     assert {name for name in names if name.endswith(waiting.payload["blob"])}
     assert len(names) == 2  # the document's and the waiting upload's

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from kebab.backup.errors import BackupMissing
-from kebab.backup.manifest import backups_in, chosen
+from kebab.backup.manifest import choose_backup, list_backups
 from kebab.stack.servers.addresses import DATABASE_OWNER, database_url
 from kebab.stack.storage.private_places import MARK
 from tests.acceptance.client import Client
@@ -160,7 +160,7 @@ def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(kept, t
     second = other.back_up("--keep", "1")
     assert (first["copied_blobs"] > 1, second["copied_blobs"]) == (True, 1)
     assert second["removed"] == [Path(first["path"]).name]
-    assert [str(each.path) for each in backups_in(other.folder)] == [second["path"]]
+    assert [str(each.path) for each in list_backups(other.folder)] == [second["path"]]
     kept.finish_log()
     oldest = min(kept.archive.glob("wal/*"))
     assert oldest.name <= kept.report["first_wal"]  # another folder needs it
@@ -177,11 +177,11 @@ def test_killed_backup_is_none_and_the_next_one_cleans_up(kept, tmp_path):
     process.kill()
     process.wait()
     psutil.wait_procs(children, timeout=30)
-    assert backups_in(folder) == []
+    assert list_backups(folder) == []
     with pytest.raises(BackupMissing):
-        chosen(folder)
+        choose_backup(folder)
     replace(kept, folder=folder).back_up()
-    assert (len(backups_in(folder)), list(folder.glob("*.partial"))) == (1, [])
+    assert (len(list_backups(folder)), list(folder.glob("*.partial"))) == (1, [])
 
 
 def test_backup_alone_restores_its_own_end(kept, target):

@@ -16,8 +16,8 @@ from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.operator import the_operator
-from search.corpus.blobs import blob_name, keep_blob, list_blobs
+from kebab.people.operator import command_line_access
+from search.corpus.blobs import blob_name, list_blobs, store_blob
 from search.corpus.changelog import append_changes
 from search.engine.cursor_store import cursor_store
 from search.mirror import checks, local_mirrors
@@ -65,7 +65,7 @@ def test_mirror_with_another_text_is_rebuilt_and_one_in_use_is_left_alone(worksp
     monkeypatch.setattr(checks, "_BUSY_S", 0.1)
     files = local_mirrors.mirror_files(workspace.pk)
     generation = files.current()
-    with files.writing():
+    with files.write_lock():
         assert statuses("mirrors") == statuses("mirrors", repair=True) == {"warning"}
     assert files.current() == generation
     assert_well("mirrors")
@@ -143,7 +143,7 @@ def indexed(workspace, settings):
     space = EmbeddingSpace.objects.get(workspace=workspace)
     assert ensure_index(space)
     yield space
-    delete_workspace(the_operator(workspace))
+    delete_workspace(command_line_access(workspace))
 
 
 _INVALID = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass"
@@ -181,7 +181,7 @@ def test_changed_or_missing_bytes_are_reported_and_the_document_stays(workspace)
 
 
 def test_old_unneeded_bytes_are_deleted_and_others_stay(workspace):
-    keep_blob(workspace.pk, b"left by a killed worker")
+    store_blob(workspace.pk, b"left by a killed worker")
     assert_well("blobs")  # whoever wrote them may be about to need them
     for path in blob_paths(workspace):
         os.utime(path, (path.stat().st_mtime - OLD_S,) * 2)
@@ -243,12 +243,12 @@ def test_leftovers_of_a_deleted_workspace_are_found_and_removed(workspace, mirro
     mark = mirrors / ".cold" / str(uuid.uuid4())  # of a mirror that was dropped before
     mark.parent.mkdir()
     mark.touch()
-    cursor_store().keep(f"{gone.hex}:somebody", "list", b"what was asked")
+    cursor_store().store(f"{gone.hex}:somebody", "list", b"what was asked")
     assert_repaired("leftovers")
     assert not (mirrors / str(gone)).exists()
     assert not mark.exists()
     assert not (blobs / str(gone)).exists()
     assert cursor_store().find(f"{gone.hex}:somebody", "list") is None
     assert_well("mirrors", "blobs")
-    delete_workspace(the_operator(workspace))
+    delete_workspace(command_line_access(workspace))
     assert_well("leftovers", "rows", "blobs")

@@ -4,8 +4,8 @@ import shutil
 import pytest
 
 from kebab.backup import archive, backup
-from kebab.backup.archive import note_folder
-from kebab.backup.manifest import SCHEMA_VERSION, backups_in
+from kebab.backup.archive import record_folder
+from kebab.backup.manifest import SCHEMA_VERSION, list_backups
 
 _MANIFEST = {
     "schema_version": SCHEMA_VERSION,
@@ -48,7 +48,7 @@ def forgotten(settings, tmp_path, monkeypatch):
 def test_old_backups_are_removed_with_the_bytes_that_they_alone_needed(tmp_path):
     paths = [put(tmp_path, day) for day in (1, 2, 3)]
     assert backup.prune(tmp_path, keep=2) == [paths[0].name]
-    assert [each.path for each in backups_in(tmp_path)] == paths[1:]
+    assert [each.path for each in list_backups(tmp_path)] == paths[1:]
     assert sorted(path.parent.name for path in (tmp_path / "blobs").glob("*/*/*")) == ["02", "03"]
 
 
@@ -62,14 +62,14 @@ def test_half_removed_backup_is_none_and_the_next_one_cleans_up(tmp_path, monkey
     with monkeypatch.context() as patch, pytest.raises(OSError, match="gone"):
         patch.setattr(shutil, "rmtree", fail)
         backup.prune(tmp_path, keep=1)
-    assert [each.path for each in backups_in(tmp_path)] == [kept]
+    assert [each.path for each in list_backups(tmp_path)] == [kept]
 
-    backup._clear(tmp_path)
+    backup._delete_partial_backups(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {kept.name, "blobs"}
 
 
 def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, forgotten):
-    note_folder(tmp_path / "archive", tmp_path / "all")
+    record_folder(tmp_path / "archive", tmp_path / "all")
     put(tmp_path / "all", 9, first_wal="000000010000000000000014")
     put(tmp_path / "all", 10, first_wal="000000020000000000000011")  # of what was restored to an earlier time
     backup.prune(tmp_path / "all", keep=2)
@@ -78,7 +78,7 @@ def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, forgot
 
 def test_log_is_kept_while_a_known_folder_shows_no_backup(tmp_path, forgotten, caplog):
     for name in ("all", "unmounted"):
-        note_folder(tmp_path / "archive", tmp_path / name)
+        record_folder(tmp_path / "archive", tmp_path / name)
     put(tmp_path / "all", 9)
     (tmp_path / "unmounted").mkdir()
     backup.prune(tmp_path / "all", keep=1)

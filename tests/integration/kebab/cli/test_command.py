@@ -5,7 +5,7 @@ import pytest
 from django.db import OperationalError
 
 from kebab.cli import listings
-from kebab.cli.command import BaseVerb
+from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.listings import register_listing
 from kebab.cli.output import plain
@@ -18,8 +18,8 @@ from tests.support.actors import make_workspace
 
 
 def failing(error):
-    class Failing(BaseVerb):
-        def run_verb(self, **options):
+    class Failing(KebabCommand):
+        def run_command(self, **options):
             raise error
 
     return Failing()
@@ -58,7 +58,7 @@ def test_at_most_twenty_choices_are_named_and_a_listing_says_when_there_is_more(
 
 def test_listing_for_people_shows_no_control_characters(db, monkeypatch):
     make_workspace()
-    monkeypatch.setattr(listings, "_known", listings.listings())
+    monkeypatch.setattr(listings, "_registered", listings.listings())
     register_listing("things", ("name", "tags"), lambda *_: [{"name": "a\x1b[2Jb", "tags": ["[red]", "x"]}])
     code, out, _ = run("list", "things")
     assert code == 0

@@ -15,8 +15,8 @@ _PROGRAM = """
 import resource, sys
 from pathlib import Path
 from kebab.observability.metrics.instruments import Counter, Gauge, Histogram
-from kebab.observability.metrics.store import own_store
-from kebab.runtime.role import take_role
+from kebab.observability.metrics.store import process_store
+from kebab.runtime.role import set_role
 
 things = Counter("kebab_things_total", "Things.", "kind")
 seconds = Histogram("kebab_thing_seconds", "Time for one.", bounds=(0.1, 1))
@@ -24,9 +24,9 @@ stalled = Gauge("kebab_turns_stalled_seconds", "For how long none came back.", "
 folder, role, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-take_role(role)
+set_role(role)
 things.add("before", amount=2)
-own_store().publish(folder, role)
+process_store().publish(folder, role)
 for line in sys.stdin:
     exec(line)
     print("done", flush=True)

@@ -3,14 +3,21 @@ import json
 import pytest
 
 from kebab.observability.health import checks, server_checks
-from kebab.observability.health.checks import TOLD, CheckResult, CheckStatus, register_check, run_checks, well
+from kebab.observability.health.checks import (
+    MAX_OK_RESULTS,
+    CheckResult,
+    CheckStatus,
+    ok_result,
+    register_check,
+    run_checks,
+)
 from tests.cli.running import run
 
 
 @pytest.fixture
 def only(monkeypatch):
     """Register checks of the test's own, and no others."""
-    monkeypatch.setattr(checks, "_known", {})
+    monkeypatch.setattr(checks, "_checks", {})
     return register_check
 
 
@@ -38,14 +45,14 @@ def test_check_that_raises_has_failed_and_the_others_still_run(only):
 
 
 def test_at_most_a_hundred_good_results_are_listed(only):
-    only("many", lambda repair: [well(f"one {n}", "is well") for n in range(10_000)])
+    only("many", lambda repair: [ok_result(f"one {n}", "is well") for n in range(10_000)])
     found = list(run_checks())
-    assert len(found) == TOLD + 1
+    assert len(found) == MAX_OK_RESULTS + 1
     assert "9,900" in found[-1].detail
 
 
 def test_deep_look_is_the_thorough_check(only):
-    only("one", lambda repair: well("one", "quick"), thorough=lambda repair: well("one", "deep"))
+    only("one", lambda repair: ok_result("one", "quick"), thorough=lambda repair: ok_result("one", "deep"))
     assert [next(run_checks(deep=deep)).detail for deep in (False, True)] == ["quick", "deep"]
 
 

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 import pytest
 
 from kebab.observability.metrics import collectors
-from kebab.observability.metrics.collectors import Asker, Question, Sample
+from kebab.observability.metrics.collectors import Collector, CollectorRunner, Sample
 from kebab.observability.metrics.exposition import Page
 from kebab.observability.metrics.metric import Family
 from tests.support.stack import eventually
@@ -17,8 +17,8 @@ _OF_ONE = Family(name="kebab_b", help="", kind="gauge", labels=("workspace",))
 def ask(monkeypatch):
     """Return what registers questions and writes the answers to a page."""
     known = {}
-    monkeypatch.setattr(collectors, "_questions", known)
-    asker = Asker(nullcontext)
+    monkeypatch.setattr(collectors, "_collectors", known)
+    asker = CollectorRunner(nullcontext)
 
     def ask(*, is_up=lambda store: True, limit_s=5.0, is_operator=False, **more):
         known.update(more)
@@ -37,10 +37,12 @@ def test_hanging_store_delays_only_its_own_answers(ask):
         ends.wait()
         return [Sample(family=_OF_ALL, amount=1)]
 
-    there = Question(store="redis", ask=lambda: [Sample(family=_OF_ONE, values=("x",), amount=2)])
+    there = Collector(store="redis", collect=lambda: [Sample(family=_OF_ONE, values=("x",), amount=2)])
     try:
         for _ in range(3):
-            text = ask(hangs=Question(store="postgres", ask=hang), there=there, limit_s=0.5, is_operator=True)
+            text = ask(
+                hangs=Collector(store="postgres", collect=hang), there=there, limit_s=0.5, is_operator=True
+            )
             assert 'kebab_b{workspace="x"} 2' in text and "kebab_a" not in text
         assert asked == [1]
     finally:
@@ -49,13 +51,13 @@ def test_hanging_store_delays_only_its_own_answers(ask):
 
 
 def test_failing_question_leaves_the_others_their_answers(ask):
-    good = Question(store="postgres", ask=lambda: [Sample(family=_OF_ALL, amount=1)])
-    assert "kebab_a 1" in ask(bad=Question(store="postgres", ask=lambda: 1 / 0), good=good)
+    good = Collector(store="postgres", collect=lambda: [Sample(family=_OF_ALL, amount=1)])
+    assert "kebab_a 1" in ask(bad=Collector(store="postgres", collect=lambda: 1 / 0), good=good)
 
 
 def test_nothing_is_asked_of_a_store_that_is_away_and_an_answer_serves_all_who_ask_soon(ask):
     asked = []
-    good = Question(store="postgres", ask=lambda: asked.append(1) or [Sample(family=_OF_ALL, amount=1)])
+    good = Collector(store="postgres", collect=lambda: asked.append(1) or [Sample(family=_OF_ALL, amount=1)])
     assert "kebab_a" not in ask(good=good, is_up=lambda store: store != "postgres")
     assert asked == []
     for _ in range(5):
@@ -64,6 +66,6 @@ def test_nothing_is_asked_of_a_store_that_is_away_and_an_answer_serves_all_who_a
 
 
 def test_series_of_workspaces_are_for_operators(ask):
-    one = Question(store="postgres", ask=lambda: [Sample(family=_OF_ONE, values=("x",), amount=1)])
+    one = Collector(store="postgres", collect=lambda: [Sample(family=_OF_ONE, values=("x",), amount=1)])
     assert "kebab_b" not in ask(one=one)
     assert "kebab_b" in ask(is_operator=True)

@@ -38,7 +38,7 @@ def test_counting_takes_less_than_a_hundredth_of_a_search(transactional_db, mirr
     embed(workspace)
     counting = Counting(Store())
     counting.store.publish(tmp_path / "metrics", "web")
-    monkeypatch.setattr(instruments, "own_store", lambda: counting)
+    monkeypatch.setattr(instruments, "process_store", lambda: counting)
     ask(workspace, "harbour crane", Mode.HYBRID)
     counting.calls = 0
     began = time.thread_time()

@@ -8,7 +8,7 @@ from ingest.jobs.queue import hints
 from kebab.observability.health.checks import CheckStatus
 from kebab.observability.health.environment_checks import judge_clock, judge_disk
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.tenancy.checks import unwalled_tables
+from kebab.tenancy.checks import unprotected_tables
 from kebab.tenancy.owner_connection import owner_connection
 from tests.integration.kebab.backup.doctor import assert_repaired, results, statuses
 from tests.integration.kebab.stack.databases import create_process
@@ -85,7 +85,7 @@ def test_dropped_policy_is_created_again(transactional_db):
         owner.execute("DROP POLICY acting ON search_chunk")
         owner.execute("CREATE POLICY open ON search_document USING (true)")
         owner.execute("ALTER TABLE search_change DISABLE ROW LEVEL SECURITY")
-    assert unwalled_tables() == ["search_change", "search_chunk", "search_document"]
+    assert unprotected_tables() == ["search_change", "search_chunk", "search_document"]
     assert_repaired("row-level security")
 
 

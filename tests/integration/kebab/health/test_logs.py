@@ -7,9 +7,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.observability.log_config import logging_settings
-from kebab.observability.log_context import about, accepted_request_id
-from kebab.observability.log_formats import JsonLines, Lines
-from kebab.runtime.context_executor import ContextThreads
+from kebab.observability.log_context import accept_request_id, bind_log_fields
+from kebab.observability.log_formats import JsonFormatter, LineFormatter
+from kebab.runtime.context_executor import ContextExecutor
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 
 _NODE = "node-l"
@@ -21,11 +21,11 @@ def record(message, *values, error=None):
 
 
 def written(*given, **named):
-    return json.loads(JsonLines(_NODE).format(record(*given, **named)))
+    return json.loads(JsonFormatter(_NODE).format(record(*given, **named)))
 
 
 def test_line_is_one_object_whatever_the_message_holds():
-    text = JsonLines(_NODE).format(record('a "line"\nwith %s', "\u2028 and \ud800"))
+    text = JsonFormatter(_NODE).format(record('a "line"\nwith %s', "\u2028 and \ud800"))
     assert "\n" not in text and text.isascii()
     line = json.loads(text)
     assert line["message"] == 'a "line"\nwith \u2028 and \ud800'
@@ -35,7 +35,11 @@ def test_line_is_one_object_whatever_the_message_holds():
 
 def test_line_names_request_job_and_workspace():
     workspace_id = uuid.uuid4()
-    with about(request_id="r-1"), acting_in(workspace_id), about(job_id="j-1", attempt=2, request_id=""):
+    with (
+        bind_log_fields(request_id="r-1"),
+        acting_in(workspace_id),
+        bind_log_fields(job_id="j-1", attempt=2, request_id=""),
+    ):
         line = written("x")
     named = {name: line[name] for name in ("request_id", "job_id", "attempt", "workspace")}
     assert named == {"request_id": "r-1", "job_id": "j-1", "attempt": 2, "workspace": str(workspace_id)}
@@ -44,9 +48,9 @@ def test_line_names_request_job_and_workspace():
 
 
 def test_threads_inherit_the_request_id():
-    with about(request_id="r-2"), ContextThreads(1) as threads:
+    with bind_log_fields(request_id="r-2"), ContextExecutor(1) as threads:
         assert threads.submit(written, "x").result()["request_id"] == "r-2"
-    with ContextThreads(1) as threads:
+    with ContextExecutor(1) as threads:
         assert [line.get("request_id") for line in threads.map(written, ["x", "y"])] == [None, None]
 
 
@@ -59,17 +63,17 @@ def test_exception_is_logged_with_type_and_trace():
 
 
 def test_line_for_people_ends_with_request_and_job():
-    assert Lines().format(record("it waits")).endswith("WARNING kebab.x it waits")
-    with about(request_id="r-3", job_id="j-3"):
-        assert Lines().format(record("it waits")).endswith("it waits [request=r-3 job=j-3]")
+    assert LineFormatter().format(record("it waits")).endswith("WARNING kebab.x it waits")
+    with bind_log_fields(request_id="r-3", job_id="j-3"):
+        assert LineFormatter().format(record("it waits")).endswith("it waits [request=r-3 job=j-3]")
 
 
 def test_harmless_request_id_is_accepted_and_another_is_replaced(subtests):
     for given in ("abc", "A-1_2.3", "x" * 64):
-        assert accepted_request_id(given) == given
+        assert accept_request_id(given) == given
     for given in ("", "x" * 65, "a b", "a\nb", 'a"b', "ä", "a;b", "<script>"):
         with subtests.test(given=given):
-            assert re.fullmatch(r"[0-9a-f]{32}", accepted_request_id(given))
+            assert re.fullmatch(r"[0-9a-f]{32}", accept_request_id(given))
 
 
 def test_requests_are_logged_only_as_json():

@@ -71,7 +71,7 @@ def test_process_goes_on_where_files_cannot_be_written(counting, read):
     """As on a full disk: memory over a hole in a file would end it by a signal."""
     one = counting("web", limit_bytes=10_000)
     one.do("things.add('new')")
-    one.do("assert own_store().in_memory() is not None")
+    one.do("assert process_store().memory_snapshot() is not None")
     assert read() == {}
 
 
@@ -97,15 +97,15 @@ def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, m
     unnamed = tmp_path / "worker-7-abcd.new"
     unnamed.touch()
     (tmp_path / "worker-7-abcd.values").touch()
-    look = files._is_held
+    look = files._is_locked
 
     def is_held(path):
         if path == unnamed:
             path.rename(path.with_suffix(".keys"))
         return look(path)
 
-    monkeypatch.setattr(files, "_is_held", is_held)
-    files.remove_dead(tmp_path)
+    monkeypatch.setattr(files, "_is_locked", is_held)
+    files.delete_dead_files(tmp_path)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".keys", ".values"]
 
 
@@ -115,8 +115,8 @@ def test_counts_are_served_on_a_port_where_no_web_process_runs(settings, tmp_pat
         probe.bind(("127.0.0.1", 0))
         settings.KEBAB_METRICS_PORT = probe.getsockname()[1]
     Store().publish(tmp_path, "worker")
-    exporter.serve_counts()
-    exporter.serve_counts()  # of another process of the machine: the first serves its counts too
+    exporter.serve_metrics()
+    exporter.serve_metrics()  # of another process of the machine: the first serves its counts too
     url = f"http://127.0.0.1:{settings.KEBAB_METRICS_PORT}"
     answer = httpx.get(f"{url}/metrics")
     assert answer.status_code == 200

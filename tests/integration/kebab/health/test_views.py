@@ -15,9 +15,9 @@ from kebab.runtime import draining
 @pytest.fixture(autouse=True)
 def _fresh_answers(monkeypatch):
     """Look at stores and counts anew, where an answer of another test holds for a second."""
-    stores._watches.cache_clear()
+    stores._probes.cache_clear()
     scraper.cache_clear()
-    monkeypatch.setattr(responses, "look_at_all", partial(stores.look_at_all, 30.0))
+    monkeypatch.setattr(responses, "probe_stores", partial(stores.probe_stores, 30.0))
 
 
 def test_process_that_answers_is_healthy_without_any_server(client):

@@ -11,7 +11,7 @@ from django.db import transaction
 from kebab.people.access.caller import Caller
 from kebab.people.access.report import explain_access
 from kebab.people.api_operations import operations
-from kebab.people.models import Group, GroupMember, Membership, Role, Scope
+from kebab.people.models import Group, GroupMember, Membership, Role, TokenScope
 from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Document, Source, SourceReader
 from tests.support.actors import bearer_client, make_member, person_client
@@ -27,7 +27,7 @@ SOURCES: dict[str, tuple[str, ...] | None] = {
     "legal": ("legal",),
     "shared": ("legal", "staff"),
 }
-_KINDS_OF_TOKEN = [*combinations(Scope, 0), *combinations(Scope, 1), tuple(Scope)]
+_KINDS_OF_TOKEN = [*combinations(TokenScope, 0), *combinations(TokenScope, 1), tuple(TokenScope)]
 _GROUPS: list[tuple[str, ...]] = [(), ("staff",)]
 
 

@@ -8,7 +8,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from kebab.people.groups import create_group
 from kebab.people.models import Role
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from tests.support.actors import member_client
 from tests.support.schemas import check_every_response
 
@@ -31,7 +31,7 @@ def admin(workspace):
 
 @pytest.fixture
 def group(workspace):
-    return create_group(the_operator(workspace), "staff")
+    return create_group(command_line_access(workspace), "staff")
 
 
 def check_response(response: Any) -> None:

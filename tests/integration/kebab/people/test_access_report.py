@@ -44,7 +44,7 @@ def path(workspace, query=""):
 
 
 def test_every_need_of_the_api_is_a_named_permission():
-    assert {operation.need for operation in operations()} <= set(simulator._NAMED)
+    assert {operation.need for operation in operations()} <= set(simulator._NAMES_OF_NEEDS)
     assert len(operations()) > 40
 
 

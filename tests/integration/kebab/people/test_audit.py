@@ -7,8 +7,8 @@ from django.utils import timezone
 from kebab.people import audit
 from kebab.people.audit import acting_from, record_person
 from kebab.people.models import AuditEvent, Role
-from kebab.people.models.audit import AuditIsFinal
-from kebab.people.operator import the_operator
+from kebab.people.models.audit import ImmutableAuditError
+from kebab.people.operator import command_line_access
 from tests.support.actors import make_member, person_client
 
 
@@ -17,7 +17,7 @@ def path(workspace, query=""):
 
 
 def record(workspace, action="thing.done", **detail):
-    audit.record(the_operator(workspace), action, "it", **detail)
+    audit.record(command_line_access(workspace), action, "it", **detail)
     return AuditEvent.objects.latest("at")
 
 
@@ -27,7 +27,7 @@ def test_admins_read_events_newest_first(admin, workspace, other_workspace):
     rows = admin.get(path(workspace)).json()["results"]
 
     assert [row["id"] for row in rows] == [str(event.pk) for event in reversed(acts)]
-    assert (rows[0]["actor"], rows[0]["detail"]) == (audit.operator(), {"number": 2})
+    assert (rows[0]["actor"], rows[0]["detail"]) == (audit.operator_actor(), {"number": 2})
     assert rows[0]["address"] is None
 
 
@@ -79,7 +79,7 @@ def test_event_is_never_changed_or_deleted(workspace):
         lambda: AuditEvent.objects.update(actor="nobody"),
         lambda: AuditEvent.objects.bulk_update([event], ["subject"]),
     ):
-        with pytest.raises(AuditIsFinal), transaction.atomic():
+        with pytest.raises(ImmutableAuditError), transaction.atomic():
             act()
     with pytest.raises(ProgrammingError), transaction.atomic():
         AuditEvent.objects.update_or_create(pk=event.pk, defaults={"subject": "x"})

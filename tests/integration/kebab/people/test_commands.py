@@ -10,7 +10,7 @@ from kebab.cli.errors import Exit
 from kebab.people.groups import create_group, rename_group
 from kebab.people.invitations.lifecycle import find_invitation
 from kebab.people.models import ApiToken, AuditEvent, GroupMember, Membership, Role, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
 from tests.cli.running import error_of, run, run_json
 from tests.support.actors import make_member, make_person
@@ -18,7 +18,7 @@ from tests.support.actors import make_member, make_person
 
 @pytest.fixture
 def group(workspace):
-    return create_group(the_operator(workspace), "legal")
+    return create_group(command_line_access(workspace), "legal")
 
 
 def acts():
@@ -81,20 +81,20 @@ def test_group_command_refuses_with_the_remedy(group, subtests):
 
 
 def test_id_names_its_group_whatever_others_are_called(workspace, group):
-    decoy = create_group(the_operator(workspace), "decoy")
-    rename_group(the_operator(workspace), decoy.pk, str(group.pk))
+    decoy = create_group(command_line_access(workspace), "decoy")
+    rename_group(command_line_access(workspace), decoy.pk, str(group.pk))
     assert run_json("group", "delete", str(group.pk))["name"] == "legal"
     assert run_json("group", "delete", str(group.pk))["id"] == str(decoy.pk)
 
 
 def test_truncated_list_names_the_command_for_more(workspace, group, monkeypatch):
-    create_group(the_operator(workspace), "other")
+    create_group(command_line_access(workspace), "other")
     for _ in range(2):
         make_member(workspace)
         mint_token(workspace, scopes=["search"])
     kinds = ("group", "member", "token")
     assert [run_json(kind, "list")["has_more"] for kind in kinds] == [False] * 3
-    monkeypatch.setattr("kebab.people.management.commands.list._ROWS_OF_VERBS", 1)
+    monkeypatch.setattr("kebab.people.management.commands.list._DEFAULT_ROWS", 1)
     for kind in kinds:
         cut = run_json(kind, "list")
         assert (cut["has_more"], len(cut["rows"])) == (True, 1)

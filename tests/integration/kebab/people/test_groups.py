@@ -1,7 +1,7 @@
 from kebab.people import groups
 from kebab.people.groups import create_group, register_source_counter
 from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, TokenGroup
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
 from tests.support.actors import (
     make_member,
@@ -18,7 +18,7 @@ def path(workspace, group=None, user=None):
 
 
 def make_group(workspace, name="staff"):
-    return create_group(the_operator(workspace), name)
+    return create_group(command_line_access(workspace), name)
 
 
 def make(client, workspace, name):

@@ -15,7 +15,7 @@ from kebab.people.invitations.lifecycle import (
     withdraw_invitation,
 )
 from kebab.people.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from tests.integration.kebab.people.invited import ADDRESS, PASSWORD, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, make_workspace, member_client, person_client
 from tests.support.concurrency import at_once, until_blocked
@@ -23,11 +23,11 @@ from tests.support.concurrency import at_once, until_blocked
 
 @pytest.fixture
 def secret(workspace):
-    return invite(the_operator(workspace), ADDRESS, Role.EDITOR).secret
+    return invite(command_line_access(workspace), ADDRESS, Role.EDITOR).secret
 
 
 def test_invited_person_becomes_a_member_with_role_and_groups(workspace, other_workspace):
-    operator = the_operator(workspace)
+    operator = command_line_access(workspace)
     groups = [create_group(operator, name) for name in ("staff", "gone")]
     secret = invite(operator, ADDRESS, Role.EDITOR, [group.pk for group in groups]).secret
     delete_group(operator, groups[1].pk)
@@ -75,10 +75,13 @@ def test_invitation_changes_no_password_and_no_role_and_serves_no_other_person(w
 
 #: Acts that end an invitation, given its workspace, the invitation, its secret and its inviter.
 ENDS = {
-    "withdrawn": ("withdrawn", lambda ws, one, secret, who: withdraw_invitation(the_operator(ws), one.pk)),
+    "withdrawn": (
+        "withdrawn",
+        lambda ws, one, secret, who: withdraw_invitation(command_line_access(ws), one.pk),
+    ),
     "expired": ("expired", lambda ws, one, *_: Invitation.objects.update(expires_at=timezone.now())),
     "used": ("accepted", lambda ws, one, *_: accept_as_new_user(one, password=PASSWORD)),
-    "replaced": ("withdrawn", lambda ws, *_: invite(the_operator(ws), ADDRESS, Role.VIEWER)),
+    "replaced": ("withdrawn", lambda ws, *_: invite(command_line_access(ws), ADDRESS, Role.VIEWER)),
     "inviter removed": ("void", lambda ws, one, secret, who: members(who).delete()),
     "inviter demoted": ("void", lambda ws, one, secret, who: members(who).update(role=Role.EDITOR)),
     "inviter deactivated": (
@@ -125,7 +128,7 @@ def test_malformed_secret_takes_no_query(db, django_assert_num_queries):
 
 
 def test_link_opened_twice_at_once_makes_one_member(transactional_db):
-    invitation = invite(the_operator(make_workspace()), ADDRESS, Role.VIEWER).invitation
+    invitation = invite(command_line_access(make_workspace()), ADDRESS, Role.VIEWER).invitation
 
     def accept():
         try:
@@ -142,17 +145,17 @@ def test_link_opened_twice_at_once_makes_one_member(transactional_db):
 def committed(transactional_db):
     """Commit a workspace and a group in it."""
     workspace = make_workspace()
-    return workspace, create_group(the_operator(workspace), "staff")
+    return workspace, create_group(command_line_access(workspace), "staff")
 
 
 def test_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(committed):
     workspace, group = committed
-    secret = invite(the_operator(workspace), ADDRESS, Role.VIEWER, [group.pk]).secret
+    secret = invite(command_line_access(workspace), ADDRESS, Role.VIEWER, [group.pk]).secret
     ada, invitation, deleted = make_person(ADDRESS), find_invitation(secret), Event()
 
     def delete():
         with transaction.atomic():
-            delete_group(the_operator(workspace), group.pk)
+            delete_group(command_line_access(workspace), group.pk)
             deleted.set()
             until_blocked()
 
@@ -167,7 +170,7 @@ def test_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(comm
 
 def test_new_invitation_waits_for_an_acceptance_before_locking_groups(committed):
     workspace, group = committed
-    invite(the_operator(workspace), ADDRESS, Role.VIEWER, [group.pk])
+    invite(command_line_access(workspace), ADDRESS, Role.VIEWER, [group.pk])
     claimed = Event()
 
     def accept():
@@ -179,7 +182,7 @@ def test_new_invitation_waits_for_an_acceptance_before_locking_groups(committed)
 
     def invite_again():
         assert claimed.wait(30)
-        invite(the_operator(workspace), ADDRESS, Role.VIEWER, [group.pk])
+        invite(command_line_access(workspace), ADDRESS, Role.VIEWER, [group.pk])
 
     at_once([accept, invite_again])
     assert Invitation.objects.count() == 2

@@ -10,7 +10,7 @@ from kebab.http.api.errors import InvalidRequest
 from kebab.http.api.models import IdempotencyKey
 from kebab.people.invitations.lifecycle import find_invitation, invite
 from kebab.people.models import AuditEvent, Invitation, Role, User
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from tests.integration.kebab.people.invited import ADDRESS, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, member_client, person_client
 
@@ -77,7 +77,7 @@ def test_undeliverable_address_is_not_invited(admin, workspace, subtests):
             assert {error["field"] for error in response.json()["errors"]} == {"email"}
     for email in ("rubbish", "", "a@b", "a b@example.org", UNDELIVERABLE[0]):
         with subtests.test(function=email), pytest.raises(InvalidRequest):
-            invite(the_operator(workspace), email, Role.VIEWER)
+            invite(command_line_access(workspace), email, Role.VIEWER)
     assert not Invitation.objects.exists()
     assert ask(admin, workspace, email="ada@bücher.example").status_code == 201
 

@@ -7,7 +7,7 @@ import pytest
 from kebab.people.groups import create_group
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import ApiToken, Group, GroupMember, Invitation, Membership, Role
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.support.actors import make_member, member_client, token_client
 
@@ -42,7 +42,7 @@ LISTS = [tail for method, tail, _ in REQUESTS if method == "get" and "{" not in 
 
 def make_things(workspace):
     """Make one thing of each kind and return their ids."""
-    operator = the_operator(workspace)
+    operator = command_line_access(workspace)
     return {
         "user": make_member(workspace).pk,
         "group": create_group(operator, "staff").pk,
@@ -105,7 +105,7 @@ def test_group_of_another_workspace_is_as_unknown_as_a_missing_one(
     admin, workspace, other_workspace, tail, fields
 ):
     answers = []
-    for group_id in (create_group(the_operator(other_workspace), "staff").pk, uuid.uuid4()):
+    for group_id in (create_group(command_line_access(other_workspace), "staff").pk, uuid.uuid4()):
         response = send(admin, workspace, ("post", tail, {**fields, "groups": [str(group_id)]}), {})
         assert (response.status_code, response.json()["code"]) == (422, "unknown_group")
         answers.append(response.content.replace(str(group_id).encode(), b"ID"))

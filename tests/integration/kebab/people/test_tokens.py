@@ -84,7 +84,7 @@ def test_last_use_is_recorded_at_most_once_a_minute(workspace):
     first = use()
     assert first is not None
     assert use() == first
-    tokens._note_use(unused)  # of a request that read the token before the first use was recorded
+    tokens._record_use(unused)  # of a request that read the token before the first use was recorded
     assert ApiToken.objects.get(pk=token.pk).last_used_at == first
     earlier = first - timedelta(seconds=61)
     ApiToken.objects.filter(pk=token.pk).update(last_used_at=earlier)

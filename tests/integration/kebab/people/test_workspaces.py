@@ -3,7 +3,7 @@ from django.db import connection
 
 from kebab.people import audit, deletion
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
-from kebab.people.operator import operating_caller, the_operator
+from kebab.people.operator import command_line_access, command_line_caller
 from kebab.people.workspace_settings import registry
 from kebab.people.workspace_settings.registry import preference, register_preference
 from kebab.people.workspaces import create_workspace
@@ -111,7 +111,7 @@ def test_deletion_may_take_longer_than_the_limit_of_statements(transactional_db,
         monkeypatch.setattr(deletion, "_hooks", [lambda gone: cursor.execute("SELECT pg_sleep(0.3)")])
         cursor.execute("SET statement_timeout = '200ms'")
         try:
-            deletion.delete_workspace(the_operator(workspace))
+            deletion.delete_workspace(command_line_access(workspace))
             cursor.execute("SHOW statement_timeout")
             assert cursor.fetchone() == ("200ms",)
         finally:
@@ -147,7 +147,7 @@ def test_failing_hook_or_audit_leaves_workspaces_as_they_were(workspace, monkeyp
     assert member_client(workspace, Role.OWNER).delete(path(workspace)).status_code >= 500
     monkeypatch.setattr(audit, "record_person", fail)
     with pytest.raises(OSError, match="no"):
-        create_workspace(operating_caller(), "docs")
+        create_workspace(command_line_caller(), "docs")
     assert Workspace.objects.get() == workspace
     assert not AuditEvent.objects.exists()
 

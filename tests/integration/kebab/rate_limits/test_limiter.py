@@ -41,7 +41,7 @@ def test_two_processes_count_together(servers, name):
     assert not other.has_room(THREE, name)
     assert other.has_room(THREE, f"{name} of somebody else")
     assert 1 <= one.retry_after_s(THREE, name) <= 61
-    other.forget(THREE, name)
+    other.reset(THREE, name)
     assert one.hit(THREE, name)
 
 
@@ -52,7 +52,7 @@ def test_hit_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, o
     with patch.object(redis.Redis, "execute_command", side_effect=error) if error else nullcontext():
         for _ in range(3):
             limiter.hit(THREE, name)
-        limiter.take_back(THREE, name)
+        limiter.uncount(THREE, name)
 
         assert [limiter.hit(THREE, name) for _ in range(2)] == [True, False]
 

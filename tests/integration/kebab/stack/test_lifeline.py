@@ -8,7 +8,7 @@ import pytest
 
 from kebab.stack.supervisor import lifeline
 from kebab.stack.supervisor.child import Child, ChildPlan
-from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_id import ProcessIdentity
 from tests.integration.kebab.stack.conftest import is_running
 from tests.support.stack import eventually
 
@@ -49,11 +49,11 @@ def test_child_has_its_own_niceness_and_session_and_its_mark_ends_with_it(tmp_pa
     child = Child(ChildPlan(name="nap", command=("sleep", "600"), log=tmp_path / "nap.log", nice=5))
     pid = child.spawn()
     try:
-        mark = ProcessMark.of(pid)
+        mark = ProcessIdentity.of(pid)
         assert mark.is_alive()
         eventually(lambda: os.getpriority(os.PRIO_PROCESS, pid) == os.nice(0) + 5, "the child is nicer")
         assert os.getsid(pid) == pid
     finally:
         child.kill()
     assert not mark.is_alive()
-    assert not ProcessMark(pid=os.getpid(), born=ProcessMark.own().born + 1).is_alive()
+    assert not ProcessIdentity(pid=os.getpid(), born=ProcessIdentity.own().born + 1).is_alive()

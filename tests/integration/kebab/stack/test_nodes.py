@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from kebab.cli.errors import Exit
 from kebab.http.api.errors import Conflict, NotFound
-from kebab.stack.nodes.registry import forget_node, nodes
+from kebab.stack.nodes.registry import forget_node, list_nodes
 from tests.cli.running import error_of, run_json
 from tests.integration.kebab.stack.databases import create_process
 
@@ -20,7 +20,7 @@ def test_nodes_are_listed_with_their_processes():
     process("one", "web")
     process("one", "mirror", age_s=3)
     process("two", "web", age_s=120)
-    found = {row.node: (row.processes, row.roles, row.is_alive) for row in nodes()}
+    found = {row.node: (row.processes, row.roles, row.is_alive) for row in list_nodes()}
     assert found == {"one": (2, ("mirror", "web"), True), "two": (1, ("web",), False)}
 
 

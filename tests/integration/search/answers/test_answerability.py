@@ -5,7 +5,7 @@ import math
 import pytest
 
 from search.analysis import STEMMED
-from search.answers.answerability import MIN_COVERAGE, MIN_SUPPORT, Evidence, coverage, refusal, weigh
+from search.answers.answerability import MIN_COVERAGE, MIN_SUPPORT, Evidence, coverage, refusal, weigh_words
 from search.answers.types import AnswerReason
 
 HAVING = {"printer": 2, "floor": 50, "toner": 1, "replac": 10}
@@ -16,7 +16,7 @@ def frequencies(terms):
 
 
 def weighed(question):
-    return weigh(question, STEMMED, frequencies, 5_000)
+    return weigh_words(question, STEMMED, frequencies, 5_000)
 
 
 def test_the_words_that_few_chunks_have_weigh_most():
@@ -34,7 +34,7 @@ def test_a_word_that_no_chunk_has_weighs_most_of_all():
 
 
 def test_in_a_small_collection_a_common_word_still_says_something():
-    [common, unknown] = weigh(
+    [common, unknown] = weigh_words(
         "velmoor says", STEMMED, lambda terms: {"velmoor": 3} if "velmoor" in terms else {}, 3
     )
     assert common.weight > unknown.weight / 2

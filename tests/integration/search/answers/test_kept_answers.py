@@ -9,7 +9,7 @@ from django.utils import timezone
 from kebab.people.models import Group, Role
 from kebab.people.models.workspace import Workspace
 from kebab.people.workspaces import store_settings
-from search.answers.history import keep_answer, prune_answers
+from search.answers.history import prune_answers, store_answer
 from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
@@ -142,9 +142,9 @@ def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at)
 def test_an_answer_is_not_kept_when_its_document_goes_meanwhile(ask, guides, monkeypatch):
     def keep_late(workspace, asker, answer, doc_ids):
         delete_documents(guides, [uuid.UUID(hex=each) for each in doc_ids])
-        return keep_answer(workspace, asker, answer, doc_ids)
+        return store_answer(workspace, asker, answer, doc_ids)
 
-    monkeypatch.setattr("search.answers.answer.keep_answer", keep_late)
+    monkeypatch.setattr("search.answers.answer.store_answer", keep_late)
     answer = ask(QUESTION)
 
     assert answer["warnings"]

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.answers.extract import Sentence, text_of
-from search.answers.markers import Taming, tamed, verdict_on, without_markers, without_unseen
+from search.answers.extract import Sentence, format_sentences
+from search.answers.markers import (
+    MarkupNeutraliser,
+    judge_markers,
+    neutralise_markup,
+    replace_markers,
+    strip_invisible,
+)
 from search.answers.types import AnswerReason
 
 _MARKER = re.compile(r"\[#\d{1,3}\]")
@@ -35,7 +41,7 @@ VERDICTS = [
 def test_text_is_judged_by_its_markers(subtests):
     for text, named, reason in VERDICTS:
         with subtests.test(text=text):
-            verdict = verdict_on(text, [1, 2])
+            verdict = judge_markers(text, [1, 2])
             assert (verdict.named, verdict.reason) == (named, reason)
 
 
@@ -51,17 +57,17 @@ def test_text_is_judged_by_its_markers(subtests):
     ],
 )
 def test_what_looks_like_a_marker_in_a_document_is_none(text, shown):
-    assert without_markers(text) == shown
+    assert replace_markers(text) == shown
 
 
 @given(_TEXT)
 def test_no_document_holds_a_marker(text):
-    assert not _MARKER.search(without_markers(text))
+    assert not _MARKER.search(replace_markers(text))
 
 
 @given(_TEXT)
 def test_what_is_quoted_in_an_answer_has_its_own_marker_alone(text):
-    said = text_of([Sentence(n=900, text=text, terms=frozenset())])
+    said = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
     assert _MARKER.findall(said) == ["[#900]"]
 
 
@@ -81,17 +87,17 @@ TAMED = [
 def test_text_of_a_model_fetches_and_links_nothing(subtests):
     for text, shown in TAMED:
         with subtests.test(text=text):
-            assert tamed(text) == shown
+            assert neutralise_markup(text) == shown
 
 
 @given(st.lists(_TEXT, max_size=8))
 def test_a_text_in_pieces_is_tamed_like_a_whole_one(pieces):
-    taming = Taming()
+    taming = MarkupNeutraliser()
     given_on = [taming.feed(piece) for piece in pieces]
 
-    assert "".join([*given_on, taming.finish()]) == tamed("".join(pieces))
+    assert "".join([*given_on, taming.finish()]) == neutralise_markup("".join(pieces))
 
 
 @given(_TEXT)
 def test_what_is_tamed_has_the_markers_that_are_seen_in_it(text):
-    assert _MARKER.findall(tamed(text)) == _MARKER.findall(without_unseen(text))
+    assert _MARKER.findall(neutralise_markup(text)) == _MARKER.findall(strip_invisible(text))

@@ -44,7 +44,7 @@ class Trip:
 @contextmanager
 def _own_places(folder):
     with override_settings(**stores_in(folder)):
-        configured.forget_queries()
+        configured.clear_query_caches()
         try:
             yield
         finally:

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from kebab.people.models import Group, Workspace
-from search.corpus.blobs import keep_blob
+from search.corpus.blobs import store_blob
 from search.corpus.content_ids import place_key
 from search.models import Chunk, ChunkVector, Document, Judgement, Run, RunTopic, Source, SourceReader, Topic
 from tests.support.corpus import chunk, restrict, write
@@ -34,7 +34,7 @@ def fill(workspace: Workspace, documents: int = 12) -> Workspace:
         "vault.md",
         chunk(secret.decode(), 0, heading="Vault"),
         source="secrets",
-        content_hash=keep_blob(workspace.pk, secret),
+        content_hash=store_blob(workspace.pk, secret),
         tags=("locked",),
     )
     group = Group.objects.create(workspace=workspace, name="keepers")
@@ -56,7 +56,7 @@ def _write(workspace: Workspace, number: int) -> None:
         f"guides/{number:03}.md",
         *(chunk(text, nth, heading=f"Guide {word}") for nth, text in enumerate(texts)),
         version="v2" if number % 5 == 4 else "",
-        content_hash=keep_blob(workspace.pk, content),
+        content_hash=store_blob(workspace.pk, content),
         size_bytes=len(content),
         tags=(word, "guide"),
         title=f"Guide {number}",

@@ -13,11 +13,11 @@ import numpy as np
 from kebab.people.models import Workspace
 from search.analysis import register_tokenizer
 from search.bundles.export import export_bundle
-from search.bundles.format.draft import compressed
-from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_of
+from search.bundles.format.draft import compress_body
+from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_statement
 from search.bundles.format.seal import RowDigest, check_ends, index_digest, seal
-from search.bundles.format.values import packed_json
-from search.corpus.blobs import keep_blob
+from search.bundles.format.values import canonical_json
+from search.corpus.blobs import store_blob
 from tests.support.corpus import write
 from tests.support.searching import embed
 
@@ -26,7 +26,7 @@ DOCUMENTS, CHUNKS_OF_EACH = 6, 3
 
 def write_small(workspace: Workspace, path: Path) -> None:
     """Write a few documents of the same bytes into the workspace, and a bundle of it."""
-    kept = keep_blob(workspace.pk, b"what the documents were made from")
+    kept = store_blob(workspace.pk, b"what the documents were made from")
     for nth in range(DOCUMENTS):
         texts = [f"The harbour {nth} lies behind lighthouse {place}." for place in range(CHUNKS_OF_EACH)]
         write(workspace, f"guides/{nth}.md", *texts, title=f"Guide {nth}", content_hash=kept)
@@ -58,12 +58,12 @@ def _restate(connection: apsw.Connection, values: dict[str, Any]) -> None:
     manifest = json.loads(body)
     for section in SECTIONS:
         digest = RowDigest()
-        for row in connection.execute(select_of(section), (-(2**40),)):
+        for row in connection.execute(select_statement(section), (-(2**40),)):
             digest.add(row)
         manifest["sections"][section] = {"rows": digest.rows, "digest": digest.hexdigest()}
     index = index_digest(connection)
     manifest["sections"]["index"] = {"rows": index.rows, "digest": index.hexdigest()}
-    body = packed_json({**manifest, **values})
+    body = canonical_json({**manifest, **values})
     put = "UPDATE bundle_manifest SET value = ? WHERE name = ?"
     connection.execute(put, (body, "manifest"))
     connection.execute(put, (blake3(body).hexdigest().encode(), "digest"))
@@ -85,7 +85,7 @@ def put_chunk_fields(**fields: Any) -> Callable[[apsw.Connection], object]:
     def change(connection: apsw.Connection) -> object:
         (body,) = connection.execute("SELECT body FROM bundle_chunks WHERE number = 1").fetchone()
         first, *others = json.loads(zlib.decompress(body))
-        return put_body("chunks", compressed(packed_json([{**first, **fields}, *others])))(connection)
+        return put_body("chunks", compress_body(canonical_json([{**first, **fields}, *others])))(connection)
 
     return change
 

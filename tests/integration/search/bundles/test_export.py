@@ -10,7 +10,7 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from search.bundles import export
 from search.bundles.errors import BundleExists
 from search.bundles.export import _Export, export_bundle
-from search.bundles.format.draft import draft_of
+from search.bundles.format.draft import open_draft
 from search.bundles.importer import loader
 from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.corpus import delete_documents
@@ -26,7 +26,7 @@ def test_export_replaces_a_file_only_when_asked(workspace, tmp_path):
     # What an export that was killed has left goes; what another one writes stays.
     left = file.with_name(f".{file.name}.{'0' * 32}.tmp")
     left.write_bytes(b"half of it")
-    with draft_of(file, replaces=True) as draft:
+    with open_draft(file, replaces=True) as draft:
         assert export_bundle(workspace, file, replaces=True).documents == 13
         assert (draft.exists(), left.exists()) == (True, False)
 
@@ -69,9 +69,9 @@ def test_bytes_are_copied_without_an_idle_timeout(workspace, tmp_path, monkeypat
 
         return asked
 
-    for module, name in ((export, "blob_pieces"), (loader, "keep_blobs")):
+    for module, name in ((export, "blob_pieces"), (loader, "store_blobs")):
         monkeypatch.setattr(module, name, noting(name, getattr(module, name)))
     export_bundle(workspace, tmp_path / "all.kebab")
     import_bundle(ImportRequest(file=tmp_path / "all.kebab", slug="elsewhere"))
 
-    assert limits == {"blob_pieces": "0", "keep_blobs": "0"}
+    assert limits == {"blob_pieces": "0", "store_blobs": "0"}

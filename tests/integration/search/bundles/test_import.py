@@ -11,7 +11,7 @@ from kebab.http.api.errors import Conflict
 from kebab.observability.health.checks import CheckStatus
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import AuditEvent, Membership, User, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
@@ -21,7 +21,7 @@ from search.bundles.importer import importer
 from search.bundles.importer import loader as loading
 from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.bundles.importer.loader import Loader
-from search.corpus import Place, ensure_source, ensure_version, replace_document
+from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.blobs import has_blob
 from search.corpus.content_ids import document_id
 from search.embedders.hash_embedder import HashEmbedder
@@ -64,7 +64,9 @@ def test_imported_workspace_takes_and_mirrors_writes(sample):
     imported = bring_in(sample).workspace
     before = imported.head_seq
     source = ensure_source(imported, "docs", kind="upload")
-    place = Place(workspace=imported, source=source, version=ensure_version(source), path="later.md")
+    place = DocumentLocation(
+        workspace=imported, source=source, version=ensure_version(source), path="later.md"
+    )
     written = replace_document(place, draft("A kingfisher sat on the mast."))
     assert written.seq == Change.objects.filter(workspace=imported).count() + before - 1
     updated = write(imported, "vault.md", "Another text.", source="secrets")
@@ -87,7 +89,7 @@ def test_taken_slug_is_refused_and_another_or_a_free_one_is_not(sample):
 
     assert other.name == "Another"
     assert rows_of(other) == rows_of(first) == sample.rows
-    delete_workspace(the_operator(first))
+    delete_workspace(command_line_access(first))
     assert bring_in(sample).workspace.pk != first_id
 
 
@@ -185,7 +187,7 @@ def test_import_that_ends_before_its_commit_leaves_nothing(sample, blobs, monkey
 
     for failpoint in BEFORE_THE_COMMIT:
         for module in (importer, loading):
-            monkeypatch.setattr(module, "reached", end_at(failpoint))
+            monkeypatch.setattr(module, "reach", end_at(failpoint))
         with subtests.test(failpoint=failpoint):
             with pytest.raises(SystemExit, match=failpoint):
                 bring_in(sample)
@@ -230,7 +232,7 @@ def beside(call):
 
 
 def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, monkeypatch):
-    made, refusals = importer._made, []
+    made, refusals = importer._create_workspace, []
 
     def meanwhile(*arguments):
         monkeypatch.undo()
@@ -239,7 +241,7 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
         refusals.append(caught.value.code)
         return made(*arguments)
 
-    monkeypatch.setattr(importer, "_made", meanwhile)
+    monkeypatch.setattr(importer, "_create_workspace", meanwhile)
     bring_in(sample)
 
     assert refusals == ["import_under_way"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.connectors.git.address import file_url, read_address, repository_url
+from ingest.connectors.git.address import file_url, parse_address, repository_url
 from ingest.jobs.queue.request import request_sync
 from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.bundles.rows.sources import source_fields
@@ -57,7 +57,7 @@ def test_repository_below_a_link_is_read_after_an_import(linked):
     (linked / ".git" / "objects").mkdir(parents=True)
     given = row("git", url=file_url(linked), branch="main")
     fields, is_detached = source_fields(given, [linked.parent.resolve()])
-    folder = read_address(fields["config"]["url"]).folder
+    folder = parse_address(fields["config"]["url"]).folder
 
     assert (is_detached, fields["config"]["branch"], folder) == (False, "main", linked.resolve())
     assert repository_url(folder) == file_url(linked.resolve() / ".git")

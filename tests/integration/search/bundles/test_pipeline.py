@@ -116,14 +116,14 @@ def test_lexical_leg_answers_alone_for_another_model_and_without_an_embedder(sea
     assert "another" in result.warnings[0]
 
     settings.KEBAB_EMBEDDER = "none"
-    configured.forget_queries()
+    configured.clear_query_caches()
     result = searchable.search(query)
-    configured.forget_queries()
+    configured.clear_query_caches()
     assert (result.degraded, bool(result.hits)) == (("vector",), True)
 
 
 def test_index_of_another_release_is_rebuilt(trip, monkeypatch):
-    monkeypatch.setattr(bundle_index, "reads_index", lambda connection: False)
+    monkeypatch.setattr(bundle_index, "has_readable_index", lambda connection: False)
     query = SearchQuery(text="ferry near the lighthouse", mode=Mode.LEXICAL, k=30)
     found = SearchableBundle(trip.file)
     still = found.search(query)

@@ -32,9 +32,9 @@ def test_each_field_is_carried_or_named_as_left_out(subtests):
         fields = {field.name for field in section.model._meta.concrete_fields} - {"pk"}
         carried = {_STANDS_FOR.get(field, field) for field in section.fields}
         with subtests.test(section=name):
-            assert carried | section.left.keys() - {"id"} >= fields - {"id"}
-            assert not carried & section.left.keys()
-            assert (carried | section.left.keys()) <= fields
+            assert carried | section.omitted.keys() - {"id"} >= fields - {"id"}
+            assert not carried & section.omitted.keys()
+            assert (carried | section.omitted.keys()) <= fields
 
 
 def test_page_lists_each_model():

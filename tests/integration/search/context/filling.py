@@ -6,8 +6,8 @@ from typing import Any
 
 from ingest.chunking.chunker import Chunker
 from ingest.parsers.registry import parse
-from search.corpus import DocumentDraft, Written, replace_document
-from search.corpus.blobs import keep_blob
+from search.corpus import DocumentDraft, WriteResult, replace_document
+from search.corpus.blobs import store_blob
 from search.embedders.minilm.tokenizer import TokenCounter
 from tests.support.corpus import make_place
 from tests.support.searching import embed, sync
@@ -21,7 +21,7 @@ def put(
     source: str = "docs",
     version: str = "",
     **fields: Any,
-) -> Written:
+) -> WriteResult:
     """Write the file into the workspace, and keep its bytes."""
     content = text.encode() if isinstance(text, str) else text
     parsed = parse(content, path)
@@ -33,7 +33,7 @@ def put(
         "mime": parsed.mime,
         "media": parsed.media,
         "size_bytes": len(content),
-        "content_hash": keep_blob(workspace.pk, content),
+        "content_hash": store_blob(workspace.pk, content),
         "parser_version": "p1",
         "chunker_version": "c1",
         "chunks": Chunker(TokenCounter()).chunk(parsed, path),

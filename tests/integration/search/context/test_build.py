@@ -21,7 +21,7 @@ from search.context import (
 from search.context.text_format import NOTHING_FOUND
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.minilm.tokenizer import TokenCounter
-from search.retrieval.expansion import Reached
+from search.retrieval.expansion import ReachedChunk
 from search.wire_schemas import load_schema
 from tests.integration.search.context.filling import cited_lines, json_package, put
 
@@ -55,7 +55,7 @@ def test_schema_has_every_field_of_a_pack_and_no_other(subtests):
     cases = [
         (ContextPack, pack, {"schema_version"}), (BudgetUse, pack["budget"]["properties"], set()),
         (PackedDocument, file, set()), (PackedText, segment, set()),
-        (Reached, segment["chunks"]["items"]["properties"], set()), (Overview, overview, set()),
+        (ReachedChunk, segment["chunks"]["items"]["properties"], set()), (Overview, overview, set()),
         (OutlinedFile, outlined, set()), (Symbol, outlined["symbols"]["items"]["properties"], set()),
     ]  # fmt: skip
     for type_, properties, also in cases:

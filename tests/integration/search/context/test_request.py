@@ -74,7 +74,7 @@ def test_nothing_of_another_workspace_is_in_a_pack(guides, other_workspace, addr
 def test_pack_reads_a_bounded_number_of_times_and_writes_nothing(guides, workspace, settings):
     settings.KEBAB_PLAN_ONCE = False  # statements are known by their texts here
     everything = Surroundings(neighbours=2, imports=True)
-    request = ContextRequest.asking(SearchQuery(text="pepper"), surroundings=everything)
+    request = ContextRequest.with_channels(SearchQuery(text="pepper"), surroundings=everything)
 
     def statements():
         with CaptureQueriesContext(connection) as asked:

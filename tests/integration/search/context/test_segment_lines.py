@@ -3,14 +3,14 @@
 import pytest
 
 from search.context.lines import MAX_LINE_CHARS, read_document_lines
-from search.corpus.blobs import keep_blob
+from search.corpus.blobs import store_blob
 
 
 @pytest.fixture
 def lines_of(workspace):
     def read(text, *ranges):
         content = text if isinstance(text, bytes) else text.encode()
-        return read_document_lines(workspace.pk, keep_blob(workspace.pk, content), ranges)
+        return read_document_lines(workspace.pk, store_blob(workspace.pk, content), ranges)
 
     return read
 

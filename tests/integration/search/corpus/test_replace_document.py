@@ -8,7 +8,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from kebab.people.models import Workspace
-from search.corpus import Outcome, delete_documents, replace_document, restate_document
+from search.corpus import Outcome, delete_documents, replace_document, update_document_fields
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from tests.support.corpus import chunk, draft, make_place, make_workspace, write
 
@@ -225,7 +225,7 @@ def test_several_deletions_are_numbered_one_by_one(workspace):
 
 def test_restating_changes_a_field_and_is_numbered(workspace):
     write(workspace, "a.md", "one")
-    assert restate_document(Document.objects.get(), tags=["x"], trust_level="primary") == 2
+    assert update_document_fields(Document.objects.get(), tags=["x"], trust_level="primary") == 2
     document = Document.objects.get()
     assert (document.tags, document.trust_level, head_of(workspace)) == (["x"], "primary", 2)
 

@@ -18,11 +18,11 @@ def embedders(settings):
 
     def choose(configured, *others):
         settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = configured, list(others)
-        embedding.forget_queries()
+        embedding.clear_query_caches()
 
     choose(FIRST, SECOND)
     yield choose
-    embedding.forget_queries()
+    embedding.clear_query_caches()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from kebab.observability.health.checks import CheckStatus
 from kebab.people.workspaces import store_settings
 from search.embedders import checks as embedder_checks
-from search.embedders.configured import embedder_for_queries, wanted_name
+from search.embedders.configured import embedder_for_queries, workspace_embedder_name
 from search.mirror import checks
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
@@ -90,9 +90,9 @@ def test_doctor_looks_at_every_space_that_is_filled(filled):
 
 def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders):
     chosen = store_settings(filled, {"embedder": SECOND})
-    assert wanted_name(chosen) == SECOND
+    assert workspace_embedder_name(chosen) == SECOND
     embedders(FIRST)
-    assert wanted_name(chosen) == FIRST
+    assert workspace_embedder_name(chosen) == FIRST
     assert ask(chosen, "apple", Mode.HYBRID).degraded == ()
 
 

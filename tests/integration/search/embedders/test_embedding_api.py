@@ -6,7 +6,7 @@ import pytest
 
 from ingest.models import Job
 from ingest.services import model_change
-from kebab.people.audit import operator
+from kebab.people.audit import operator_actor
 from kebab.people.models import AuditEvent
 from search.embedders.hash_embedder import HashEmbedder
 from search.models import EmbeddingSpace
@@ -102,7 +102,7 @@ def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     verb("retire", str(back["retired"][0]["id"]))
     work_off()
     assert both()["retired"] == []
-    acts = AuditEvent.objects.filter(workspace=workspace, actor=operator()).order_by("at")
+    acts = AuditEvent.objects.filter(workspace=workspace, actor=operator_actor()).order_by("at")
     assert list(acts.values_list("action", flat=True)) == [
         "embedding.building",
         "embedding.switched",

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from search.embedders.endpoint import EndpointEmbedder, Endpoints, make_endpoint_embedder
-from search.embedders.registry import make_embedder
-from search.embedders.response_parser import BadAnswer, vectors_of
+from search.embedders.endpoint import EndpointEmbedder, EndpointSettings, create_endpoint_embedder
+from search.embedders.registry import create_embedder
+from search.embedders.response_parser import BadAnswer, parse_vectors
 from search.embedders.spec import parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 from tests.integration.search.embedders.endpoints import (
@@ -78,7 +78,9 @@ def embedder_at():
     def make(stub, *options, model="m", dim=DIM, threads=1, **endpoints):
         url = stub if isinstance(stub, str) else stub.url.removesuffix("/rerank") + "/v1"
         text = "&".join([f"openai:{model}?url={url}", f"dim={dim}", *options])
-        made.append(make_endpoint_embedder(parse_spec(text), Endpoints(**endpoints), threads=threads))
+        made.append(
+            create_endpoint_embedder(parse_spec(text), EndpointSettings(**endpoints), threads=threads)
+        )
         return made[-1]
 
     yield make
@@ -132,7 +134,7 @@ def test_the_key_goes_to_its_own_endpoint_alone(embedder_at):
         embedder_at(stub, "key=tei", api_keys=keys).embed_query("a")
         embedder_at(stub, api_keys=keys).embed_query("a")
         url, spec = stub.url.removesuffix("/rerank"), parse_spec(f"openai:m?dim={DIM}")
-        make_endpoint_embedder(spec, Endpoints(url=url, api_keys=keys), threads=1).embed_query("a")
+        create_endpoint_embedder(spec, EndpointSettings(url=url, api_keys=keys), threads=1).embed_query("a")
     sent = [headers.get("authorization") for headers in stub.headers]
     assert sent == [f"Bearer {KEY}", None, "Bearer default-key"]
 
@@ -154,7 +156,7 @@ def test_neither_key_nor_text_is_logged_or_told(embedder_at, pause, caplog):
             assert not any(secret in str(caught.value) for secret in (KEY, TEXT, "127.0.0.1"))
     assert KEY not in caplog.text
     assert TEXT not in caplog.text
-    assert KEY not in repr(Endpoints(api_keys={"tei": KEY}))
+    assert KEY not in repr(EndpointSettings(api_keys={"tei": KEY}))
 
 
 def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
@@ -172,7 +174,7 @@ def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
         ):
             embedder_at(stub).embed_passages(["a" * 200, "b" * 200, "c" * 200])
     with pytest.raises(BadAnswer):
-        vectors_of({"data": [item(0), item(0)]}, count=2, dim=DIM)
+        parse_vectors({"data": [item(0), item(0)]}, count=2, dim=DIM)
 
 
 def test_another_dimension_than_was_said_is_a_lasting_fault(embedder_at):
@@ -307,6 +309,6 @@ def test_queries_that_are_refused_do_not_make_it_a_dead_endpoint(embedder_at):
 
 def test_an_unknown_dimension_has_to_be_said(tmp_path):
     with pytest.raises(EmbedderUnavailable, match=r"\?dim="):
-        make_embedder("openai:some-model", models_dir=tmp_path, threads=1)
-    embedder = make_embedder("openai:text-embedding-3-large", models_dir=tmp_path, threads=1)
+        create_embedder("openai:some-model", models_dir=tmp_path, threads=1)
+    embedder = create_embedder("openai:text-embedding-3-large", models_dir=tmp_path, threads=1)
     assert (embedder.space.dim, embedder.max_tokens) == (3072, 8191)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from search.embedders import fastembed_model
-from search.embedders.registry import make_embedder
+from search.embedders.registry import create_embedder
 from search.retrieval.errors import EmbedderUnavailable
 from tests.integration.search.embedders.tiny_embedder import DIM, make_embedding_model, mean_of
 
@@ -23,7 +23,7 @@ def tiny(tmp_path):
     def make(*options):
         folder = make_embedding_model(tmp_path / "tiny")
         text = "&".join([f"fastembed:acme/tiny-{next(_names)}?folder={folder}", f"dim={DIM}", *options])
-        return make_embedder(text, models_dir=tmp_path / "models", threads=2)
+        return create_embedder(text, models_dir=tmp_path / "models", threads=2)
 
     return make
 
@@ -69,7 +69,7 @@ def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(
     assert embedder.space.revision.endswith("/onnx/model.onnx")
     assert (embedder.space.dim, embedder.space.languages) == (DIM, ("en", "de"))
 
-    known = make_embedder("fastembed:baai/BGE-small-en-v1.5", models_dir=tmp_path, threads=1).space
+    known = create_embedder("fastembed:baai/BGE-small-en-v1.5", models_dir=tmp_path, threads=1).space
     assert (known.model, known.dim, known.languages) == ("BAAI/bge-small-en-v1.5", 384, ("en",))
     assert known.query_prefix.startswith("Represent this sentence")
 
@@ -85,7 +85,7 @@ def test_model_that_is_missing_broken_or_of_another_dimension_is_refused(tiny, t
         (f"acme/tiny-{next(_names)}?folder={broken}&dim={DIM}", "InvalidProtobuf", False),
     ]:
         with pytest.raises(EmbedderUnavailable, match=said) as caught:
-            make_embedder(f"fastembed:{text}", models_dir=tmp_path, threads=1).embed_query("apple")
+            create_embedder(f"fastembed:{text}", models_dir=tmp_path, threads=1).embed_query("apple")
         assert caught.value.is_lasting is is_lasting
 
 
@@ -105,7 +105,7 @@ def without_network(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_without_a_network_the_remedy_is_told_and_not_every_query_tries_again(without_network, tmp_path):
-    embedder = make_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)
+    embedder = create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)
     with pytest.raises(EmbedderUnavailable, match=r"\?folder=PATH") as caught:
         embedder.embed_query("apple")
     assert not caught.value.is_lasting
@@ -141,4 +141,4 @@ def test_a_query_does_not_wait_for_a_model_that_another_one_fetches(tiny, monkey
 def test_without_fastembed_the_remedy_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(fastembed_model, "find_spec", lambda name: None)
     with pytest.raises(EmbedderUnavailable, match=r"requirements-rerank\.txt"):
-        make_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)
+        create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)

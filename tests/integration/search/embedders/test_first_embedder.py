@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.jobs.queue.request import request_embedding
-from ingest.services.model_change import begin_reembedding, end_space
+from ingest.services.model_change import begin_reembedding, request_space_deletion
 from kebab.people.workspaces import store_settings
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
@@ -53,7 +53,7 @@ def test_a_first_build_that_waits_or_is_given_up_holds_nothing_up(workspace):
     building = begin_reembedding(workspace, embedder=SECOND, hold=True)
     assert work(open_job()).state == "succeeded"
     assert dims(workspace) == {"building": 512}
-    end_space(workspace, building.pk)
+    request_space_deletion(workspace, building.pk)
     workspace.refresh_from_db()
     assert ask(workspace, "pear tree", Mode.HYBRID).degraded == ()
     assert work(open_job()).state == "succeeded"

@@ -14,8 +14,8 @@ from ingest.models import Job
 from ingest.services.model_change import (
     begin_reembedding,
     embedding_status,
-    end_space,
-    go_back,
+    request_space_deletion,
+    roll_back_spaces,
     switch_spaces,
 )
 from ingest.tasks import end_spaces_task
@@ -24,7 +24,7 @@ from search.errors import SpaceConflict
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.backfill import count_without_vector
-from search.vectors.deletion import delete_ended
+from search.vectors.deletion import delete_expired
 from search.vectors.index import index_name
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import changed, dims, in_space, open_job, space_in
@@ -64,7 +64,7 @@ def test_the_queries_of_each_workspace_are_embedded_by_what_made_its_vectors(fil
 def test_what_is_written_while_a_space_is_built_has_its_vector_in_both(filled, embedded, monkeypatch):
     monkeypatch.setattr(embedding_work, "_LOOK_S", 0.0)
     begin_reembedding(filled, embedder=SECOND)
-    store, stored = embedding_work._store, []
+    store, stored = embedding_work._store_batch, []
 
     def write_more(job_work, space, batch):
         store(job_work, space, batch)
@@ -73,7 +73,7 @@ def test_what_is_written_while_a_space_is_built_has_its_vector_in_both(filled, e
             write(filled, "b.md", "cherry")
             request_embedding(filled.pk)
 
-    monkeypatch.setattr(embedding_work, "_store", write_more)
+    monkeypatch.setattr(embedding_work, "_store_batch", write_more)
     assert work(open_job()).state == "succeeded"
     # The chunk that was written meanwhile had its vector in the live space before the build went on.
     assert stored[:2] == [512, 64]
@@ -135,7 +135,7 @@ def test_one_command_goes_back_and_another_forth(filled):
     embed(filled)
     filled.refresh_from_db()
 
-    go_back(filled)
+    roll_back_spaces(filled)
     filled.refresh_from_db()
     assert dims(filled) == {"live": 64, "retired": 512}
     assert filled.settings["embedder"] == FIRST
@@ -144,7 +144,7 @@ def test_one_command_goes_back_and_another_forth(filled):
     back = ask(filled, "pear tree", Mode.VECTOR)
     assert (back.hits[0].chunk_id, back.degraded) == (before.hits[0].chunk_id, ())
 
-    go_back(filled)
+    roll_back_spaces(filled)
     assert dims(filled) == {"live": 512, "retired": 64}
 
 
@@ -152,20 +152,20 @@ def test_there_is_nothing_to_go_back_to_before_a_switch_without_its_embedder_or_
     filled, embedders
 ):
     with pytest.raises(SpaceConflict, match="go back"):
-        go_back(filled)
+        roll_back_spaces(filled)
     begin_reembedding(filled, embedder=SECOND)
-    end_space(filled, space_in(filled, "building").pk)
+    request_space_deletion(filled, space_in(filled, "building").pk)
     with pytest.raises(SpaceConflict, match="go back"):
-        go_back(filled)
+        roll_back_spaces(filled)
     work(open_job())
     changed(filled)
     embedders(SECOND)
     with pytest.raises(SpaceConflict, match="KEBAB_EMBEDDERS"):
-        go_back(filled)
+        roll_back_spaces(filled)
     embedders(FIRST, SECOND)
     EmbeddingSpace.objects.filter(state="retired").update(retire_at=timezone.now())
     with pytest.raises(SpaceConflict, match="go back"):
-        go_back(filled)
+        roll_back_spaces(filled)
     assert dims(filled) == {"live": 512, "retired": 64}
 
 
@@ -174,12 +174,12 @@ def test_retired_space_is_deleted_bit_by_bit_with_its_vectors_and_its_index(fill
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     embed(filled)
     with pytest.raises(SpaceConflict, match="is live"):
-        end_space(filled, space_in(filled, "live").pk)
+        request_space_deletion(filled, space_in(filled, "live").pk)
     changed(filled)
     old = space_in(filled, "retired")
     assert old.is_indexed
-    end_space(filled, old.pk)
-    assert next(delete_ended(old)) == 40
+    request_space_deletion(filled, old.pk)
+    assert next(delete_expired(old)) == 40
     assert in_space(old).count() == 110
     assert work(open_job()).state == "succeeded"  # takes the deletion up again
     assert dims(filled) == {"live": 512}
@@ -193,8 +193,8 @@ def test_a_space_whose_deletion_has_begun_can_be_built_again(filled, monkeypatch
     monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
     changed(filled)
     old = space_in(filled, "retired")
-    end_space(filled, old.pk)
-    deleting = delete_ended(old)
+    request_space_deletion(filled, old.pk)
+    deleting = delete_expired(old)
     next(deleting)
     assert begin_reembedding(filled, embedder=FIRST).pk == old.pk
     assert list(deleting) == []
@@ -218,13 +218,13 @@ def test_a_space_is_kept_for_its_days_and_then_deleted(filled):
 def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):
     begin_reembedding(filled, embedder=SECOND)
     seen = []
-    store = embedding_work._store
+    store = embedding_work._store_batch
 
     def look(*arguments):
         store(*arguments)
         seen.append(embedding_status(filled, OPERATOR))
 
-    monkeypatch.setattr(embedding_work, "_store", look)
+    monkeypatch.setattr(embedding_work, "_store_batch", look)
     work(open_job())
     assert [each["building"]["vectors"] for each in seen] == [64, 128, 150]
     assert [round(each["building"]["coverage"], 2) for each in seen] == [0.43, 0.85, 1.0]
@@ -238,14 +238,14 @@ def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):
 
 def test_build_that_broke_off_goes_on_from_there(filled, embedded, monkeypatch):
     begin_reembedding(filled, embedder=SECOND)
-    store = embedding_work._store
+    store = embedding_work._store_batch
 
     def store_and_break_off(*arguments):
         store(*arguments)
-        monkeypatch.setattr(embedding_work, "_store", store)
+        monkeypatch.setattr(embedding_work, "_store_batch", store)
         raise SystemExit
 
-    monkeypatch.setattr(embedding_work, "_store", store_and_break_off)
+    monkeypatch.setattr(embedding_work, "_store_batch", store_and_break_off)
     with pytest.raises(SystemExit):
         work(open_job())
     assert in_space(space_in(filled, "building")).count() == 64

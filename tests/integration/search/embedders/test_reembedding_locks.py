@@ -8,7 +8,7 @@ from django.db import connection
 
 from ingest.jobs.kinds import embed as embedding_work
 from ingest.jobs.queue.request import request_embedding
-from ingest.services.model_change import begin_reembedding, end_space, go_back
+from ingest.services.model_change import begin_reembedding, request_space_deletion, roll_back_spaces
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.models import EmbeddingSpace
 from tests.integration.search.embedders.conftest import FIRST, SECOND
@@ -34,10 +34,10 @@ def begins(workspace):
 
 
 def ends(workspace):
-    end_space(workspace, EmbeddingSpace.objects.get(state="retired").pk)
+    request_space_deletion(workspace, EmbeddingSpace.objects.get(state="retired").pk)
 
 
-@pytest.mark.parametrize("request_", [begins, go_back, ends])
+@pytest.mark.parametrize("request_", [begins, roll_back_spaces, ends])
 def test_request_and_job_do_not_deadlock(changed, monkeypatch, request_):
     job = request_embedding(changed.pk)
     store, asked = embedding_work.store_vectors, []

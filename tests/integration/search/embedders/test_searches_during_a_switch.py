@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from ingest.models import Job
-from ingest.services.model_change import begin_reembedding, go_back
+from ingest.services.model_change import begin_reembedding, roll_back_spaces
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.retrieval.types import Mode
 from search.vectors import leg as vector_leg
@@ -56,7 +56,7 @@ def test_no_search_under_load_mixes_spaces_or_fails(workspace, seen):
         try:
             for change in (
                 lambda: begin_reembedding(workspace, embedder=SECOND),
-                *[lambda: go_back(workspace)] * 4,
+                *[lambda: roll_back_spaces(workspace)] * 4,
             ):
                 change()
                 before = len(asked)

@@ -35,7 +35,7 @@ def set_embedder(settings):
 
     def choose(name):
         settings.KEBAB_EMBEDDER = name
-        configured.forget_queries()
+        configured.clear_query_caches()
 
     yield choose
-    configured.forget_queries()
+    configured.clear_query_caches()

@@ -83,7 +83,7 @@ def test_search_that_is_overtaken_again_and_again_says_what_it_lacks(workspace, 
 def test_mirror_that_can_not_catch_up_in_time_is_named(workspace, seq, before_read_back, monkeypatch):
     monkeypatch.setattr(consistency, "_LIMIT_S", 0)
     before_read_back(lambda: write(workspace, "a.md", "apple second"))
-    with local_mirrors.mirror_files(workspace.pk).writing():
+    with local_mirrors.mirror_files(workspace.pk).write_lock():
         found = ask(workspace, "apple", min_seq=seq)
     assert (paths(found), found.lag, found.degraded) == ([], 1, ("lexical",))
 

@@ -10,7 +10,7 @@ from redis.retry import Retry
 
 from kebab.stack.servers import redis_client
 from kebab.stack.servers.addresses import redis_client_url
-from search.engine.cursor_store import KEEP_S, CursorStore
+from search.engine.cursor_store import RETENTION_S, CursorStore
 
 
 @pytest.fixture
@@ -23,37 +23,37 @@ def client(servers):
 def owner(request, client):
     owner = f"tests:{request.node.name}"
     yield owner
-    CursorStore(client).forget(owner)
+    CursorStore(client).delete(owner)
 
 
 def test_list_is_found_by_its_owner_alone_until_it_is_forgotten(client, owner):
     store = CursorStore(client)
-    assert store.keep(owner, "a", b"list")
+    assert store.store(owner, "a", b"list")
     assert store.find(owner, "a") == b"list"
     assert store.find(f"{owner}2", "a") is None
     assert store.find(owner, "b") is None
-    store.forget(owner)
+    store.delete(owner)
     assert client.keys(f"kebab:cursor*:{owner}*") == []  # with its count
 
 
 def test_owner_has_room_for_so_many_bytes_until_its_time_is_over(client, owner, settings):
     settings.KEBAB_CURSOR_LIMIT_BYTES = 10
     store = CursorStore(client)
-    assert store.keep(owner, "a", b"123456")
-    assert not store.keep(owner, "b", b"123456")
+    assert store.store(owner, "a", b"123456")
+    assert not store.store(owner, "b", b"123456")
     assert store.find(owner, "b") is None
-    assert store.keep(owner, "a", b"123456")
-    assert store.keep(f"{owner}2", "b", b"123456")
-    assert 0 < client.ttl(f"kebab:cursors-of:{owner}") <= KEEP_S
+    assert store.store(owner, "a", b"123456")
+    assert store.store(f"{owner}2", "b", b"123456")
+    assert 0 < client.ttl(f"kebab:cursors-of:{owner}") <= RETENTION_S
     client.delete(f"kebab:cursors-of:{owner}")
-    assert store.keep(owner, "b", b"123456")
+    assert store.store(owner, "b", b"123456")
 
 
 def test_failed_redis_is_not_asked_again_for_a_second(tmp_path, monkeypatch):
     now = 100.0
     monkeypatch.setattr(redis_client, "monotonic", lambda: now)
     socket = str(tmp_path / "nothing.sock")
-    for ask in (lambda store: store.keep("owner", "a", b"list"), lambda store: store.find("owner", "a")):
+    for ask in (lambda store: store.store("owner", "a", b"list"), lambda store: store.find("owner", "a")):
         store = CursorStore(redis.Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0)))
         for seconds, is_asked in ((0.0, True), (0.0, False), (2.0, True)):
             now += seconds
@@ -64,8 +64,8 @@ def test_failed_redis_is_not_asked_again_for_a_second(tmp_path, monkeypatch):
 
 def test_full_redis_keeps_nothing_and_still_gives_what_it_has(client, owner):
     store = CursorStore(client)
-    store.keep(owner, "a", b"list")
+    store.store(owner, "a", b"list")
     full = redis.exceptions.OutOfMemoryError("OOM command not allowed")
     with patch.object(client, "execute_command", side_effect=full), pytest.raises(redis.RedisError):
-        store.keep(owner, "b", b"list")
+        store.store(owner, "b", b"list")
     assert store.find(owner, "a") == b"list"

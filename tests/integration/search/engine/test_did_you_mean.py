@@ -4,7 +4,7 @@ import apsw
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.engine.did_you_mean import did_you_mean
+from search.engine.did_you_mean import suggest_query
 from search.engine.search import mirror_reading
 from search.mirror.query.reader import MirrorReading
 from search.models import Chunk
@@ -43,7 +43,7 @@ def fill(workspace):
 
 
 def meant(workspace, text, **filters):
-    return did_you_mean(
+    return suggest_query(
         mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
     )
 

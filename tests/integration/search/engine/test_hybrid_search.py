@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from search.corpus import delete_documents, restate_document
+from search.corpus import delete_documents, update_document_fields
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
 from search.models import ChunkVector, Document
@@ -134,7 +134,9 @@ def test_fields_come_from_postgres_though_the_mirror_is_behind(workspace):
     sync(workspace)
     moved = chunk("apple", heading="New", spans=({"kind": "line", "start": 7, "end": 12},))
     write(workspace, "a.md", moved, title="Title")
-    restate_document(Document.objects.in_workspace(workspace).get(), tags=["fresh"], trust_level="primary")
+    update_document_fields(
+        Document.objects.in_workspace(workspace).get(), tags=["fresh"], trust_level="primary"
+    )
     (hit,) = ask(workspace, "apple").hits
     assert (hit.section_label, hit.title, hit.tags) == ("New", "Title", ("fresh",))
     assert (hit.trust_level, hit.citation.uri) == ("primary", "a.md#L7-L12")

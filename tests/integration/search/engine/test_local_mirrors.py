@@ -8,9 +8,9 @@ from django.core.files.storage import default_storage
 from django.db import OperationalError
 
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.runtime import role
-from search.corpus.blobs import blob_name, keep_blob
+from search.corpus.blobs import blob_name, store_blob
 from search.mirror import local_mirrors, schema
 from search.mirror.sync import sync as mirror_sync
 from search.mirror.sync.sync import sync_mirror
@@ -74,7 +74,7 @@ def test_search_that_names_its_write_sees_it(workspace):
 
 def test_write_that_another_process_is_mirroring_is_waited_for(workspace, monkeypatch):
     seq = write(workspace, "a.md", "apple").seq
-    slept, lock = [], local_mirrors.mirror_files(workspace.pk).writing()
+    slept, lock = [], local_mirrors.mirror_files(workspace.pk).write_lock()
     lock.__enter__()
 
     def let_go(seconds):
@@ -108,7 +108,7 @@ def test_mirror_ahead_of_the_log_is_rebuilt_for_a_search(ahead, min_seq):
 
 def test_search_answered_by_a_mirror_ahead_of_the_log_says_that_words_are_missing(ahead, monkeypatch):
     monkeypatch.setattr("search.engine.consistency._LIMIT_S", 0)
-    with local_mirrors.mirror_files(ahead.pk).writing():
+    with local_mirrors.mirror_files(ahead.pk).write_lock():
         result = ask(ahead, "apple")
     assert result.degraded == ("lexical",)
     finish_syncs()  # of which one may have found the lock still held
@@ -120,7 +120,10 @@ def test_search_answered_by_a_mirror_ahead_of_the_log_says_that_words_are_missin
 def test_change_that_is_not_mirrored_in_time_is_named(workspace, settings):
     settings.KEBAB_WAIT_LIMIT_S = 0
     seq = write(workspace, "a.md", "apple").seq
-    with local_mirrors.mirror_files(workspace.pk).writing(), pytest.raises(NotSearchableYet, match=str(seq)):
+    with (
+        local_mirrors.mirror_files(workspace.pk).write_lock(),
+        pytest.raises(NotSearchableYet, match=str(seq)),
+    ):
         ask(workspace, "apple", min_seq=seq)
 
 
@@ -135,7 +138,7 @@ def test_mirror_that_is_built_or_far_behind_is_waited_for_no_longer_than_the_lim
     workspace, held_up, monkeypatch, web_role, subtests
 ):
     monkeypatch.setattr(mirror_sync, "_BRIEF_BACKLOG", 1)
-    for step in ("_build", "_apply_tail"):
+    for step in ("_rebuild", "_apply_tail"):
         with subtests.test(step=step):
             for n in range(2):
                 seq = write(workspace, f"{n}.md", f"apple {step}").seq
@@ -149,14 +152,14 @@ def test_mirror_that_is_built_or_far_behind_is_waited_for_no_longer_than_the_lim
 
 
 def test_command_makes_a_mirror_itself_however_long_that_takes(workspace, monkeypatch, clock):
-    seq, build = write(workspace, "a.md", "apple").seq, mirror_sync._build
+    seq, build = write(workspace, "a.md", "apple").seq, mirror_sync._rebuild
 
     def slow(*given, **named):
         clock.now += 3_600
         return build(*given, **named)
 
-    monkeypatch.setattr(mirror_sync, "_build", slow)
-    monkeypatch.setattr(role, "_role", role.VERB)
+    monkeypatch.setattr(mirror_sync, "_rebuild", slow)
+    monkeypatch.setattr(role, "_role", role.COMMAND)
     local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=0.05)
     assert paths(ask(workspace, "apple")) == ["a.md"]
 
@@ -165,7 +168,7 @@ def test_wait_for_a_mirror_raises_the_error_of_postgres(workspace, monkeypatch, 
     def lost(*given, **named):
         raise OperationalError("the server closed the connection")
 
-    monkeypatch.setattr(mirror_sync, "_build", lost)
+    monkeypatch.setattr(mirror_sync, "_rebuild", lost)
     seq = write(workspace, "a.md", "apple").seq
     with pytest.raises(OperationalError):
         local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=30)
@@ -189,7 +192,7 @@ def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_rol
         raise OSError("No space left on device")
 
     seq = write(workspace, "a.md", "apple").seq
-    monkeypatch.setattr(mirror_sync, "_build", full)
+    monkeypatch.setattr(mirror_sync, "_rebuild", full)
     with pytest.raises(NotSearchableYet):
         local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=5)
     assert 1 <= len(begun) <= 6
@@ -213,7 +216,7 @@ def test_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkey
     assert (paths(by_vectors), by_vectors.lag) == (["a.md"], 0)
     assert not local_mirrors.mirror_files(workspace.pk).directory.exists()
     monkeypatch.setattr("search.mirror.local_mirrors._FIRST_MIRROR_S", 0)
-    with local_mirrors.mirror_files(workspace.pk).writing():
+    with local_mirrors.mirror_files(workspace.pk).write_lock():
         lexical, hybrid = ask(workspace, "apple"), ask(workspace, "apple", Mode.HYBRID)
     assert (lexical.degraded, lexical.hits, lexical.lag) == (("lexical",), (), 1)
     assert (hybrid.degraded, paths(hybrid)) == (("lexical",), ["a.md"])
@@ -265,22 +268,22 @@ def test_search_of_a_deleted_workspace_is_told_so(workspace):
 
 
 def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored):
-    name = blob_name(mirrored.pk, keep_blob(mirrored.pk, b"apple"))
+    name = blob_name(mirrored.pk, store_blob(mirrored.pk, b"apple"))
     assert default_storage.exists(name)
-    delete_workspace(the_operator(mirrored))
+    delete_workspace(command_line_access(mirrored))
     assert not local_mirrors.mirror_files(mirrored.pk).directory.exists()
     assert not default_storage.exists(name)
 
 
 def test_one_search_gets_threads_and_another_meanwhile_does_not():
-    with local_mirrors.legs_beside() as first, local_mirrors.legs_beside() as second:
+    with local_mirrors.leg_threads() as first, local_mirrors.leg_threads() as second:
         assert first is not None
         assert second is None
-    with local_mirrors.legs_beside() as third:
+    with local_mirrors.leg_threads() as third:
         assert third is first
-    with pytest.raises(ZeroDivisionError), local_mirrors.legs_beside():  # one that fails is no longer counted
+    with pytest.raises(ZeroDivisionError), local_mirrors.leg_threads():  # one that fails is no longer counted
         raise ZeroDivisionError
-    with local_mirrors.legs_beside() as fourth:
+    with local_mirrors.leg_threads() as fourth:
         assert fourth is first
 
 
@@ -288,14 +291,14 @@ def test_searches_in_other_threads_count():
     inside, done = threading.Event(), threading.Event()
 
     def search():
-        with local_mirrors.legs_beside():
+        with local_mirrors.leg_threads():
             inside.set()
             done.wait(30)
 
     other = threading.Thread(target=search)
     other.start()
     assert inside.wait(30)
-    with local_mirrors.legs_beside() as threads:
+    with local_mirrors.leg_threads() as threads:
         assert threads is None
     done.set()
     other.join()

@@ -8,7 +8,7 @@ from search.embedders.hash_embedder import HashEmbedder
 from search.engine import search
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
-from search.vectors.spaces import live_space, note_languages
+from search.vectors.spaces import live_space, update_known_share
 from tests.support.corpus import write
 from tests.support.searching import ask, embed, paths
 
@@ -80,15 +80,15 @@ def test_words_of_no_certain_language_are_taken_for_the_workspace_s(filled):
 def test_share_of_documents_that_the_model_can_read_is_noted(filled, english):
     space = EmbeddingSpace.objects.in_workspace(filled).get()
     assert live_space(filled).known_share is None
-    note_languages(space, english.space)
+    update_known_share(space, english.space)
     assert live_space(filled).known_share == pytest.approx(2 / 3)
     write(filled, "code.md", "x = 1", lang="und")
     write(filled, "swiss.md", "Grüezi", lang="de-CH")
-    note_languages(space, english.space)
+    update_known_share(space, english.space)
     assert live_space(filled).known_share == 2 / 4
 
 
 def test_without_a_document_of_a_known_language_nothing_is_noted(workspace, english):
     write(workspace, "code.md", "x = 1", lang="und")
-    note_languages(embed(workspace), english.space)
+    update_known_share(embed(workspace), english.space)
     assert live_space(workspace).known_share is None

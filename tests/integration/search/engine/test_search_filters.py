@@ -13,7 +13,7 @@ from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
-from search.retrieval.fusion.run_legs import candidates_wanted
+from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Mode
 from search.vectors.leg import VectorLeg
@@ -137,7 +137,7 @@ def test_filter_that_changes_under_a_lagging_mirror_is_kept_by_the_read_back(fil
 
 
 def test_document_inside_the_glob_is_found_behind_more_outside_than_a_leg_is_asked_for(workspace):
-    write(workspace, "outside/all.md", *["apple"] * (candidates_wanted(1) + 5))
+    write(workspace, "outside/all.md", *["apple"] * (candidate_limit(1) + 5))
     write(workspace, "inside/one.md", "apple among a good many other words that make it a weaker match")
     sync(workspace)
     embed(workspace)

@@ -1,20 +1,20 @@
 """Callers of a workspace, and topics for them."""
 
 from kebab.people.access.caller import Access, Caller, token_access
-from kebab.people.models import Group, Scope, TokenGroup, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.models import Group, TokenGroup, TokenScope, Workspace
+from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, readable_tokens
 from search.evaluation.judged import JudgedTopic, Qrel
 
 
 def operator_of(workspace: Workspace) -> Access:
     """Return whoever reads everything."""
-    return the_operator(workspace)
+    return command_line_access(workspace)
 
 
 def token_of(workspace: Workspace, *groups: Group) -> Access:
     """Return a token that may do everything and reads what is open and what these groups read."""
-    token, _ = mint_token(workspace, scopes=Scope)
+    token, _ = mint_token(workspace, scopes=TokenScope)
     for group in groups:
         TokenGroup.objects.create(workspace=workspace, group=group, token=token)
     found = readable_tokens().get(pk=token.pk)

@@ -5,9 +5,9 @@ import pytest
 from kebab.http.api.errors import NotFound
 from kebab.people.models import Group
 from search.corpus import delete_documents
-from search.evaluation.feedback import give_feedback, topics_from_feedback, visible_feedback
+from search.evaluation.feedback import record_feedback, store_topics_from_feedback, visible_feedback
 from search.evaluation.judged import Qrel
-from search.evaluation.topic_sets import Kept, judged_topics
+from search.evaluation.topic_sets import TopicChanges, judged_topics
 from search.models import Document, Feedback, Source
 from search.retrieval.errors import InvalidCitation, InvalidQuery
 from tests.integration.search.evaluation.callers import operator_of, token_of
@@ -27,7 +27,7 @@ def place(db):
 
 
 def say(access, query="apple harvest", citation="apples.md#L1-L9", *, relevant=True, source="docs", **fields):
-    return give_feedback(
+    return record_feedback(
         access, query=query, citation=citation, source=source, is_relevant=relevant, **fields
     )
 
@@ -97,20 +97,20 @@ def test_a_topic_is_what_most_found_relevant(place):
     say(third, "undecided", relevant=False)
     say(first, "only wrong ones", relevant=False)
     access = operator_of(workspace)
-    assert topics_from_feedback(access) == Kept(added=1)
+    assert store_topics_from_feedback(access) == TopicChanges(added=1)
     (found,) = judged_topics(access, "feedback")
     assert found.text == "apple harvest"
     assert set(found.qrels) == {
         Qrel(path="apples.md", source="docs", fragment="L1-L9"),
         Qrel(path="pears.md", source="docs", grade=0),
     }
-    assert topics_from_feedback(access) == Kept(unchanged=1)
+    assert store_topics_from_feedback(access) == TopicChanges(unchanged=1)
 
 
 def test_places_that_differ_make_the_document_relevant(place):
     for citation in ("apples.md#L1-L9", "apples.md#L11-L19"):
         say(token_of(place[0]), citation=citation)
-    topics_from_feedback(operator_of(place[0]))
+    store_topics_from_feedback(operator_of(place[0]))
     (found,) = judged_topics(operator_of(place[0]), "feedback")
     assert found.qrels == (Qrel(path="apples.md", source="docs"),)
 
@@ -118,9 +118,9 @@ def test_places_that_differ_make_the_document_relevant(place):
 def test_a_topic_goes_when_nothing_is_relevant_any_more(place):
     teller, access = token_of(place[0]), operator_of(place[0])
     say(teller)
-    topics_from_feedback(access)
+    store_topics_from_feedback(access)
     say(teller, relevant=False)
-    assert topics_from_feedback(access) == Kept()
+    assert store_topics_from_feedback(access) == TopicChanges()
     assert judged_topics(access, "feedback") == []
 
 
@@ -128,9 +128,9 @@ def test_topics_are_made_of_what_the_caller_sees(place):
     workspace, legal = place
     say(token_of(workspace, legal), citation="secret.md", source="vault")
     outsider = token_of(workspace)
-    assert topics_from_feedback(outsider) == Kept()
+    assert store_topics_from_feedback(outsider) == TopicChanges()
     say(outsider)
-    assert topics_from_feedback(outsider) == Kept(added=1)
+    assert store_topics_from_feedback(outsider) == TopicChanges(added=1)
     assert [each.qrels for each in judged_topics(outsider, "feedback")] == [
         (Qrel(path="apples.md", source="docs", fragment="L1-L9"),)
     ]

@@ -4,11 +4,11 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from kebab.people.deletion import delete_workspace
-from search.evaluation.feedback import give_feedback
+from search.evaluation.feedback import record_feedback
 from search.evaluation.run_topics import evaluate
-from search.evaluation.runs import carry_out, open_run
+from search.evaluation.runs import execute_run, open_run
 from search.evaluation.settings import RunSettings
-from search.evaluation.topic_sets import judged_topics, keep_topics
+from search.evaluation.topic_sets import judged_topics, store_topics
 from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.evaluation.callers import operator_of, topic
 from tests.support.corpus import make_workspace, write
@@ -21,9 +21,9 @@ def fill(workspace):
     """Have a row in each table."""
     access = operator_of(workspace)
     write(workspace, "apples.md", "apple harvest")
-    keep_topics(access, [topic("q", "apple", "apples.md")])
+    store_topics(access, [topic("q", "apple", "apples.md")])
     open_run(access, judged_topics(access), LEXICAL, topic_set="golden")
-    give_feedback(access, query="apple", source="docs", citation="apples.md", is_relevant=True)
+    record_feedback(access, query="apple", source="docs", citation="apples.md", is_relevant=True)
 
 
 def counts(workspace):
@@ -67,8 +67,8 @@ def test_a_run_of_one_workspace_never_answers_from_another(orchard):
 
 
 def test_a_run_keeps_what_it_found_when_the_documents_go(orchard, access):
-    keep_topics(access, [topic("q", "apple", "apples.md")])
-    run = carry_out(
+    store_topics(access, [topic("q", "apple", "apples.md")])
+    run = execute_run(
         open_run(access, judged_topics(access), LEXICAL, topic_set="golden"), reader=access.reader
     )
     figures = run.figures

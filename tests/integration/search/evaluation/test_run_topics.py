@@ -149,7 +149,7 @@ def test_a_run_s_fusion_is_the_one_that_fuses(orchard):
 def test_what_took_no_part_is_counted(orchard, settings):
     settings.KEBAB_EMBEDDER = "none"
     result = evaluate(orchard, [topic("a", "apple"), topic("b", "pear")], RunSettings())
-    assert result.degraded == {"vector": 2}
+    assert result.degradation_counts == {"vector": 2}
 
 
 def test_advance_is_called_for_each_topic_and_none_is_refused(orchard):

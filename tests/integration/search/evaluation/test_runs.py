@@ -7,27 +7,27 @@ import pytest
 from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.models import AuditEvent, Group
 from kebab.people.reader import OPERATOR, Reader
-from search.embedders.configured import forget_queries
+from search.embedders.configured import clear_query_caches
 from search.engine.search import search
 from search.evaluation.judged import Qrel
 from search.evaluation.metrics import DEFAULT_MEASURES
 from search.evaluation.run_topics import evaluate
 from search.evaluation.runs import (
-    carry_out,
     compare_runs,
     delete_run,
     end_run,
+    execute_run,
+    format_trec_run,
+    get_run,
+    measure_values,
     open_run,
     reopen_run,
     repeat_run,
-    run_of,
-    topics_of,
-    trec_run,
-    values_of,
+    topics_in_run,
     visible_runs,
 )
 from search.evaluation.settings import RunSettings
-from search.evaluation.topic_sets import delete_topics, judged_topics, keep_topics
+from search.evaluation.topic_sets import delete_topics, judged_topics, store_topics
 from search.models import Run, RunState, RunTopic, Source
 from search.retrieval.errors import EmbedderUnavailable, InvalidComparison, InvalidJudgedSet, InvalidMeasure
 from tests.integration.search.evaluation.callers import token_of, topic
@@ -45,26 +45,26 @@ LEXICAL = RunSettings.of({"mode": "lexical", "score_gate": 0})
 
 def done(access, topics=TOPICS, settings=LEXICAL, **fields):
     run = open_run(access, topics, settings, **{"topic_set": "golden", **fields})
-    return carry_out(run, reader=access.reader)
+    return execute_run(run, reader=access.reader)
 
 
 def test_a_run_takes_its_topics_along_before_it_is_carried_out(access):
-    keep_topics(access, TOPICS)
+    store_topics(access, TOPICS)
     run = open_run(access, judged_topics(access), LEXICAL, topic_set="golden", name="before")
     delete_topics(access, "golden")
     assert (run.state, run.name, run.created_by) == (RunState.QUEUED, "before", access.actor)
     assert run.measures == list(DEFAULT_MEASURES)
-    assert sorted(each.topic_id for each in topics_of(run)) == ["a b", "apples", "lines", "none"]
-    assert carry_out(run, reader=OPERATOR).state == RunState.SUCCEEDED
+    assert sorted(each.topic_id for each in topics_in_run(run)) == ["a b", "apples", "lines", "none"]
+    assert execute_run(run, reader=OPERATOR).state == RunState.SUCCEEDED
 
 
 def test_what_is_kept_is_what_an_evaluation_gives(orchard, access):
     run, result = done(access), evaluate(orchard, TOPICS, LEXICAL)
-    assert values_of(run) == {each.topic.topic_id: each.measures for each in result.topics}
+    assert measure_values(run) == {each.topic.topic_id: each.measures for each in result.topics}
     measured = {name: each for name, each in run.figures.items() if not name.endswith("_ms")}
     assert measured == {name: each for name, each in result.figures.items() if not name.endswith("_ms")}
     assert run.figures["p50_ms"] > 0
-    assert topics_of(run) == TOPICS
+    assert topics_in_run(run) == TOPICS
     rows = RunTopic.objects.filter(run=run.pk).order_by("ordinal")
     assert [len(each.ranking) for each in rows] == [len(each.ranking) for each in result.topics]
     assert rows[0].ranking[0] == ["docs", "", "apples.md", "L1-L9", pytest.approx(rows[0].ranking[0][4])]
@@ -103,12 +103,12 @@ def test_the_digests_tell_whether_topics_or_judgements_are_others(access):
 
 
 def test_a_repetition_gives_the_same_values(access):
-    keep_topics(access, TOPICS)
+    store_topics(access, TOPICS)
     first = done(access, judged_topics(access), RunSettings.of({"fusion": "convex"}), name="nightly")
     delete_topics(access, "golden")
-    again = carry_out(repeat_run(access, first), reader=OPERATOR)
+    again = execute_run(repeat_run(access, first), reader=OPERATOR)
     assert (again.name, again.settings, again.measures) == ("nightly", first.settings, first.measures)
-    assert values_of(again) == values_of(first)
+    assert measure_values(again) == measure_values(first)
     assert again.record["set"] == first.record["set"]
     assert again.pk != first.pk
 
@@ -132,14 +132,14 @@ class Stopping:
 def test_a_run_that_stopped_is_taken_up_where_it_stood(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Killed):
-        carry_out(run, reader=OPERATOR, advance=Stopping(at=3))
+        execute_run(run, reader=OPERATOR, advance=Stopping(at=3))
     # The third was not counted, so it is not kept either.
     assert Run.objects.get().state == RunState.RUNNING
     assert RunTopic.objects.filter(ranking__isnull=True).count() == 2
     steps = Stopping(at=0)
-    assert carry_out(run, reader=OPERATOR, advance=steps).state == RunState.SUCCEEDED
+    assert execute_run(run, reader=OPERATOR, advance=steps).state == RunState.SUCCEEDED
     assert steps.calls == 2
-    assert values_of(run) == values_of(done(access))
+    assert measure_values(run) == measure_values(done(access))
     assert run.figures["topics"] == 4
 
 
@@ -147,9 +147,9 @@ def test_a_run_that_ended_is_not_carried_out_until_it_is_reopened(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     end_run(run, RunState.CANCELLED)
     with pytest.raises(Conflict):
-        carry_out(run, reader=OPERATOR)
+        execute_run(run, reader=OPERATOR)
     reopen_run(run)
-    run = carry_out(run, reader=OPERATOR)
+    run = execute_run(run, reader=OPERATOR)
     assert run.state == RunState.SUCCEEDED
     for change in (lambda: end_run(run, RunState.FAILED, "late"), lambda: reopen_run(run)):
         change()
@@ -159,12 +159,12 @@ def test_a_run_that_ended_is_not_carried_out_until_it_is_reopened(access):
 def test_run_that_ended_meanwhile_writes_nothing(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Conflict):
-        carry_out(run, reader=OPERATOR, advance=lambda: end_run(run, RunState.CANCELLED))
+        execute_run(run, reader=OPERATOR, advance=lambda: end_run(run, RunState.CANCELLED))
     assert (Run.objects.get().state, Run.objects.get().figures) == (RunState.CANCELLED, {})
     delete_run(access, run.pk)
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Conflict):
-        carry_out(run, reader=OPERATOR, advance=lambda: delete_run(access, run.pk))
+        execute_run(run, reader=OPERATOR, advance=lambda: delete_run(access, run.pk))
     assert not Run.objects.exists() and not RunTopic.objects.exists()
 
 
@@ -172,12 +172,12 @@ def test_run_is_asked_as_its_reader_and_says_why_it_failed(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     away = Mock(side_effect=EmbedderUnavailable("the embedder is away"))
     with pytest.raises(EmbedderUnavailable):
-        carry_out(run, reader=OPERATOR, ask=away)
+        execute_run(run, reader=OPERATOR, ask=away)
     run.refresh_from_db()
     assert (run.state, run.error, run.is_finished) == (RunState.FAILED, "the embedder is away", True)
     assert run.finished_at is not None
     reader, ask = Reader(), Mock(side_effect=search)
-    carry_out(open_run(access, TOPICS[:1], LEXICAL, topic_set="golden"), reader=reader, ask=ask)
+    execute_run(open_run(access, TOPICS[:1], LEXICAL, topic_set="golden"), reader=reader, ask=ask)
     assert [call.kwargs["reader"] for call in ask.call_args_list] == [reader]
 
 
@@ -193,9 +193,9 @@ def test_what_can_not_be_run_is_told(access):
 
 def test_run_is_exported_for_trec_eval(access):
     run = done(access, name="my run")
-    lines = trec_run(run).splitlines()
+    lines = format_trec_run(run).splitlines()
     assert lines[0].split() == ["apples", "Q0", "docs:apples.md", "1", "2", "my-run"]
-    assert "a%20b Q0 pears.md 1" in trec_run(run)
+    assert "a%20b Q0 pears.md 1" in format_trec_run(run)
 
 
 def test_two_runs_are_compared_over_what_both_asked_and_judged_alike(access):
@@ -226,7 +226,7 @@ def test_a_deleted_run_is_gone_with_its_topics_and_in_the_audit_log(access):
     assert not RunTopic.objects.exists()
     event = AuditEvent.objects.get(action="run.deleted")
     assert (event.subject, event.detail) == (str(run.pk), {"name": "old", "set": "golden"})
-    for find in (run_of, delete_run):
+    for find in (get_run, delete_run):
         with pytest.raises(NotFound):
             find(access, run.pk)
 
@@ -250,7 +250,7 @@ def test_a_run_is_there_for_its_caller_and_for_who_reads_all(orchard, access, va
     assert {each.pk for each in visible_runs(insider)} == {run.pk, theirs.pk}
     for hidden in (theirs.pk, Source.objects.first().pk):
         with pytest.raises(NotFound):
-            run_of(mine, hidden)
+            get_run(mine, hidden)
     with pytest.raises(NotFound):
         delete_run(other, run.pk)
 
@@ -270,10 +270,10 @@ def test_a_run_is_hidden_from_its_caller_once_they_may_not_read_what_it_names(or
     assert {each.pk for each in visible_runs(barred)} == {plain.pk}
     for run in (ranked, judged, filtered):
         with pytest.raises(NotFound):
-            run_of(barred, run.pk)
+            get_run(barred, run.pk)
 
 
 @pytest.fixture(autouse=True)
 def _fresh_queries():
     yield
-    forget_queries()
+    clear_query_caches()

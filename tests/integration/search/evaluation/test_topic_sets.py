@@ -10,15 +10,15 @@ from search.evaluation import topic_sets
 from search.evaluation.formats.golden import parse_golden, write_golden
 from search.evaluation.judged import Qrel, TopicCollection
 from search.evaluation.topic_sets import (
-    Kept,
     SetSummary,
+    TopicChanges,
     delete_topic,
     delete_topics,
+    find_topic,
+    get_topic,
     judged_topics,
-    keep_topics,
-    sets_of,
-    topic_named,
-    topic_of,
+    list_sets,
+    store_topics,
     visible_topics,
 )
 from search.models import Document, Judgement, Source, Topic, TopicOrigin
@@ -55,7 +55,7 @@ def test_what_is_kept_is_there_again(access):
         topic("b", "nothing", is_unanswerable=True),
         topic("c", "unjudged"),
     ]
-    assert keep_topics(access, asked) == Kept(added=3)
+    assert store_topics(access, asked) == TopicChanges(added=3)
     found = judged_topics(access)
     assert [each.topic_id for each in found] == ["a", "b", "c"]
     assert set(found[0].qrels) == set(asked[0].qrels)
@@ -64,31 +64,31 @@ def test_what_is_kept_is_there_again(access):
 
 
 def test_keeping_again_changes_what_is_other_and_nothing_else(access):
-    keep_topics(access, [topic("a", "apple", LINES), topic("b", "pear", "apples.md")])
+    store_topics(access, [topic("a", "apple", LINES), topic("b", "pear", "apples.md")])
     pks = dict(Topic.objects.values_list("topic_id", "pk"))
     again = [topic("a", "apple", LINES), topic("b", "pears", Qrel(path="apples.md", source="docs", grade=0))]
-    assert keep_topics(access, [*again, topic("c", "new")]) == Kept(added=1, changed=1, unchanged=1)
+    assert store_topics(access, [*again, topic("c", "new")]) == TopicChanges(added=1, changed=1, unchanged=1)
     assert Topic.objects.get(topic_id="b").pk == pks["b"]
     found = {each.topic_id: each for each in judged_topics(access)}
     assert found["b"].text == "pears"
     assert [each.grade for each in found["b"].qrels] == [0]
-    assert keep_topics(access, found.values()) == Kept(unchanged=3)
+    assert store_topics(access, found.values()) == TopicChanges(unchanged=3)
 
 
 def test_an_export_imported_elsewhere_is_the_same_export(access):
-    keep_topics(access, [topic("a", "apple", LINES), topic("n", "none", is_unanswerable=True)])
+    store_topics(access, [topic("a", "apple", LINES), topic("n", "none", is_unanswerable=True)])
     exported = write_golden(TopicCollection(topics=tuple(judged_topics(access)), topic_set="golden"))
     twin = make_workspace()
     write(twin, "apples.md", "apples")
-    keep_topics(operator_of(twin), parse_golden(exported).topics)
+    store_topics(operator_of(twin), parse_golden(exported).topics)
     again = judged_topics(operator_of(twin))
     assert write_golden(TopicCollection(topics=tuple(again), topic_set="golden")) == exported
 
 
 def test_sets_are_apart(access):
-    keep_topics(access, [topic("a", "apple", LINES)])
-    keep_topics(access, [topic("a", "other"), topic("n", "none", is_unanswerable=True)], topic_set="nightly")
-    assert sets_of(access) == [
+    store_topics(access, [topic("a", "apple", LINES)])
+    store_topics(access, [topic("a", "other"), topic("n", "none", is_unanswerable=True)], topic_set="nightly")
+    assert list_sets(access) == [
         SetSummary(topic_set="golden", topics=1, judged=1, unanswerable=0),
         SetSummary(topic_set="nightly", topics=2, judged=0, unanswerable=1),
     ]
@@ -99,15 +99,15 @@ def test_sets_are_apart(access):
 
 
 def test_a_topic_is_found_and_deleted_by_its_id(access):
-    keep_topics(access, [topic("a", "apple", LINES), topic("b", "pear")], origin=TopicOrigin.GOLDEN)
-    row = topic_named(access, "golden", "a")
+    store_topics(access, [topic("a", "apple", LINES), topic("b", "pear")], origin=TopicOrigin.GOLDEN)
+    row = find_topic(access, "golden", "a")
     assert (row.origin, row.created_by) == ("golden", access.actor)
-    assert topic_of(access, row.pk) == row
+    assert get_topic(access, row.pk) == row
     delete_topic(access, row.pk)
     assert not Judgement.objects.exists()
     for find in (
-        lambda: topic_of(access, row.pk),
-        lambda: topic_named(access, "golden", "a"),
+        lambda: get_topic(access, row.pk),
+        lambda: find_topic(access, "golden", "a"),
         lambda: delete_topic(access, row.pk),
     ):
         with pytest.raises(NotFound):
@@ -115,9 +115,9 @@ def test_a_topic_is_found_and_deleted_by_its_id(access):
 
 
 def test_acts_are_in_the_audit_log(access):
-    keep_topics(access, [topic("a", "apple"), topic("b", "pear")])
-    keep_topics(access, [topic("a", "apple")])  # changes nothing
-    delete_topic(access, topic_named(access, "golden", "a").pk)
+    store_topics(access, [topic("a", "apple"), topic("b", "pear")])
+    store_topics(access, [topic("a", "apple")])  # changes nothing
+    delete_topic(access, find_topic(access, "golden", "a").pk)
     delete_topics(access, "golden")
     events = AuditEvent.objects.filter(action__startswith="topics.").order_by("at")
     assert [(each.action, each.subject, each.detail) for each in events] == [
@@ -133,30 +133,30 @@ def test_judgement_without_a_source_is_of_the_readable_one_with_the_document(sub
     sources = {"apples.md": "docs", "secret.md": "vault", "nowhere.md": None, "both.md": None}
     for path, source in sources.items():
         with subtests.test(path=path):
-            keep_topics(access, [topic("a", "apple", Qrel(path=path))])
+            store_topics(access, [topic("a", "apple", Qrel(path=path))])
             (found,) = judged_topics(access)[0].qrels
             assert found.source == source
-    keep_topics(token_of(place[0]), [topic("b", "apple", Qrel(path="secret.md"))])
+    store_topics(token_of(place[0]), [topic("b", "apple", Qrel(path="secret.md"))])
     (found,) = judged_topics(token_of(place[0]))[0].qrels
     assert found.source == "docs"
 
 
 def test_paths_are_normalised_and_judged_once(access):
-    keep_topics(access, [topic("a", "apple", Qrel(path="u\u0308bung.md", source="docs"))])
+    store_topics(access, [topic("a", "apple", Qrel(path="u\u0308bung.md", source="docs"))])
     assert judged_topics(access)[0].qrels[0].path == "übung.md"
     for path in ("/apples.md", "apples.md#L1"):
         with pytest.raises(InvalidJudgedSet, match=r"apples\.md"):
-            keep_topics(access, [topic("b", "apple", Qrel(path=path, source="docs"))])
+            store_topics(access, [topic("b", "apple", Qrel(path=path, source="docs"))])
     twice = topic("a", "apple", Qrel(path="apples.md"), Qrel(path="apples.md", source="docs", grade=2))
     with pytest.raises(InvalidJudgedSet, match=r"apples\.md"):
-        keep_topics(access, [twice])
+        store_topics(access, [twice])
 
 
 def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
     said = []
     for key in ("vault", "gone"):
         with pytest.raises(UnknownSource) as error:
-            keep_topics(token_of(place[0]), [topic("a", "x", Qrel(path="secret.md", source=key))])
+            store_topics(token_of(place[0]), [topic("a", "x", Qrel(path="secret.md", source=key))])
         said.append(str(error.value).replace(key, "KEY"))
     assert said[0] == said[1]
     assert not Topic.objects.exists()
@@ -164,7 +164,7 @@ def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
 
 def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
     workspace, legal = place
-    keep_topics(
+    store_topics(
         access,
         [
             topic("open", "apple", "apples.md"),
@@ -178,24 +178,24 @@ def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
     outsider, insider = token_of(workspace), token_of(workspace, legal)
     assert ids(outsider) == ["open"]
     assert [each.topic_id for each in judged_topics(outsider)] == ["open"]
-    assert sets_of(outsider) == [SetSummary(topic_set="golden", topics=1, judged=1, unanswerable=0)]
+    assert list_sets(outsider) == [SetSummary(topic_set="golden", topics=1, judged=1, unanswerable=0)]
     assert ids(insider) == ids(access) and len(ids(access)) == 6
     with pytest.raises(NotFound):
-        topic_of(outsider, Topic.objects.get(topic_id="hidden").pk)
+        get_topic(outsider, Topic.objects.get(topic_id="hidden").pk)
 
 
 def test_hidden_topics_keep_their_ids(place, access):
-    keep_topics(access, [topic("a", "secret", Qrel(path="secret.md", source="vault"))])
+    store_topics(access, [topic("a", "secret", Qrel(path="secret.md", source="vault"))])
     with pytest.raises(Conflict, match="'a' is taken"):
-        keep_topics(token_of(place[0]), [topic("a", "mine")])
+        store_topics(token_of(place[0]), [topic("a", "mine")])
     assert Topic.objects.get().text == "secret"
     maker, other = token_of(place[0]), token_of(place[0])
-    keep_topics(maker, [topic("mine", "apple")])
+    store_topics(maker, [topic("mine", "apple")])
     assert (ids(maker), ids(other)) == (["mine"], [])
 
 
 def test_deleting_a_set_leaves_what_the_caller_does_not_see(place, access):
-    keep_topics(
+    store_topics(
         access, [topic("a", "apple", "apples.md"), topic("h", "x", Qrel(path="secret.md", source="vault"))]
     )
     assert delete_topics(token_of(place[0]), "golden") == 1
@@ -203,7 +203,9 @@ def test_deleting_a_set_leaves_what_the_caller_does_not_see(place, access):
 
 
 def test_judgements_outlive_their_document_and_go_with_their_source(place, access):
-    keep_topics(access, [topic("a", "apple", LINES), topic("h", "x", Qrel(path="secret.md", source="vault"))])
+    store_topics(
+        access, [topic("a", "apple", LINES), topic("h", "x", Qrel(path="secret.md", source="vault"))]
+    )
     workspace = place[0]
     delete_documents(workspace, [Document.objects.get(path="apples.md").doc_id])
     assert not Document.objects.filter(path="apples.md").exists()
@@ -218,22 +220,22 @@ def test_judgements_outlive_their_document_and_go_with_their_source(place, acces
 
 def test_two_who_add_the_same_topic_at_once_end_with_one(access, monkeypatch):
     """The second comes between the first one's look and its writing."""
-    real = topic_sets._add
+    real = topic_sets._add_rows
 
     def after_the_other(*arguments):
-        monkeypatch.setattr(topic_sets, "_add", real)
-        keep_topics(access, [topic("a", "theirs", LINES)])
+        monkeypatch.setattr(topic_sets, "_add_rows", real)
+        store_topics(access, [topic("a", "theirs", LINES)])
         return real(*arguments)
 
-    monkeypatch.setattr(topic_sets, "_add", after_the_other)
-    keep_topics(access, [topic("a", "mine", "apples.md")])
+    monkeypatch.setattr(topic_sets, "_add_rows", after_the_other)
+    store_topics(access, [topic("a", "mine", "apples.md")])
     (found,) = judged_topics(access)
     assert (found.text, [each.fragment for each in found.qrels]) == ("mine", [""])
 
 
 def test_a_set_does_not_grow_without_end(access, monkeypatch):
     monkeypatch.setattr(topic_sets, "MAX_TOPICS", 2)
-    keep_topics(access, [topic("a", "x"), topic("b", "x")])
+    store_topics(access, [topic("a", "x"), topic("b", "x")])
     with pytest.raises(InvalidJudgedSet, match=r"3 topics.* 2 "):
-        keep_topics(access, [topic("c", "x")])
+        store_topics(access, [topic("c", "x")])
     assert ids(access) == ["a", "b"]

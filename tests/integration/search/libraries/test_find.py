@@ -74,7 +74,7 @@ def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
 
 
 def test_content_that_one_big_library_has_too_hides_no_other(workspace, monkeypatch):
-    monkeypatch.setattr("search.libraries.find._HITS", 3)
+    monkeypatch.setattr("search.libraries.find._HITS_PER_ROUND", 3)
     for number in range(8):
         write(workspace, f"{number}.md", "quixotic quixotic", source="big")
     write(workspace, "a.md", "a long text that says quixotic only once and then goes on", source="small")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source, ensure_version
-from search.libraries.source_stats import note_uploads, refresh_standing
+from search.libraries.source_stats import refresh_source_stats, refresh_upload_stats
 from search.models import Source, SourceVersion
 from tests.support.corpus import make_workspace, write
 
@@ -97,7 +97,7 @@ def test_total_counts_the_chunks_of_the_default_branch(workspace):
     write(workspace, "a.md", "four", version="v1")
     write(workspace, "a.md", "five", source="other")
     source = Source.objects.in_workspace(workspace).get(key="docs")
-    refresh_standing(workspace.pk, source.pk)
+    refresh_source_stats(workspace.pk, source.pk)
     assert fresh(source).total_snippets == 3
 
 
@@ -106,30 +106,30 @@ def test_total_is_counted_and_put_right(workspace):
     source = Source.objects.in_workspace(workspace).get()
     Source.objects.update(total_snippets=99, trust_score=9.9)
     for _ in range(2):
-        refresh_standing(workspace.pk, source.pk)
+        refresh_source_stats(workspace.pk, source.pk)
     assert (fresh(source).total_snippets, fresh(source).trust_score) == (1, 0.0)
     source = ensure_source(workspace, "docs", kind="upload")
     Source.objects.all().delete()
-    refresh_standing(workspace.pk, source.pk, title="x")
+    refresh_source_stats(workspace.pk, source.pk, title="x")
 
 
 def test_the_trust_score_follows_what_changes(workspace):
     source = add(workspace, "react", config={"url": "https://github.com/facebook/react"}, stars=999)
     assert fresh(source).trust_score == 4.0
-    refresh_standing(workspace.pk, source.pk)
+    refresh_source_stats(workspace.pk, source.pk)
     assert fresh(source).trust_score == 4.0
-    refresh_standing(workspace.pk, source.pk, description="A library.")
+    refresh_source_stats(workspace.pk, source.pk, description="A library.")
     assert (fresh(source).trust_score, fresh(source).description) == (5.0, "A library.")
-    refresh_standing(workspace.pk, source.pk, description=" ", stars=None)
+    refresh_source_stats(workspace.pk, source.pk, description=" ", stars=None)
     assert fresh(source).trust_score == 1.0
 
 
 def test_uploads_are_indexed_once_there_is_a_document(workspace):
     source = ensure_source(workspace, "docs", kind="upload")
-    note_uploads(workspace.pk, source.pk)
+    refresh_upload_stats(workspace.pk, source.pk)
     assert (fresh(source).state, fresh(source).last_indexed_at) == ("pending", None)
     write(workspace, "a.md", "one")
-    note_uploads(workspace.pk, source.pk)
+    refresh_upload_stats(workspace.pk, source.pk)
     assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
     assert fresh(source).trust_score == 1.0
     assert fresh(source).last_indexed_at is not None
@@ -138,16 +138,16 @@ def test_uploads_are_indexed_once_there_is_a_document(workspace):
 def test_uploads_with_more_to_follow_are_counted_every_few_seconds(workspace):
     source = ensure_source(workspace, "docs", kind="upload")
     write(workspace, "a.md", "one")
-    note_uploads(workspace.pk, source.pk, more_follow=True)
+    refresh_upload_stats(workspace.pk, source.pk, more_follow=True)
     assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
     write(workspace, "b.md", "two")
-    note_uploads(workspace.pk, source.pk, more_follow=True)
+    refresh_upload_stats(workspace.pk, source.pk, more_follow=True)
     assert fresh(source).total_snippets == 1
     Source.objects.update(last_indexed_at=timezone.now() - timedelta(seconds=6))
-    note_uploads(workspace.pk, source.pk, more_follow=True)
+    refresh_upload_stats(workspace.pk, source.pk, more_follow=True)
     assert fresh(source).total_snippets == 2
     write(workspace, "c.md", "three")
-    note_uploads(workspace.pk, source.pk)
+    refresh_upload_stats(workspace.pk, source.pk)
     assert fresh(source).total_snippets == 3
 
 

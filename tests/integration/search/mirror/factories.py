@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from search.access.scope import Scope
+from search.access.scope import SearchScope
 from search.mirror import connections, schema
 from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorFiles
@@ -81,8 +81,8 @@ class Shelf:
         self.files = MirrorFiles.of(root, uuid.uuid4())
         self.pool = ReaderPool()
         self._seq = 0
-        with self.files.writing():
-            path = self.files.unpublished()
+        with self.files.write_lock():
+            path = self.files.new_generation_path()
             connections.create_file(path).close()
             self.files.publish(path)
 
@@ -114,7 +114,7 @@ class Shelf:
 
     def reading(self, limit_s: float = 60.0, **filters: Any) -> MirrorReading:
         """Return a reading under filters."""
-        scope = Scope(
+        scope = SearchScope(
             workspace_id=uuid.uuid4(),
             filters=SearchFilters(**filters),
             head_seq=0,

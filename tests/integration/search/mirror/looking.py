@@ -72,6 +72,6 @@ def age(path: Path, *, hours: float) -> None:
 def catch_up_wholly(follower: MirrorFollower) -> None:
     """Have a follower catch up, with what it does beside."""
     follower.catch_up()
-    while not follower._long.is_idle:
-        wait(list(follower._long._asked.values()), timeout=30)
+    while not follower._long_syncs.is_idle:
+        wait(list(follower._long_syncs._tasks.values()), timeout=30)
         follower.catch_up()

@@ -11,9 +11,9 @@ from search.mirror import local_mirrors
 from search.mirror.errors import MirrorAbsent
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import eviction
-from search.mirror.sync.eviction import drop_cold
+from search.mirror.sync.eviction import evict_unused
 from search.mirror.sync.follow import MirrorFollower
-from search.mirror.sync.last_used import RecentUse
+from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.types import Mode
 from search.tasks import sync_mirror_task
@@ -31,7 +31,7 @@ def mirrored(workspace, files):
 
 def use(files, days_ago):
     """Have the mirror last used so long ago."""
-    files.note_use()
+    files.record_use()
     age(files.directory / "USED", hours=24 * days_ago)
 
 
@@ -54,36 +54,36 @@ def is_there(files):
         return False
 
 
-def drop(mirrors, *, idle_days=0, limit_bytes=0):
-    return drop_cold(mirrors, idle_days=idle_days, limit_bytes=limit_bytes)
+def evict(mirrors, *, idle_days=0, limit_bytes=0):
+    return evict_unused(mirrors, idle_days=idle_days, limit_bytes=limit_bytes)
 
 
 def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored, files, mirrors):
-    assert drop(mirrors, idle_days=1) == 0  # never used, it counts from when it was made
+    assert evict(mirrors, idle_days=1) == 0  # never used, it counts from when it was made
     age(files.directory / "CURRENT", hours=48)
     use(files, days_ago=29)
-    assert drop(mirrors, idle_days=30) == 0
+    assert evict(mirrors, idle_days=30) == 0
     use(files, days_ago=31)
-    assert drop(mirrors) == 0
-    assert drop(mirrors, idle_days=30) == 1
+    assert evict(mirrors) == 0
+    assert evict(mirrors, idle_days=30) == 1
     assert not is_there(files)
     assert not files.directory.exists()
     sync_mirror(files, mirrored.pk)
     age(files.directory / "CURRENT", hours=48)
-    assert drop(mirrors, idle_days=1) == 1
+    assert evict(mirrors, idle_days=1) == 1
 
 
 def test_few_are_dropped_at_once_should_the_clock_be_wrong(transactional_db, mirrors, monkeypatch):
     monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 40, 50)
-    assert drop(mirrors, idle_days=30) == 1
+    assert evict(mirrors, idle_days=30) == 1
     assert [is_there(each) for each in made] == [True, False]
 
 
 def test_searches_that_wait_for_one_first_mirror_hold_one_thread(workspace, files, mirrors):
     write(workspace, "a.md", "apple")
-    with files.writing():
-        builds = {local_mirrors._sync_beside(workspace.pk, 30.0) for _ in range(10)}
+    with files.write_lock():
+        builds = {local_mirrors._sync_in_background(workspace.pk, 30.0) for _ in range(10)}
         assert len(builds) == 1
     builds.pop().result(30)
     assert is_there(files)
@@ -111,23 +111,23 @@ def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, m
 def test_search_is_a_use_and_makes_a_dropped_mirror_anew(mirrored, files, mirrors):
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert not (files.directory / "USED").exists()  # following is none
-    local_mirrors.recent_use.cache_clear()
+    local_mirrors.use_recorder.cache_clear()
     assert paths(ask(mirrored, "apple")) == ["a.md"]
     assert (files.directory / "USED").exists()
     use(files, days_ago=31)
-    assert drop(mirrors, idle_days=30) == 1
+    assert evict(mirrors, idle_days=30) == 1
     found = ask(mirrored, "apple")
     assert (paths(found), found.degraded) == (["a.md"], ())
     assert is_there(files)
-    assert not files.is_cold
+    assert not files.is_evicted
 
 
 def test_search_that_can_not_wait_for_the_mirror_answers_by_meaning(mirrored, files, mirrors, monkeypatch):
     embed(mirrored)
     use(files, days_ago=31)
-    drop(mirrors, idle_days=30)
+    evict(mirrors, idle_days=30)
     monkeypatch.setattr(local_mirrors, "_FIRST_MIRROR_S", 0.05)
-    with files.writing():  # another process is still at it when the time is over
+    with files.write_lock():  # another process is still at it when the time is over
         found = ask(mirrored, "apple", Mode.HYBRID)
     assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
 
@@ -136,8 +136,8 @@ def test_least_recently_used_go_until_the_rest_fits(transactional_db, mirrors):
     made = mirrors_used(mirrors, 1, 2, 3)
     size = made[0].size_bytes()
     assert size > 10_000
-    assert drop(mirrors, limit_bytes=4 * size) == 0
-    assert drop(mirrors, limit_bytes=2 * size + size // 2) == 1
+    assert evict(mirrors, limit_bytes=4 * size) == 0
+    assert evict(mirrors, limit_bytes=2 * size + size // 2) == 1
     assert [is_there(each) for each in made] == [True, True, False]
 
 
@@ -145,28 +145,28 @@ def test_room_is_made_by_those_that_nobody_uses_before_any_other(transactional_d
     monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
     made = mirrors_used(mirrors, 1, 40, 50)
     size = made[0].size_bytes()
-    assert drop(mirrors, idle_days=30, limit_bytes=size + size // 2) == 2
+    assert evict(mirrors, idle_days=30, limit_bytes=size + size // 2) == 2
     assert [is_there(each) for each in made] == [True, False, False]
 
 
 def test_mirror_used_a_moment_ago_stays_however_little_room_there_is(mirrored, files, mirrors, caplog):
-    files.note_use()
-    assert drop(mirrors, limit_bytes=1) == 0
+    files.record_use()
+    assert evict(mirrors, limit_bytes=1) == 0
     assert "KEBAB_MIRROR_LIMIT_BYTES" in caplog.text
 
 
 def test_mirror_is_not_dropped_under_a_reader_or_a_writer(mirrored, files, mirrors):
     use(files, days_ago=31)
-    for held in (local_mirrors.reader_pool().reader(files.current()), files.writing(), files.in_use()):
+    for held in (local_mirrors.reader_pool().reader(files.current()), files.write_lock(), files.read_lock()):
         with held:
-            assert drop(mirrors, idle_days=30) == 0
+            assert evict(mirrors, idle_days=30) == 0
     assert texts(files) == {"a.md": ["apple"]}
-    assert drop(mirrors, idle_days=30) == 1
+    assert evict(mirrors, idle_days=30) == 1
 
 
 def test_reader_goes_on_when_its_folder_is_removed(mirrored, files):
     with reading(files) as reader:
-        files.remove_all()
+        files.delete_all()
         assert reader.execute("SELECT count(*) FROM chunks").fetchone() == (1,)
 
 
@@ -174,13 +174,13 @@ def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirror
     holds, released, acquired = threading.Event(), threading.Event(), threading.Event()
 
     def drop_while_another_waits():
-        with files.writing():
+        with files.write_lock():
             holds.set()
             released.wait(30)
-            assert files.drop()
+            assert files.evict()
 
     def wait():
-        with files.writing(30):
+        with files.write_lock(30):
             acquired.set()
             assert (files.directory / "writer.lock").exists()
 
@@ -205,15 +205,15 @@ def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatc
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(MirrorFiles, "_lock_file", opened)
-    monkeypatch.setattr(MirrorFiles, "_is_lock_file", lambda mirror, descriptor: False)
-    with pytest.raises(OSError, match=str(errno.EMFILE)), files.writing():
+    monkeypatch.setattr(MirrorFiles, "_is_current_lock_file", lambda mirror, descriptor: False)
+    with pytest.raises(OSError, match=str(errno.EMFILE)), files.write_lock():
         raise AssertionError("it is not held")
     os.close(others.pop())  # it is open still
 
 
 def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored, files, mirrors):
     use(files, days_ago=31)
-    drop(mirrors, idle_days=30)
+    evict(mirrors, idle_days=30)
     write(mirrored, "b.md", "pear")
     sync_mirror_task(str(mirrored.pk))
     MirrorFollower(mirrors, threading.Event()).catch_up()
@@ -233,9 +233,9 @@ def test_drop_that_is_killed_leaves_what_can_be_made_anew(mirrored, files, mirro
     def killed(*_, **__):
         raise Killed
 
-    with monkeypatch.context() as patched, pytest.raises(Killed), files.writing():
+    with monkeypatch.context() as patched, pytest.raises(Killed), files.write_lock():
         patched.setattr(step, killed)
-        files.drop()
+        files.evict()
     write(mirrored, "b.md", "pear")
     local_mirrors.ensure_mirror(mirrored.pk, 2)
     MirrorFollower(mirrors, threading.Event()).catch_up()
@@ -247,26 +247,26 @@ def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored
     for each in (mirrored, kept):
         others = local_mirrors.mirror_files(each.pk)
         sync_mirror(others, each.pk)
-        with others.writing():
-            others.drop()
+        with others.write_lock():
+            others.evict()
     follower = MirrorFollower(mirrors, threading.Event())
     follower.catch_up()
-    assert files.is_cold
+    assert files.is_evicted
     Workspace.objects.filter(pk=mirrored.pk).delete()  # by another node, which has other files
     follower.catch_up()
-    assert not files.is_cold
-    assert local_mirrors.mirror_files(kept.pk).is_cold
+    assert not files.is_evicted
+    assert local_mirrors.mirror_files(kept.pk).is_evicted
 
 
 def test_use_is_noted_once_in_a_while(mirrored, files):
     use(files, days_ago=5)
     before = files.last_used()
-    recent = RecentUse(local_mirrors.mirror_files, every_s=3600)
-    recent.note(mirrored.pk)
+    recent = UseRecorder(local_mirrors.mirror_files, every_s=3600)
+    recent.record(mirrored.pk)
     noted = files.last_used()
     assert noted > before
     use(files, days_ago=5)
-    recent.note(mirrored.pk)
+    recent.record(mirrored.pk)
     assert files.last_used() < noted
-    RecentUse(local_mirrors.mirror_files, every_s=3600).note(mirrored.pk)
+    UseRecorder(local_mirrors.mirror_files, every_s=3600).record(mirrored.pk)
     assert files.last_used() >= noted

@@ -94,7 +94,7 @@ def test_mirror_of_a_deleted_workspace_is_removed_and_none_built_unasked(workspa
 
 def test_mirror_that_another_process_writes_is_looked_at_again(workspace, files, follower):
     write(workspace, "a.md", "one")
-    with files.writing():
+    with files.write_lock():
         follower.catch_up()
     assert texts(files) == {}
     follower.catch_up()
@@ -191,7 +191,7 @@ def test_notification_has_its_own_workspace_looked_at_alone(workspace, other, fo
     syncs.clear()
     for each in (workspace, other[0]):
         write(each, "a.md", "one")
-    follower._heard = {workspace.pk}
+    follower._notified = {workspace.pk}
     assert follower.catch_up()
     assert syncs == [workspace.pk]
     follower.catch_up()
@@ -240,7 +240,7 @@ def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, cloc
     monkeypatch.setattr(follow, "heads_digest", hung)
     began = clock.now
     follower.catch_up()
-    assert follower._look_at <= began + 10.0
+    assert follower._check_heads_at <= began + 10.0
 
 
 def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, clock):
@@ -261,7 +261,7 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
         raise OSError("No space left on device")
 
     change_index(workspace)
-    monkeypatch.setattr(sync, "_build", full)
+    monkeypatch.setattr(sync, "_rebuild", full)
     for _ in range(30):
         clock.now += 1
         catch_up_wholly(follower)
@@ -271,13 +271,13 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
 @pytest.fixture
 def held_up(files, other, monkeypatch):
     """Hold up what is made beside until it is set."""
-    may_go_on, build = threading.Event(), sync._build
+    may_go_on, build = threading.Event(), sync._rebuild
 
     def slow(*given, **named):
         assert may_go_on.wait(30)
         return build(*given, **named)
 
-    monkeypatch.setattr(sync, "_build", slow)
+    monkeypatch.setattr(sync, "_rebuild", slow)
     yield may_go_on
     may_go_on.set()
 
@@ -300,9 +300,9 @@ def test_change_written_while_a_mirror_was_made_follows(workspace, files, follow
     change_index(workspace)
     follower.catch_up()
     held_up.set()
-    wait(list(follower._long._asked.values()), timeout=30)
+    wait(list(follower._long_syncs._tasks.values()), timeout=30)
     write(workspace, "a.md", "one")
-    follower._look_at_all()  # which finds it behind, and busy
+    follower._check_all_heads()  # which finds it behind, and busy
     catch_up_wholly(follower)
     assert texts(files) == {"a.md": ["one"]}
 
@@ -313,6 +313,6 @@ def test_mirror_that_is_far_behind_follows_beside(workspace, files, follower, mo
     write(workspace, "a.md", "one")
     write(workspace, "b.md", "two")
     follower.catch_up()
-    assert workspace.pk in follower._long
+    assert workspace.pk in follower._long_syncs
     catch_up_wholly(follower)
     assert (texts(files), files.current()) == ({"a.md": ["one"], "b.md": ["two"]}, before)

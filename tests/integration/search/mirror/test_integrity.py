@@ -45,7 +45,7 @@ def copies(mirrors):
 
 def check_beside(follower):
     follower.check_one()
-    wait(list(follower._checks._asked.values()), timeout=30)
+    wait(list(follower._checks._tasks.values()), timeout=30)
     follower.check_one()
 
 

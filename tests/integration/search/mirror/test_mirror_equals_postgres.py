@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from search.corpus import delete_documents, restate_document
+from search.corpus import delete_documents, update_document_fields
 from search.mirror.files import MirrorFiles
 from search.mirror.sync.checksum import check_integrity, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
@@ -36,7 +36,7 @@ def delete(workspace, files, *, path):
 
 def restate(workspace, files, *, path, tags, trust):
     for document in Document.objects.in_workspace(workspace).filter(path=path):
-        restate_document(document, tags=tags, trust_level=trust)
+        update_document_fields(document, tags=tags, trust_level=trust)
 
 
 def rebuild(workspace, files):

@@ -24,10 +24,10 @@ from search.mirror.postings import (
 )
 from search.mirror.postings import score as weighing
 from search.mirror.postings import write as postings_write
-from search.mirror.postings.recent import RecentUnits
-from search.mirror.postings.score import Scored, of_phrase, of_word
+from search.mirror.postings.recent import ContributionCache
+from search.mirror.postings.score import PrecomputedContribution, phrase_contribution, word_contribution
 from search.mirror.sync.apply import Applier
-from search.retrieval.query.match import compile_any, units_of
+from search.retrieval.query.match import build_units, compile_any
 from tests.integration.search.mirror.factories import apply, document_state
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "fruit", "c++"]
@@ -38,7 +38,7 @@ def document(name, texts, breadcrumb="Fruit > Apple"):
 
 
 def ranked_by_fts5(connection, query):
-    expression = compile_any(units_of(query.split(), analysis))
+    expression = compile_any(build_units(query.split(), analysis))
     rows = connection.execute(
         "SELECT rowid, -bm25(chunks_fts, 0, 0, 2, 1) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
     )
@@ -48,16 +48,16 @@ def ranked_by_fts5(connection, query):
 def ranked_by_postings(connection, query):
     chunks = read_chunk_table(connection)
     added = []
-    for unit in units_of(query.split(), analysis):
+    for unit in build_units(query.split(), analysis):
         if unit.is_word:
             found = read_postings(connection, unit.positions[0])
-            added.append(of_word(chunks, (2.0, 1.0), list(found.values())))
+            added.append(word_contribution(chunks, (2.0, 1.0), list(found.values())))
         else:
             matches = connection.execute(
                 "SELECT rowid, bm25(chunks_fts, 0, 0, 2, 1) FROM chunks_fts WHERE chunks_fts MATCH ?",
                 (unit.expression,),
             )
-            added.append(of_phrase(matches.fetchall()))
+            added.append(phrase_contribution(matches.fetchall()))
     rows = np.arange(len(chunks.docs))
     sums = sums_at(rows, added, len(rows))
     return {int(row): sums[row] for row in np.flatnonzero(sums)}
@@ -125,7 +125,7 @@ def test_full_part_is_left_alone_and_many_chunks_are_written_in_parts(mirror, mo
 
 def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypatch):
     monkeypatch.setattr(postings_write, "_MOST_REMOVED", 10)
-    taken, real = [], PostingsWriter._take_out
+    taken, real = [], PostingsWriter._delete_entries
 
     def counted(writer):
         taken.append(sum(map(len, writer._removed.values())))
@@ -133,7 +133,7 @@ def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypa
 
     before = [document(f"{n:02x}", ["apple pear", f"pear secret{n}", "fruit the"]) for n in range(20)]
     apply(mirror, *before)
-    monkeypatch.setattr(PostingsWriter, "_take_out", counted)
+    monkeypatch.setattr(PostingsWriter, "_delete_entries", counted)
     after = [document(f"{n:02x}", ["apple pear", f"rate {n}"], "Fruit > Pear") for n in range(0, 20, 2)]
     apply(mirror, *after, gone=[f"{n:02x}" for n in range(1, 20, 2)])
     assert 10 <= max(taken) <= 15
@@ -260,7 +260,7 @@ def weighed_query(seed):
     found = []
     for count, worth in ((200, 9.0), (1_500, 6.0), (6_000, 1.0), (15_000, 0.3)):
         rows = np.sort(chance.choice(N_ROWS, count, replace=False))
-        found.append(Scored.of(rows, worth * chance.random(count)))
+        found.append(PrecomputedContribution.of(rows, worth * chance.random(count)))
     return found, chance.random(N_ROWS) < 0.8
 
 
@@ -303,27 +303,27 @@ def word(term):
 
 
 def contribution(entries):
-    return Scored.of(np.arange(entries), np.ones(entries))
+    return PrecomputedContribution.of(np.arange(entries), np.ones(entries))
 
 
 def test_word_that_was_not_asked_for_the_longest_is_forgotten_first():
-    recent = RecentUnits(max_entries=5)
-    recent.keep({word("a"): contribution(2), word("b"): contribution(2)})
-    assert recent.known([word("a")])
-    assert recent.known([(("a",), (1.0, 1.0))]) == {}  # other weights are another word
-    recent.keep({word("c"): contribution(2)})
-    assert recent.known([word("a"), word("b"), word("c")]).keys() == {word("a"), word("c")}
+    recent = ContributionCache(max_entries=5)
+    recent.put({word("a"): contribution(2), word("b"): contribution(2)})
+    assert recent.get([word("a")])
+    assert recent.get([(("a",), (1.0, 1.0))]) == {}  # other weights are another word
+    recent.put({word("c"): contribution(2)})
+    assert recent.get([word("a"), word("b"), word("c")]).keys() == {word("a"), word("c")}
 
 
 def test_recent_words_stay_within_their_room():
-    recent = RecentUnits(max_entries=5)
-    recent.keep({word("a"): contribution(6)})
-    assert recent.known([word("a")]) == {}  # longer than all there is room for
+    recent = ContributionCache(max_entries=5)
+    recent.put({word("a"): contribution(6)})
+    assert recent.get([word("a")]) == {}  # longer than all there is room for
     for _ in range(5):  # kept again and again, it takes room once
-        recent.keep({word("a"): contribution(3)})
-    recent.keep({word("b"): contribution(2)})
-    assert recent.known([word("a"), word("b")]).keys() == {word("a"), word("b")}
-    empty = RecentUnits(max_entries=5)
+        recent.put({word("a"): contribution(3)})
+    recent.put({word("b"): contribution(2)})
+    assert recent.get([word("a"), word("b")]).keys() == {word("a"), word("b")}
+    empty = ContributionCache(max_entries=5)
     for term in "abcdef":
-        empty.keep({word(term): contribution(0)})
-    assert empty.known(map(word, "abcdef")).keys() == {word(term) for term in "bcdef"}
+        empty.put({word(term): contribution(0)})
+    assert empty.get(map(word, "abcdef")).keys() == {word(term) for term in "bcdef"}

@@ -7,7 +7,7 @@ import pytest
 
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_nowhere
-from search.corpus import delete_documents, restate_document
+from search.corpus import delete_documents, update_document_fields
 from search.mirror.errors import MirrorBusy
 from search.mirror.local_mirrors import reader_pool
 from search.mirror.sync.apply import Applier
@@ -62,7 +62,7 @@ def test_restated_fields_of_a_document_are_followed(workspace, files):
     write(workspace, "a.md", "one", tags=("old", "both"))
     sync_mirror(files, workspace.pk)
     stated = {"tags": ["both", "new"], "lang": "de", "trust_level": "primary", "media": "code"}
-    restate_document(Document.objects.get(), **stated)
+    update_document_fields(Document.objects.get(), **stated)
     sync_mirror(files, workspace.pk)
     with reading(files) as connection:
         row = connection.execute("SELECT lang, trust_level, media FROM documents").fetchone()
@@ -121,9 +121,9 @@ def test_syncs_beside_writers_end_where_postgres_is(workspace, files):
 
 
 def test_sync_beside_another_process_raises_mirror_busy(workspace, files):
-    with files.writing(), pytest.raises(MirrorBusy):
+    with files.write_lock(), pytest.raises(MirrorBusy):
         sync_mirror(files, workspace.pk)
-    with files.writing(), pytest.raises(MirrorBusy):
+    with files.write_lock(), pytest.raises(MirrorBusy):
         rebuild_mirror(files, workspace.pk, wait_s=0.01)
 
 

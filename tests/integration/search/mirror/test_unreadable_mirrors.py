@@ -49,14 +49,14 @@ def mirrored(workspace, files):
 @pytest.fixture
 def full_disk(mirrored, monkeypatch):
     """Whoever opens a mirror to read it is told what a full disk says."""
-    real = connections._checked
+    real = connections._open_and_check
 
     def refused(path, flags):
         if flags == apsw.SQLITE_OPEN_READONLY:
             raise apsw.IOError("disk I/O error")
         return real(path, flags)
 
-    monkeypatch.setattr(connections, "_checked", refused)
+    monkeypatch.setattr(connections, "_open_and_check", refused)
     return mirrored
 
 
@@ -104,6 +104,6 @@ def test_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.touch", full)
-    files.note_use()
-    local_mirrors.recent_use.cache_clear()
+    files.record_use()
+    local_mirrors.use_recorder.cache_clear()
     assert paths(ask(mirrored, "apple")) == ["a.md"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.corpus.partitions import cut_tables, table_sizes
+from search.corpus.partitions import partition_tables, table_sizes
 from search.vectors.index import drop_index, ensure_index
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import embed, sync
@@ -12,7 +12,7 @@ MEMORY_BYTES = 64 * 2**20
 
 def cut(parts: int) -> bool:
     """Cut the tables into so many parts."""
-    return cut_tables(parts, memory_bytes=MEMORY_BYTES, progress=lambda words, more: None)
+    return partition_tables(parts, memory_bytes=MEMORY_BYTES, progress=lambda words, more: None)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from django.db import IntegrityError, connection, connections, models, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from kebab.tenancy.checks import unwalled_tables
+from kebab.tenancy.checks import unprotected_tables
 from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 from kebab.tenancy.migration_operations import AddIndexBeside
 from kebab.tenancy.owner_connection import owner_connection
@@ -16,7 +16,7 @@ from search.corpus.partitions import TABLES, table_sizes
 from search.corpus.table_statistics import refresh_statistics
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from search.retrieval.types import Mode
-from search.vectors.index import drop_index_beside, ensure_index, index_name
+from search.vectors.index import drop_index_concurrently, ensure_index, index_name
 from tests.integration.search.partitions.catalog import described, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.corpus import make_workspace, write
@@ -100,7 +100,7 @@ def test_cut_tables_are_written_and_followed_like_whole_ones(filled):
 
 def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled):
     cut(4)
-    assert unwalled_tables() == []
+    assert unprotected_tables() == []
     with acting_nowhere():
         assert not Chunk.objects.exists()
     with acting_in(filled[1].pk):
@@ -121,7 +121,7 @@ def test_vectors_have_their_index_on_the_leaf(filled):
     index = "SELECT tablename, schemaname FROM pg_indexes WHERE indexname = %s"
     assert execute(index, index_name(space)) == [(leaf, "kebab_parts")]
 
-    drop_index_beside(space)
+    drop_index_concurrently(space)
     assert execute(index, index_name(space)) == []
     space.refresh_from_db()
     assert ensure_index(space)
@@ -158,13 +158,13 @@ def break_off_at(step, parts):
 
 
 def test_cut_that_breaks_off_leaves_the_old_tables(filled):
-    break_off_at("_change_places", 4)
+    break_off_at("_swap_tables", 4)
 
 
 @pytest.mark.slow
 def test_cut_that_breaks_off_anywhere_leaves_the_old_tables(filled, subtests):
     for parts in (4, 0):
-        for step in ("_prepare", "_refer", "_change_places", "_put_leaves"):
+        for step in ("_prepare", "_add_references", "_swap_tables", "_move_leaves"):
             with subtests.test(step=step, parts=parts):
                 break_off_at(step, parts)
         assert cut(parts)

@@ -32,7 +32,7 @@ from django.db import connections
 for alias in ("default", "owner"):
     connections[alias].settings_dict["NAME"] = sys.argv[1]
 from kebab.tenancy.current_workspace import acting_everywhere
-from search.corpus.partitions import cut_tables
+from search.corpus.partitions import partition_tables
 told = 0
 def progress(words, more):
     global told
@@ -40,7 +40,7 @@ def progress(words, more):
     if told == int(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 with acting_everywhere():
-    cut_tables(int(sys.argv[2]), memory_bytes=64 * 2**20, progress=progress)
+    partition_tables(int(sys.argv[2]), memory_bytes=64 * 2**20, progress=progress)
 """
 _NEVER = 0
 

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.guarded import GuardedReranker
 from search.rerank.options import RerankOptions
-from search.rerank.payloads import SHAPES
+from search.rerank.payloads import FORMATS
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.behaviours import (
     FAILURES,
@@ -64,13 +64,13 @@ SENT = {
 SENT["jina"] = SENT["siliconflow"] = {**SENT["cohere"], "return_documents": False}
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_each_shape_is_sent_and_read_as_its_server_speaks(ask, kind):
     behaviour = tei(length) if kind == "tei" else results(length)
     with serving(behaviour) as stub:
         assert ask(stub.url, PASSAGES, kind=kind) == [0.2, 0.1, 0.3]
     assert stub.requests == [SENT[kind]]
-    assert SHAPES[kind].gives_logits is (kind == "tei")
+    assert FORMATS[kind].gives_logits is (kind == "tei")
 
 
 def test_tei_is_asked_for_at_most_32_passages_at_once(ask):
@@ -144,7 +144,7 @@ def raise_unless_finite(scores):
         guarded = GuardedReranker(
             Scorer(),
             limit_s=PATIENT_S,
-            breaker=Breaker("the reranker", RerankerUnavailable),
+            breaker=CircuitBreaker("the reranker", RerankerUnavailable),
             executor=threads,
         )
         guarded.rerank(QUERY, ["a"] * len(scores))

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.endpoints.circuit_breaker import Breaker
+from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.guarded import GuardedReranker
 from search.retrieval.errors import RerankerUnavailable
 
@@ -53,7 +53,10 @@ def threads():
 def guard(threads):
     def make(scorer, limit_s=60.0):
         return GuardedReranker(
-            scorer, limit_s=limit_s, breaker=Breaker("the reranker", RerankerUnavailable), executor=threads
+            scorer,
+            limit_s=limit_s,
+            breaker=CircuitBreaker("the reranker", RerankerUnavailable),
+            executor=threads,
         )
 
     return make

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from search.rerank.local import LocalScorer, graph_in
+from search.rerank.local import LocalScorer, find_graph
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.tiny import BASE, make_model
 
@@ -38,7 +38,7 @@ def test_more_passages_than_one_batch_are_scored(folder):
 @pytest.mark.parametrize("graph", ["onnx/model.onnx", "model.onnx", "onnx/model_quantized.onnx"])
 def test_the_graph_is_found_under_the_names_that_exporters_give(tmp_path, graph):
     folder = make_model(tmp_path, graph=graph)
-    assert graph_in(folder) == graph
+    assert find_graph(folder) == graph
     assert score(folder, "apple", ["apple"]) == [BASE + 1]
 
 

@@ -28,7 +28,7 @@ def find(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> t
 def compare_all(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> list[Any]:
     """Return the nearest chunks by PostgreSQL alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearest, "_by_codes", lambda asked: None)
+        patch.setattr(nearest, "_find_by_codes", lambda asked: None)
         return find(workspace, query, limit, **filters)[0]
 
 
@@ -37,7 +37,7 @@ def assert_both_agree(workspace: Workspace, *, by_codes: bool = True, **filters:
     for query in QUERIES:
         with pytest.MonkeyPatch.context() as patch:
             if by_codes:
-                patch.setattr(nearest, "_exactly", _refuse)
+                patch.setattr(nearest, "_find_exactly", _refuse)
             found = find(workspace, query, **filters)[0]
         assert found == compare_all(workspace, query, **filters), query
         assert found or not by_codes

@@ -3,7 +3,7 @@
 import pytest
 
 from search.vectors import nearest
-from search.vectors.quantised_index import CodesOfSpaces
+from search.vectors.quantised_index import CodeCache
 from search.vectors.spaces import live_space
 from tests.integration.search.engine.conftest import filled, shared_workspace  # noqa: F401 - fixtures
 from tests.integration.search.vectors.factories import write_apples
@@ -15,8 +15,8 @@ from tests.support.searching import embed, sync
 def codes(tmp_path, monkeypatch, settings):
     """This process's codes, which know of no space yet; what PostgreSQL compares is never slow."""
     settings.KEBAB_CODES_FROM = 100
-    made = CodesOfSpaces(lambda workspace_id: tmp_path / str(workspace_id))
-    monkeypatch.setattr(nearest, "codes_of_spaces", lambda: made)
+    made = CodeCache(lambda workspace_id: tmp_path / str(workspace_id))
+    monkeypatch.setattr(nearest, "code_cache", lambda: made)
     monkeypatch.setattr(nearest, "_SLOW_S", 60.0)
     return made
 
@@ -34,5 +34,5 @@ def workspace(transactional_db, mirrors, codes):
 @pytest.fixture
 def made(workspace, codes):
     """That workspace with its codes made."""
-    codes.make(workspace.pk, live_space(workspace))
+    codes.build(workspace.pk, live_space(workspace))
     return workspace

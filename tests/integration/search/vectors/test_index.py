@@ -9,14 +9,14 @@ from psycopg.errors import LockNotAvailable
 
 from kebab.people import deletion
 from kebab.people.models import Role, Workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import Reader
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.roles import OWNER
 from search import wiring
 from search.access.scope import resolve_scope
-from search.corpus.blobs import has_blob, keep_blob
+from search.corpus.blobs import has_blob, store_blob
 from search.embedders.configured import query_embedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters
@@ -81,24 +81,24 @@ def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(
         seen.append(fetch_one(mine, "AccessExclusiveLock"))
 
     monkeypatch.setattr(deletion, "_hooks", [look, *deletion._hooks])  # called last
-    deletion.delete_workspace(the_operator(indexed.workspace))
+    deletion.delete_workspace(command_line_access(indexed.workspace))
     assert seen == [0]
     assert not has_index(indexed)
 
 
-@pytest.mark.parametrize("name", ["drop_all_blobs", "forget_lists", "drop_index_beside"])
+@pytest.mark.parametrize("name", ["delete_all_blobs", "forget_lists", "drop_index_concurrently"])
 def test_failing_step_of_a_deletion_keeps_nothing_else(indexed, blobs, monkeypatch, caplog, name):
     def is_away(*_):
         raise OSError(111, "unreachable bucket")
 
     workspace = indexed.workspace
-    blob = keep_blob(workspace.pk, b"a")
+    blob = store_blob(workspace.pk, b"a")
     owner = person_client(make_member(workspace, Role.OWNER))
     monkeypatch.setattr(wiring, name, is_away)
     answer = owner.delete(f"/api/v1/workspaces/{workspace.slug}")
     assert (answer.status_code, Workspace.objects.filter(pk=workspace.pk).exists()) == (204, False)
-    assert has_index(indexed) is (name == "drop_index_beside")
-    assert has_blob(workspace.pk, blob) is (name == "drop_all_blobs")
+    assert has_index(indexed) is (name == "drop_index_concurrently")
+    assert has_blob(workspace.pk, blob) is (name == "delete_all_blobs")
     (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert "unreachable bucket" in said.getMessage()
 

@@ -16,7 +16,7 @@ from search.retrieval.types import Mode
 from search.vectors.index import ensure_index
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.spaces import live_space
-from search.vectors.vector_rows import vectors_of
+from search.vectors.vector_rows import decode_vectors
 from tests.integration.search.engine.statements import noted_statements
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write
@@ -88,23 +88,23 @@ def test_stored_vectors_give_the_similarity_of_any_chunk(scope, point):
     kept = ChunkVector.objects.filter(space_id=scope.space.space_id, chunk_id__in=found)
     rows = kept.values_list("chunk_id", "embedding")
     stored = {id_.hex: pytest.approx(embedding) for id_, embedding in rows}
-    assert {id_: place.tolist() for id_, place in vectors_of(standing.places).items()} == stored
+    assert {id_: place.tolist() for id_, place in decode_vectors(standing.encoded_vectors).items()} == stored
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
 def test_vector_leg_brings_along_where_its_candidates_lie(scope, point, is_indexed):
     point = replace(point, space=replace(scope.space, is_indexed=is_indexed))
     nearest = nearest_chunks(scope, point, limit=20, with_places=True)
-    assert read_back(scope, [], point).places == {}
+    assert read_back(scope, [], point).encoded_vectors == {}
     ids = [near.chunk_id for near in nearest]
     stored = read_back(scope, ids, point, ids)
-    assert {near.chunk_id: near.place for near in nearest} == stored.places
+    assert {near.chunk_id: near.place for near in nearest} == stored.encoded_vectors
     assert all(near.place is None for near in nearest_chunks(scope, point, limit=20))
 
 
 def test_vectors_of_the_first_two_hundred_are_read_and_the_similarity_of_all(scope, point):
     found = {near.chunk_id: near.similarity for near in nearest_chunks(scope, point, limit=250)}
     standing = read_back(scope, list(found), point, list(found))
-    assert standing.places.keys() == set(list(found)[:200])
+    assert standing.encoded_vectors.keys() == set(list(found)[:200])
     assert standing.similarities == pytest.approx(found)
     assert standing.documents.keys() == found.keys()

@@ -6,7 +6,7 @@ from kebab.observability.health.checks import CheckStatus
 from search.vectors.quantised import CodeTable
 from search.vectors.quantised_checks import check_all_codes, check_codes
 from search.vectors.quantised_file import read_codes, write_codes
-from search.vectors.quantised_index import CodesOfSpaces
+from search.vectors.quantised_index import CodeCache
 from search.vectors.spaces import live_space
 from tests.support.corpus import write
 from tests.support.searching import embed
@@ -14,7 +14,7 @@ from tests.support.searching import embed
 
 @pytest.fixture
 def path(workspace, mirrors):
-    CodesOfSpaces(lambda workspace_id: mirrors / str(workspace_id)).make(workspace.pk, live_space(workspace))
+    CodeCache(lambda workspace_id: mirrors / str(workspace_id)).make(workspace.pk, live_space(workspace))
     (path,) = mirrors.glob("*/*.codes")
     return path
 
@@ -40,7 +40,7 @@ def test_a_damaged_file_is_told_and_removed(path):
 
 def test_a_file_that_lacks_a_vector_is_told_and_removed(path):
     table, place = read_codes(path)
-    short = CodeTable.packed(table.ids[:-1], table.codes()[:-1], table.scales[:-1], table.residual)
+    short = CodeTable.from_codes(table.ids[:-1], table.codes()[:-1], table.scales[:-1], table.residual)
     write_codes(path, short, place)
     assert statuses(check_codes) == [CheckStatus.OK]
     assert statuses(check_all_codes) == [CheckStatus.FAILED, CheckStatus.OK]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from search.vectors.quantised import code_table
-from search.vectors.quantised_file import read_codes, remove_drafts, write_codes
+from search.vectors.quantised import encode_vectors
+from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
 from tests.integration.search.mirror.looking import age
 from tests.integration.search.vectors.factories import ids_of, random_vectors
 
@@ -14,12 +14,12 @@ PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "of-a-workspace" / "7.codes"
-    write_codes(path, code_table(ids_of(5_000), random_vectors(5_000)), PLACE)
+    write_codes(path, encode_vectors(ids_of(5_000), random_vectors(5_000)), PLACE)
     return path
 
 
 def test_it_is_read_as_it_was_written(path):
-    wanted = code_table(ids_of(5_000), random_vectors(5_000))
+    wanted = encode_vectors(ids_of(5_000), random_vectors(5_000))
     table, place = read_codes(path)
     assert place == PLACE
     assert table.residual == wanted.residual
@@ -36,7 +36,7 @@ def test_it_is_its_owners_alone_and_nothing_lies_beside_it(path):
 def test_who_has_mapped_the_former_one_keeps_it(path):
     table, _ = read_codes(path)
     before = np.array(table.scales)
-    write_codes(path, code_table(ids_of(10), random_vectors(10, seed=8)), PLACE)
+    write_codes(path, encode_vectors(ids_of(10), random_vectors(10, seed=8)), PLACE)
     assert (table.scales == before).all()
     assert len(read_codes(path)[0]) == 10
 
@@ -71,5 +71,5 @@ def test_what_a_killed_process_has_begun_goes_and_what_is_being_written_stays(pa
     for draft in (fresh, old):
         draft.write_bytes(b"half")
     age(old, hours=2)
-    remove_drafts(path.parent)
+    delete_drafts(path.parent)
     assert sorted(path.parent.iterdir()) == [fresh, path]

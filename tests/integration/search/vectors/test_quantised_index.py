@@ -30,7 +30,7 @@ def folder(workspace, tmp_path):
 def asked(codes, monkeypatch):
     """The spaces of which codes were to be made beside searches."""
     spaces = []
-    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: spaces.append(space))
+    monkeypatch.setattr(codes, "_build_in_background", lambda workspace_id, space: spaces.append(space))
     return spaces
 
 
@@ -52,9 +52,11 @@ def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(made, ask
 
 @pytest.mark.parametrize("changed", [{"started": "2026-01-01 00:00:00+00"}, {"table": "1"}])
 def test_codes_of_another_database_are_not_used_and_made_anew(made, codes, changed, monkeypatch):
-    held = codes._held[live_space(made).space_id]
+    held = codes._open_codes[live_space(made).space_id]
     held.place, held.seen = replace(held.place, **changed), (-1, -1)
-    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: codes.make(workspace_id, space))
+    monkeypatch.setattr(
+        codes, "_build_in_background", lambda workspace_id, space: codes.build(workspace_id, space)
+    )
     assert find(made, "apple")[0] == compare_all(made, "apple")
     assert_both_agree(made)
 
@@ -62,8 +64,8 @@ def test_codes_of_another_database_are_not_used_and_made_anew(made, codes, chang
 def test_damaged_file_is_made_anew(made, folder, monkeypatch):
     (path,) = folder.iterdir()
     path.write_bytes(b"nothing")
-    other = quantised_index.CodesOfSpaces(lambda workspace_id: folder)
-    monkeypatch.setattr(nearest, "codes_of_spaces", lambda: other)
+    other = quantised_index.CodeCache(lambda workspace_id: folder)
+    monkeypatch.setattr(nearest, "code_cache", lambda: other)
     assert_both_agree(made, by_codes=False)
     other.make(made.pk, live_space(made))
     assert_both_agree(made)
@@ -72,17 +74,17 @@ def test_damaged_file_is_made_anew(made, folder, monkeypatch):
 def test_small_space_has_no_codes_and_one_that_became_small_loses_them(workspace, codes, folder, settings):
     settings.KEBAB_CODES_FROM = 401
     space = live_space(workspace)
-    codes.make(workspace.pk, space)
+    codes.build(workspace.pk, space)
     assert not folder.exists()
-    codes._make_beside(workspace.pk, space)
-    assert not codes._making  # it is not looked at again at once
+    codes._build_in_background(workspace.pk, space)
+    assert not codes._building  # it is not looked at again at once
     assert_both_agree(workspace, by_codes=False)
     settings.KEBAB_CODES_FROM = 100
-    codes.make(workspace.pk, space)
-    assert codes._held
+    codes.build(workspace.pk, space)
+    assert codes._open_codes
     settings.KEBAB_CODES_FROM = 401
-    codes.make(workspace.pk, space)
-    assert not codes._held
+    codes.build(workspace.pk, space)
+    assert not codes._open_codes
     assert not list(folder.iterdir())
 
 
@@ -91,10 +93,10 @@ def test_full_disk_has_all_compared_and_is_tried_again_later(workspace, codes, m
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(quantised_index, "write_codes", full)
-    codes.make(workspace.pk, live_space(workspace))
+    codes.build(workspace.pk, live_space(workspace))
     assert "No space left on device" in caplog.text
-    codes._make_beside(workspace.pk, live_space(workspace))
-    assert not codes._making
+    codes._build_in_background(workspace.pk, live_space(workspace))
+    assert not codes._building
     assert_both_agree(workspace, by_codes=False)
 
 
@@ -109,26 +111,26 @@ def test_slow_search_has_codes_made_beside_it(workspace, codes, monkeypatch):
 def test_files_of_spaces_that_no_longer_exist_are_removed(made, codes, folder):
     old = folder / f"{live_space(made).space_id + 1000}.codes"
     old.write_bytes(b"")
-    codes.make(made.pk, live_space(made))
+    codes.build(made.pk, live_space(made))
     assert not old.exists()
 
 
 def test_codes_removed_with_the_mirror_are_held_no_more(made, codes, folder):
     shutil.rmtree(folder)
     assert_both_agree(made, by_codes=False)
-    assert not codes._held
+    assert not codes._open_codes
 
 
 def test_space_with_an_index_keeps_no_codes(made, codes, folder, monkeypatch):
-    monkeypatch.setattr(quantised_index, "codes_of_spaces", lambda: codes)
+    monkeypatch.setattr(quantised_index, "code_cache", lambda: codes)
     EmbeddingSpace.objects.in_workspace(made).update(is_indexed=True)
     for _ in range(2):  # with a file and without one
         quantised_index.prepare_codes(EmbeddingSpace.objects.in_workspace(made).get())
         assert not list(folder.glob("*.codes"))
-        assert not codes._held
+        assert not codes._open_codes
 
 
 def test_place_of_the_database_can_be_compared(made):
-    place = quantised_index.present_place()
+    place = quantised_index.current_position()
     assert int(place.table)
-    assert place.is_before(quantised_index.present_place())
+    assert place.is_before(quantised_index.current_position())

@@ -6,7 +6,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F
 
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from kebab.people.reader import Reader
 from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
@@ -18,7 +18,7 @@ from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.vectors import nearest, quantised_index
 from search.vectors.nearest import QueryPoint, nearest_chunks
-from search.vectors.quantised_rows import all_rows
+from search.vectors.quantised_rows import read_all_rows
 from search.vectors.spaces import live_space
 from tests.integration.search.vectors.comparison import (
     QUERIES,
@@ -44,7 +44,7 @@ def test_vector_written_after_is_found(made, codes):
         write(made, f"{number}.md", f"apple number3 again{number}")
         embed(made)
         assert_both_agree(made)
-    (held,) = codes._held.values()
+    (held,) = codes._open_codes.values()
     assert [len(piece) for piece in held.since] == [38]
 
 
@@ -109,44 +109,46 @@ def test_another_process_maps_the_file_catches_up_and_its_new_file_is_taken(
     made, codes, monkeypatch, tmp_path
 ):
     write_pears(made, "new.md", 1)
-    other = quantised_index.CodesOfSpaces(lambda workspace_id: tmp_path / str(workspace_id))
+    other = quantised_index.CodeCache(lambda workspace_id: tmp_path / str(workspace_id))
     with monkeypatch.context() as patched:
-        patched.setattr(nearest, "codes_of_spaces", lambda: other)
+        patched.setattr(nearest, "code_cache", lambda: other)
         assert_both_agree(made)
     other.make(made.pk, live_space(made))
     assert_both_agree(made)
-    assert [len(held.base) for held in codes._held.values()] == [401]
+    assert [len(held.base) for held in codes._open_codes.values()] == [401]
 
 
 def test_space_that_has_grown_by_a_quarter_gets_another_file(made, codes, monkeypatch):
     monkeypatch.setattr(quantised_index, "_NEW_LEAST", 50)
     asked = []
-    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: asked.append(space))
+    monkeypatch.setattr(codes, "_build_in_background", lambda workspace_id, space: asked.append(space))
     write_pears(made, "new.md", 90)
     find(made, "apple")
     assert asked == []
     write_pears(made, "newer.md", 90, "apple plum")
     find(made, "apple")
     assert len(asked) == 1
-    codes.make(made.pk, asked[0])
-    assert len(codes._held[asked[0].space_id].base) == 580
+    codes.build(made.pk, asked[0])
+    assert len(codes._open_codes[asked[0].space_id].base) == 580
     assert_both_agree(made)
 
 
 def test_too_much_at_once_is_read_beside_the_searches(made, codes, monkeypatch):
     monkeypatch.setattr(quantised_index, "_MOST_AT_ONCE", 10)
     asked = []
-    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: asked.append(space))
+    monkeypatch.setattr(codes, "_build_in_background", lambda workspace_id, space: asked.append(space))
     write_pears(made, "new.md", 30)
     assert_both_agree(made, by_codes=False)
     assert asked
 
 
 def test_codes_are_prepared_once_and_again_when_much_has_changed(made, codes, monkeypatch):
-    monkeypatch.setattr(quantised_index, "codes_of_spaces", lambda: codes)
+    monkeypatch.setattr(quantised_index, "code_cache", lambda: codes)
     monkeypatch.setattr(quantised_index, "_NEW_LEAST", 50)
     read = []
-    monkeypatch.setattr(quantised_index, "all_rows", lambda *given: read.append(given) or all_rows(*given))
+    monkeypatch.setattr(
+        quantised_index, "read_all_rows", lambda *given: read.append(given) or read_all_rows(*given)
+    )
     quantised_index.prepare_codes(EmbeddingSpace.objects.get(workspace=made.pk))
     quantised_index.prepare_codes(write_pears(made, "new.md", 30))
     assert read == []
@@ -175,12 +177,12 @@ def test_rows_of_a_dump_numbered_in_the_future_are_read_once(made, codes):
         owner.execute(
             "UPDATE search_chunkvector SET written = (written::text::bigint + 1000000000)::text::xid8"
         )
-    codes.make(made.pk, live_space(made))
+    codes.build(made.pk, live_space(made))
     for number in range(3):
         write(made, f"{number}.md", f"apple pear{number}")
         embed(made)
         assert_both_agree(made)
-    (held,) = codes._held.values()
+    (held,) = codes._open_codes.values()
     assert (len(held.base), sum(map(len, held.since))) == (400, 3)
 
 
@@ -188,8 +190,8 @@ def test_database_that_does_not_tell_its_place_costs_no_job(made, codes, monkeyp
     def refuse_to_say():
         raise OperationalError("wal_level must be set to 'logical'")
 
-    monkeypatch.setattr(quantised_index, "codes_of_spaces", lambda: codes)
-    monkeypatch.setattr(quantised_index, "present_place", refuse_to_say)
+    monkeypatch.setattr(quantised_index, "code_cache", lambda: codes)
+    monkeypatch.setattr(quantised_index, "current_position", refuse_to_say)
     monkeypatch.setattr(quantised_index, "_NEW_LEAST", 50)
     quantised_index.prepare_codes(write_pears(made, "new.md", 120))
     assert "wal_level" in caplog.text
@@ -200,10 +202,10 @@ def test_codes_written_for_a_workspace_deleted_meanwhile_are_removed(made, codes
     real = quantised_index.write_codes
 
     def written_late(*given):
-        delete_workspace(the_operator(made))
+        delete_workspace(command_line_access(made))
         real(*given)
 
     monkeypatch.setattr(quantised_index, "write_codes", written_late)
-    codes.make(made.pk, live_space(made))
-    assert not codes._held
+    codes.build(made.pk, live_space(made))
+    assert not codes._open_codes
     assert not list(tmp_path.glob(f"{made.pk}*"))

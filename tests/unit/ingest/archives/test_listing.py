@@ -21,8 +21,8 @@ from ingest.archives.errors import (
     MemberBroken,
 )
 from ingest.archives.limits import ArchiveLimits
-from ingest.archives.listing import WantedMember, list_members
-from ingest.archives.names import is_archive, is_unpacked, without_suffix
+from ingest.archives.listing import SelectedMember, list_members
+from ingest.archives.names import is_archive, is_supported_archive, strip_archive_suffix
 from ingest.archives.open_archive import open_archive
 from ingest.connectors import ignore_files
 from tests.support.archives import (
@@ -52,10 +52,12 @@ def look(content, limits=LIMITS):
     file = io.BytesIO(content)
     with open_archive(file, limits) as archive:
         entries = list(list_members(archive, limits))
-    wanted = {entry.index: entry.path for entry in entries if isinstance(entry, WantedMember)}
+    wanted = {entry.index: entry.path for entry in entries if isinstance(entry, SelectedMember)}
     with open_archive(file, limits) as archive:
         found = {wanted[each.index]: archive.read(each) for each in archive.members() if each.index in wanted}
-    return found, {entry.path: str(entry.reason) for entry in entries if not isinstance(entry, WantedMember)}
+    return found, {
+        entry.path: str(entry.reason) for entry in entries if not isinstance(entry, SelectedMember)
+    }
 
 
 def test_archives_are_read_member_by_member(subtests):
@@ -297,4 +299,8 @@ def test_archives_are_recognised_by_their_suffix(subtests):
         ("zip", False, False, "zip"),
     ]:
         with subtests.test(case=name):
-            assert (is_archive(name), is_unpacked(name), without_suffix(name)) == (archive, unpacked, stem)
+            assert (is_archive(name), is_supported_archive(name), strip_archive_suffix(name)) == (
+                archive,
+                unpacked,
+                stem,
+            )

@@ -17,7 +17,7 @@ def parse(**values):
 
 
 def wrong_keys(found):
-    return [wrong.key for wrong in found.wrong]
+    return [error.key for error in found.errors]
 
 
 def test_every_key_is_read():
@@ -75,7 +75,7 @@ def test_wrong_value_is_reported_by_its_key_and_leaves_the_defaults(subtests):
         with subtests.test(case=str(values)[:60].encode(errors="replace")):
             found = parse(**{"rules": ["kept?"], **values})
             assert wrong_keys(found) == [key]
-            assert found == ProjectFile(name="kebab.json", wrong=found.wrong)
+            assert found == ProjectFile(name="kebab.json", errors=found.errors)
     assert wrong_keys(parse(folders="a", rules="b", projectTitle=1)) == ["projectTitle", "rules", "folders"]
 
 
@@ -85,7 +85,7 @@ def test_file_that_is_no_json_object_is_reported_as_a_whole(subtests):
         with subtests.test(case=content[:8]):
             found = parse_project_file("kebab.json", content)
             assert wrong_keys(found) == [""]
-            assert found.wrong[0].message
+            assert found.errors[0].message
 
 
 KEYS = "projectTitle description folders excludeFolders excludeFiles rules previousVersions"
@@ -99,7 +99,7 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(KEYS.split()), VALUES))
 def test_any_values_are_usable_or_reported(values):
     found = parse(**values)
-    assert found.wrong == () or found == ProjectFile(name="kebab.json", wrong=found.wrong)
+    assert found.errors == () or found == ProjectFile(name="kebab.json", errors=found.errors)
 
 
 def test_first_of_the_three_names_is_read(tmp_path):

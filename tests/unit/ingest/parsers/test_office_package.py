@@ -52,7 +52,7 @@ def assert_streamed(content: bytes, words: str = "Write each signal into the log
     assert words in document.outline.lines
 
 
-def refusal_of(content: bytes, path: str, first_rung: int = 0) -> ParseRefused:
+def operation_refusal(content: bytes, path: str, first_rung: int = 0) -> ParseRefused:
     with pytest.raises(ParseRefused) as refusal:
         parse(content, path, first_rung=first_rung)
     return refusal.value
@@ -66,7 +66,7 @@ def test_entities_are_refused_by_every_reader(name):
         (with_part(name, TEXT_PARTS[name], BOMB), 1),
         (with_part(name, "docProps/core.xml", BOMB), 0),
     ]:
-        assert refusal_of(content, name, rung).code == "xml_entities"
+        assert operation_refusal(content, name, rung).code == "xml_entities"
 
 
 def test_hidden_and_external_entities_are_refused():
@@ -76,19 +76,22 @@ def test_hidden_and_external_entities_are_refused():
         return known
 
     bomb = rewritten("tides.xlsx", change, **{"xl/worksheets/sheet1.bin": BOMB})
-    assert refusal_of(bomb, "a.xlsx").code == "xml_entities"
+    assert operation_refusal(bomb, "a.xlsx").code == "xml_entities"
     external = b'<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><x>&f;</x>'
-    assert refusal_of(with_part("handbook.docx", "word/document.xml", external), "a").code == "xml_entities"
+    assert (
+        operation_refusal(with_part("handbook.docx", "word/document.xml", external), "a").code
+        == "xml_entities"
+    )
 
 
 def test_limits_of_packages_are_refused(monkeypatch, subtests):
     bomb = rewritten("handbook.docx", **{"word/media/a.png": bytes(33 * 1024**2)})
-    refusal = refusal_of(bomb, "a.docx")
+    refusal = operation_refusal(bomb, "a.docx")
     assert (refusal.code, "34603008" in refusal.detail) == ("archive_bomb", True)
     for name, limit, code in [("MAX_XML_BYTES", 10_000, "too_large"), ("MAX_PARTS", 5, "archive_bomb")]:
         with subtests.test(case=name), monkeypatch.context() as patch:
             patch.setattr(package, name, limit)
-            assert refusal_of(original("handbook.docx"), "a.docx").code == code
+            assert operation_refusal(original("handbook.docx"), "a.docx").code == code
 
 
 def test_large_deep_and_lying_packages_are_streamed(monkeypatch, subtests):
@@ -113,7 +116,7 @@ def test_string_shared_by_many_cells_cannot_multiply(monkeypatch):
     sheet = b"<worksheet %s><sheetData>%s</sheetData></worksheet>" % (SHEET_SPACE, rows)
     parts = {"xl/sharedStrings.xml": strings, SHEET: sheet}
     content = rewritten("tides.xlsx", lambda part, known: parts.get(part, known))
-    assert refusal_of(content, "a.xlsx").code == "too_large"
+    assert operation_refusal(content, "a.xlsx").code == "too_large"
 
 
 def test_row_far_below_the_others_is_read():
@@ -146,7 +149,7 @@ def test_damaged_files_are_refused(name, subtests):
     damaged = {f"cut at {share}": content[: int(len(content) * share)] for share in (0.1, 0.5, 0.99)}
     for case, each in {**damaged, "no xml": rewritten(name, without_xml), "lzma": broken_lzma(name)}.items():
         with subtests.test(case=case):
-            assert refusal_of(each, name).code == "damaged"
+            assert operation_refusal(each, name).code == "damaged"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -185,7 +188,7 @@ def test_other_kinds_are_refused_with_the_remedy(subtests):
         (compound_file("WordDocument") + mentioned, "a.doc", "old_format", ""),
     ]:
         with subtests.test(case=content[512:560] or content[:20], path=path):
-            refusal = refusal_of(content, path)
+            refusal = operation_refusal(content, path)
             assert refusal.code == code
             assert word in refusal.detail
 

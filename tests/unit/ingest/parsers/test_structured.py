@@ -18,7 +18,7 @@ def header_of(text: str) -> str | None:
     return next((block.text for block in blocks_of(text, "a.csv") if block.kind == "heading"), None)
 
 
-def refusal_of(text: str, path: str) -> ParseRefused:
+def operation_refusal(text: str, path: str) -> ParseRefused:
     with pytest.raises(ParseRefused) as refusal:
         parse(text.encode(), path)
     return refusal.value
@@ -97,7 +97,7 @@ def test_long_line_is_read_as_data(chunk_file, subtests):
     chunks = chunk_file(text, "a.json")
     assert {chunk.spans[0]["end"] for chunk in chunks} == {1}
     assert "".join(chunk.text for chunk in chunks).replace(" ", "") == text.replace(" ", "")
-    endless = refusal_of("[" + "1," * 600_000 + "1]", "a.json")
+    endless = operation_refusal("[" + "1," * 600_000 + "1]", "a.json")
     assert (endless.code, "1200003" in endless.detail) == ("minified", True)
 
 
@@ -119,14 +119,14 @@ def test_drawing_is_read_by_its_words():
     outline = parse(b"<svg><text>upper&#10;gate</text>\n<text>lower</text></svg>", "a.svg").outline
     assert list(outline.lines) == ["upper gate", "lower"]
     assert [(origin.start, origin.end) for origin in outline.origins] == [(1, 1), (2, 2)]
-    assert refusal_of('<svg xmlns="x"><path d="M0 0"/></svg>', "a.svg").code == "no_text"
+    assert operation_refusal('<svg xmlns="x"><path d="M0 0"/></svg>', "a.svg").code == "no_text"
 
 
 def test_drawing_with_entities_made_of_entities_is_refused(subtests):
     doubled, quoted = '<!ENTITY b "&a;&a;">', ("<!ENTITY b 'x&a;'>", "<!ENTITY b 'x &a;'>")
     for nested in (doubled, *quoted, '<!ENTITY % b "%a;&c;">'):
         with subtests.test(case=nested):
-            assert refusal_of(SVG.replace("]>", f"{nested}]>"), "a.svg").code == "xml_entities"
+            assert operation_refusal(SVG.replace("]>", f"{nested}]>"), "a.svg").code == "xml_entities"
     plain = '<!ENTITY ns_svg "http://www.w3.org/2000/svg"><!ENTITY amp2 "&#38;">'
     drawing = f"<!DOCTYPE svg [{plain}]><svg><text>Tides</text></svg>"
     assert parse(drawing.encode(), "a.svg").outline.lines == ["Tides"]

@@ -71,11 +71,11 @@ def test_document_that_takes_too_long_is_quarantined(monkeypatch):
 def test_steps_of_a_parser_put_its_deadline_off_up_to_a_limit():
     limits = DigestLimits(seconds=10.0, seconds_per_mb=0, seconds_per_step=0.2, most_seconds=30.0)
     deadline = sandbox_process._Deadline(0.0, limits)
-    assert deadline.left <= 0
-    assert list(deadline.put_off(iter([GOING_ON, {"chunks": []}]))) == [{"chunks": []}]
-    assert 0 < deadline.left <= 0.2
+    assert deadline.seconds_left <= 0
+    assert list(deadline.extend(iter([GOING_ON, {"chunks": []}]))) == [{"chunks": []}]
+    assert 0 < deadline.seconds_left <= 0.2
     deadline = sandbox_process._Deadline(5.0, DigestLimits(seconds_per_step=1_000.0, most_seconds=7.0))
-    list(deadline.put_off(iter([GOING_ON])))
+    list(deadline.extend(iter([GOING_ON])))
     assert deadline.seconds == 7.0
 
 

@@ -165,7 +165,7 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
 
 def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     begun, held_up = [], set()
-    has_room = sandbox_pool._Shelf.has_room
+    has_room = sandbox_pool._DigestBuffer.has_room
 
     def has_room_noted(shelf, place, within_s):
         answer = has_room(shelf, place, within_s)
@@ -175,7 +175,7 @@ def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", 100_000)
     monkeypatch.setattr(sandbox_pool, "GROUP_BYTES", 1)
     monkeypatch.setattr(sandbox_pool, "WATCH_S", 0.02)
-    monkeypatch.setattr(sandbox_pool._Shelf, "has_room", has_room_noted)
+    monkeypatch.setattr(sandbox_pool._DigestBuffer, "has_room", has_room_noted)
     note_digests(monkeypatch, begun)
     documents = [Submission(key=n, content=b"word " * 20_000, path="a.txt") for n in range(8)]
     with DigesterPool(2) as pool:

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from kebab.http_client.addresses import names_its_address, permitted_addresses
+from kebab.http_client.addresses import is_explicit_address, resolve_permitted
 from kebab.http_client.errors import AddressRefused, RequestFailed
 
 PUBLIC = (
@@ -59,7 +59,7 @@ def test_public_addresses_are_permitted(resolve, subtests):
     for address in PUBLIC:
         resolve(address)
         with subtests.test(address=address):
-            assert permitted_addresses("example.org", 80, frozenset()) == [address]
+            assert resolve_permitted("example.org", 80, frozenset()) == [address]
 
 
 def test_other_addresses_are_for_named_hosts_alone(resolve, subtests):
@@ -67,36 +67,36 @@ def test_other_addresses_are_for_named_hosts_alone(resolve, subtests):
         resolve(address)
         with subtests.test(address=address):
             with pytest.raises(AddressRefused):
-                permitted_addresses("example.org", 80, frozenset({"example.com"}))
-            assert permitted_addresses("Example.org", 80, frozenset({"example.org"})) == [address]
+                resolve_permitted("example.org", 80, frozenset({"example.com"}))
+            assert resolve_permitted("Example.org", 80, frozenset({"example.org"})) == [address]
 
 
 def test_one_private_address_among_public_ones_is_refused(resolve):
     resolve("93.184.216.34", "127.0.0.1")
     with pytest.raises(AddressRefused):
-        permitted_addresses("example.org", 80, frozenset())
+        resolve_permitted("example.org", 80, frozenset())
 
 
 def test_addresses_come_once_in_the_order_of_the_resolver(resolve):
     resolve("93.184.216.34", "1.1.1.1", "93.184.216.34")
-    assert permitted_addresses("example.org", 80, frozenset()) == ["93.184.216.34", "1.1.1.1"]
+    assert resolve_permitted("example.org", 80, frozenset()) == ["93.184.216.34", "1.1.1.1"]
 
 
 def test_name_without_an_address_is_a_failed_request(monkeypatch):
     for impossible in ("a" * 64 + ".org", "\udc80.org"):
         with pytest.raises(RequestFailed):
-            permitted_addresses(impossible, 80, frozenset())
+            resolve_permitted(impossible, 80, frozenset())
 
     def refuse(*args, **kwargs):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     with pytest.raises(RequestFailed):
-        permitted_addresses("example.invalid", 80, frozenset())
+        resolve_permitted("example.invalid", 80, frozenset())
 
 
 def test_localhost_and_an_address_as_such_name_their_address():
     named = [
-        host for host in ("127.0.0.1", "::1", "localhost", "LOCALHOST", "tei") if names_its_address(host)
+        host for host in ("127.0.0.1", "::1", "localhost", "LOCALHOST", "tei") if is_explicit_address(host)
     ]
     assert named == ["127.0.0.1", "::1", "localhost", "LOCALHOST"]

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from kebab.http_client.decompress import Inflater, inflate
-from kebab.http_client.errors import AnswerTooLarge, RequestFailed
+from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 
 
 def test_packed_content_comes_out(subtests):
@@ -31,9 +31,9 @@ def test_the_time_of_many_members_grows_with_their_number_alone():
 
 def test_unpacking_stops_at_the_limit_and_at_what_is_not_packed(subtests):
     packed = gzip.compress(bytes(50_000_000), compresslevel=1)
-    with pytest.raises(AnswerTooLarge, match="1,000 bytes"):
+    with pytest.raises(ResponseTooLarge, match="1,000 bytes"):
         inflate(packed, 1_000)
-    with pytest.raises(AnswerTooLarge):
+    with pytest.raises(ResponseTooLarge):
         inflate(gzip.compress(b"four") * 1_000, 1_000)
     cases = [
         b"plain", gzip.compress(b"text", mtime=0)[:-5], gzip.compress(b"a", mtime=0) + b"rest",

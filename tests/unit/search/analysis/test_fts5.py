@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.query.match import compile_all, match_of, parse_query
+from search.retrieval.query.match import build_plain_match, compile_all, parse_query
 from tests.unit.search.analysis.signs import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"
@@ -20,7 +20,7 @@ def marked(table, text, expression):
 
 
 def asked(table, text, query):
-    match = match_of(parse_query(query).terms, analysis, lambda terms: dict.fromkeys(terms, 1))
+    match = build_plain_match(parse_query(query).terms, analysis, lambda terms: dict.fromkeys(terms, 1))
     return match and marked(table, text, compile_all(match.every))
 
 

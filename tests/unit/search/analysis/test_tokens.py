@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search.analysis import analyse, is_prefix, query_terms, query_tokens, relaxed_terms
-from search.analysis.stems import OWN, stem_in
+from search.analysis.stems import LANGUAGE_STEMMERS, stem_in
 from search.retrieval.text.unicode_scripts import fold, has_token
 from tests.unit.search.analysis.signs import SIGNS
 
@@ -58,7 +58,7 @@ def test_text_falls_into_folded_stemmed_and_parted_tokens(subtests):
     for text, expected in cases:
         with subtests.test(text=text):
             assert pieces(text) == expected
-    for language in sorted(OWN):
+    for language in sorted(LANGUAGE_STEMMERS):
         with subtests.test(language=language):
             assert stem_in(language, "abc")
 

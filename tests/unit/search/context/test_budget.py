@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.context import BudgetUnit
-from search.context.budget import counting
+from search.context.budget import text_counter
 from search.embedders.minilm import tokenizer
 from search.embedders.minilm.tokenizer import TokenCounter
 
@@ -25,7 +25,7 @@ TEXTS = st.one_of(
 
 @given(TEXTS)
 def test_tokens_are_those_of_the_text_as_a_whole(text):
-    count, counted_by = counting(BudgetUnit.TOKENS)
+    count, counted_by = text_counter(BudgetUnit.TOKENS)
     assert counted_by == "model"
     assert count(text) == TokenCounter().count(text)
 
@@ -34,12 +34,12 @@ def test_tokens_are_those_of_the_text_as_a_whole(text):
 def test_without_the_model_tokens_are_estimated_the_same_way_each_time(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokenizer, "_counting_tokenizer", lambda: None)
-        count, counted_by = counting(BudgetUnit.TOKENS)
+        count, counted_by = text_counter(BudgetUnit.TOKENS)
         assert counted_by == "estimate"
         assert count(text) == count(text) == TokenCounter().count(text)
 
 
 @given(TEXTS)
 def test_characters_are_code_points(text):
-    count, counted_by = counting(BudgetUnit.CHARS)
+    count, counted_by = text_counter(BudgetUnit.CHARS)
     assert (count(text), counted_by) == (len(text), "code points")

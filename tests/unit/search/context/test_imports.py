@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.context.imports import IMPORT_LANGUAGES, MAX_IMPORTS, imports_of
+from search.context.imports import IMPORT_LANGUAGES, MAX_IMPORTS, parse_imports
 
 PACKAGE, ACCESS = "kebab/people/__init__.py", "kebab/people/access/caller.py"
 CART, BASKET = "java/org/acme/shop/Cart.java", "java/org/acme/shop/Basket.java"
@@ -84,13 +84,13 @@ def first_found(text, path, language):
     """Return, for each import, the first of its paths that exists."""
     found = [
         next((path for path in each.paths if path in EXISTING), None)
-        for each in imports_of(text, path, language)
+        for each in parse_imports(text, path, language)
     ]
     return [path for path in found if path is not None]
 
 
 def names_of(text, path, language):
-    return [each.names for each in imports_of(text, path, language)]
+    return [each.names for each in parse_imports(text, path, language)]
 
 
 def test_imports_become_paths(subtests):
@@ -109,13 +109,13 @@ def test_python_names_and_what_is_no_import(subtests):
     ]  # fmt: skip
     for line in cases:
         with subtests.test(line=line):
-            assert imports_of(line, "a.py", "python") == []
+            assert parse_imports(line, "a.py", "python") == []
 
 
 def test_names_of_other_languages_and_packages(subtests):
     for line in ["import React from 'react'", "import x from '../../../out'", "from './a'"]:
         with subtests.test(line=line):
-            assert imports_of(line, "src/ui/a.js", "javascript") == []
+            assert parse_imports(line, "src/ui/a.js", "javascript") == []
     text = (
         "export const limit = 5\nimport React, { useState as state, type FC } from './react'\n"
         "const { readFile, writeFile: write } = require('./fs')\n"
@@ -127,7 +127,7 @@ def test_names_of_other_languages_and_packages(subtests):
     text = "import a.b.Cart;\nimport static a.b.Cart.empty;\nimport a.b.*;\n"
     assert names_of(text, "a/b/Main.java", "java") == [("Cart",), ("Cart", "empty")]
     assert names_of("use crate::a::{B, c::*};", "src/x.rs", "rust") == [("B",), ()]
-    [imported] = imports_of("use crate::Config;", "src/lib.rs", "rust")
+    [imported] = parse_imports("use crate::Config;", "src/lib.rs", "rust")
     assert "src/lib.rs" not in imported.paths
 
 
@@ -146,19 +146,19 @@ var s = store.Open(store.Options{}) // api.Serve
 
 
 def test_go_packages_are_folders_below_the_module():
-    storage, api, log = imports_of(GO, "cmd/server/main.go", "go")
+    storage, api, log = parse_imports(GO, "cmd/server/main.go", "go")
     assert "internal/storage" in storage.folders and "cmd/server/internal/storage" in storage.folders
     assert storage.names == ("Open", "Options") and storage.paths == ()
     assert "api" in api.folders and api.names == ("Serve",)
     assert log.folders[:3] == ("cmd/server/shop/log", "cmd/shop/log", "shop/log")
     assert "log" in log.folders
-    assert imports_of('import "net/http"\nimport (\n\t"os"\n)\n', "main.go", "go") == []
+    assert parse_imports('import "net/http"\nimport (\n\t"os"\n)\n', "main.go", "go") == []
 
 
 def test_other_languages_and_the_limit():
-    assert imports_of('#include "a.h"', "a.c", "cpp") == []
+    assert parse_imports('#include "a.h"', "a.c", "cpp") == []
     text = "".join(f"import m{n}\n" for n in range(500))
-    assert len(imports_of(text, "a.py", "python")) == MAX_IMPORTS
+    assert len(parse_imports(text, "a.py", "python")) == MAX_IMPORTS
 
 
 MARKS = "import |from |use |crate::|super::|mod |self|package |static |require(|export |a|b.c|../|./|..| as "
@@ -167,6 +167,6 @@ PIECES = st.sampled_from([*"\n\t .,;:{}()*'\"#/\\ü", "github.com/", *MARKS.spli
 
 @given(st.lists(PIECES, max_size=60).map("".join), st.sampled_from(IMPORT_LANGUAGES))
 def test_no_text_fails_and_no_path_leaves_the_source(text, language):
-    for each in imports_of(text, "a/b/c.x", language):
+    for each in parse_imports(text, "a/b/c.x", language):
         for place in (*each.paths, *each.folders):
             assert place and not place.startswith(("/", "..")) and "/../" not in place

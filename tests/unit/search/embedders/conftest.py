@@ -6,7 +6,7 @@ import pytest
 
 from search.embedders.minilm.embedder import MiniLmEmbedder
 from search.embedders.minilm.graph_file import write_graph
-from search.embedders.minilm.weights import WEIGHTS, verified_file
+from search.embedders.minilm.weights import WEIGHTS, verify_file
 from search.retrieval.errors import EmbedderUnavailable
 
 SENTENCES = (
@@ -37,7 +37,7 @@ def sentences() -> tuple[str, ...]:
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds the quantised graph."""
     try:
-        verified_file(WEIGHTS)
+        verify_file(WEIGHTS)
     except EmbedderUnavailable as error:
         pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("models")

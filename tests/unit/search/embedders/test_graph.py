@@ -15,7 +15,7 @@ from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
 from search.embedders.minilm.session import open_session
 from search.embedders.minilm.smoothquant import DAMPING
 from search.embedders.minilm.tokenizer import token_ids
-from search.embedders.minilm.weights import WEIGHTS, verified_file
+from search.embedders.minilm.weights import WEIGHTS, verify_file
 
 Forward = Callable[[list[int]], np.ndarray]
 _erf = np.vectorize(math.erf, otypes=[np.float32])
@@ -66,7 +66,7 @@ class NumpyBert:
 
 @pytest.fixture(scope="module")
 def weights(models_dir: Path) -> Mapping[str, np.ndarray]:
-    return load_file(verified_file(WEIGHTS))
+    return load_file(verify_file(WEIGHTS))
 
 
 @pytest.fixture(scope="module")

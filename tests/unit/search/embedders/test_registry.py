@@ -8,8 +8,8 @@ import pytest
 
 from search.embedders.hash_embedder import HashEmbedder
 from search.embedders.minilm.embedder import MiniLmEmbedder
-from search.embedders.null_embedder import AbsentEmbedder
-from search.embedders.registry import make_embedder
+from search.embedders.null_embedder import NullEmbedder
+from search.embedders.registry import create_embedder
 from search.retrieval.errors import EmbedderUnavailable
 from tests.support.paths import ROOT
 
@@ -17,18 +17,18 @@ from tests.support.paths import ROOT
 def test_embedder_is_made_by_name(subtests, tmp_path):
     cases = [
         ("default", MiniLmEmbedder), ("all-MiniLM-L6-v2", MiniLmEmbedder), ("hash", HashEmbedder),
-        ("none", AbsentEmbedder),
+        ("none", NullEmbedder),
     ]  # fmt: skip
     for name, kind in cases:
         with subtests.test(name=name):
-            assert type(make_embedder(name, models_dir=tmp_path, threads=1)) is kind
+            assert type(create_embedder(name, models_dir=tmp_path, threads=1)) is kind
     with pytest.raises(EmbedderUnavailable, match=r"'word2vec'.*default, all-MiniLM-L6-v2, hash, none"):
-        make_embedder("word2vec", models_dir=tmp_path, threads=1)
+        create_embedder("word2vec", models_dir=tmp_path, threads=1)
     with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBEDDER=default"):
-        AbsentEmbedder().embed_query("text")
+        NullEmbedder().embed_query("text")
     with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBEDDER=default"):
-        AbsentEmbedder().embed_passages(["text"])
-    assert not AbsentEmbedder.space.speaks("en")
+        NullEmbedder().embed_passages(["text"])
+    assert not NullEmbedder.space.speaks("en")
 
 
 def printed_by(script):
@@ -54,7 +54,7 @@ def test_hash_vectors_have_length_one_and_are_the_same_in_every_process(subtests
 
 def test_embedders_load_neither_django_nor_onnx(subtests):
     light = (
-        "from search.embedders.registry import make_embedder as make;"
+        "from search.embedders.registry import create_embedder as make;"
         "[make(n, models_dir=pathlib.Path(), threads=1) for n in ('hash', 'none')];"
         "import search.embedders.minilm.tokenizer, search.embedders.cache;"
     )

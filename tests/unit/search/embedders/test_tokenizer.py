@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from search.embedders.minilm import tokenizer
 from search.embedders.minilm.tokenizer import MARK_TOKENS, TokenCounter, token_ids
-from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verified_file
+from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verify_file
 from search.retrieval.errors import EmbedderUnavailable
 
 _CJK = "部署指南 を読む"
@@ -22,7 +22,7 @@ def _fresh_loaders():
 @pytest.fixture
 def exact() -> TokenCounter:
     try:
-        verified_file(TOKENIZER)
+        verify_file(TOKENIZER)
     except EmbedderUnavailable as error:
         pytest.skip(str(error))
     return TokenCounter()
@@ -33,7 +33,7 @@ def estimate(monkeypatch: pytest.MonkeyPatch) -> TokenCounter:
     def missing(wanted: object) -> None:
         raise EmbedderUnavailable("not installed")
 
-    monkeypatch.setattr(tokenizer, "verified_file", missing)
+    monkeypatch.setattr(tokenizer, "verify_file", missing)
     tokenizer._counting_tokenizer.cache_clear()
     return TokenCounter()
 

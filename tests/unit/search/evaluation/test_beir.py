@@ -41,8 +41,8 @@ def test_set_is_read_with_its_grades_and_sampled(folder):
     assert read_judged_set(folder).qrels == {"q1": {"d1": -1}}
     (folder / "qrels" / "test.tsv").write_text("".join(f"q{n}\td1\t1\n" for n in range(6)))
     judged = read_judged_set(folder)
-    assert list(judged.sampled(3).topics) == list(judged.sampled(3).qrels) == ["q0", "q2", "q4"]
-    assert judged.sampled(6) == judged.sampled(100) == judged
+    assert list(judged.sample(3).topics) == list(judged.sample(3).qrels) == ["q0", "q2", "q4"]
+    assert judged.sample(6) == judged.sample(100) == judged
 
 
 def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.evaluation.coverage import Cited, citation_coverage, overlaps
+from search.evaluation.coverage import CitedHit, citation_coverage, overlaps
 from search.evaluation.judged import DocumentName, Qrel
 from search.retrieval.citation import parse_uri
 
@@ -12,7 +12,7 @@ from search.retrieval.citation import parse_uri
 def cited(uri, source="docs", version=""):
     citation = parse_uri(uri)
     name = DocumentName(path=citation.path, source=source, version=version)
-    return Cited(document=name, citation=citation)
+    return CitedHit(document=name, citation=citation)
 
 
 JUDGED = (

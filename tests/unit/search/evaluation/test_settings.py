@@ -28,7 +28,7 @@ def test_settings_are_kept_as_given_with_defaults():
 def test_settings_reach_query_and_workspace_copy():
     workspace = Workspace(slug="w", settings={"fusion": "rrf", "default_k": 7})
     settings = RunSettings.of(GIVEN)
-    applied = settings.applied_to(workspace)
+    applied = settings.apply_to(workspace)
     assert [preference(applied, name) for name in ("fusion", "rrf_k", "score_gate", "default_k")] == [
         "convex", 10, 0.2, 7,
     ]  # fmt: skip
@@ -37,7 +37,7 @@ def test_settings_reach_query_and_workspace_copy():
     assert (query.text, query.mode, query.k, query.filters.lang) == ("what", Mode.LEXICAL, 80, ("en",))
     assert (query.per_file_cap, query.rerank, query.cutoff) == (3, True, True)
     workspace = Workspace(slug="w", settings={"fusion": "rrf"})
-    RunSettings.of(GIVEN).applied_to(workspace)
+    RunSettings.of(GIVEN).apply_to(workspace)
     assert workspace.settings == {"fusion": "rrf"}
     assert preference(workspace, "rrf_k") == 60
 

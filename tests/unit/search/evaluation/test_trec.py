@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.evaluation.formats.trec import (
-    judged_topics,
+    join_qrels,
     parse_qrels,
     parse_topics,
     write_qrels,
@@ -55,7 +55,7 @@ def test_topics_and_judgements_are_read_and_written():
     assert parse_topics(CLASSIC) == {"301": "International Organized Crime", "302": "Is polio under control?"}
 
     topics, qrels = parse_topics(write_topics(TOPICS)), parse_qrels(write_qrels(TOPICS))
-    found = judged_topics(topics, qrels).topics
+    found = join_qrels(topics, qrels).topics
     assert [(each.topic_id, each.text, each.grades) for each in found] == [
         (each.topic_id, each.text, each.grades) for each in TOPICS
     ]
@@ -143,7 +143,7 @@ def test_invalid_file_is_refused_with_its_line(subtests):
                 parse(text)
             assert said in str(error.value)
     with pytest.raises(InvalidJudgedSet, match="qrels judges the topic 'q9', which isn't there"):
-        judged_topics({"q1": "a"}, {"q9": (Qrel(path="d"),)})
+        join_qrels({"q1": "a"}, {"q9": (Qrel(path="d"),)})
 
 
 @given(st.text(max_size=60))

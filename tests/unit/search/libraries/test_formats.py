@@ -1,6 +1,6 @@
 """The text formats, byte by byte."""
 
-from search.libraries.find import FoundLibrary
+from search.libraries.find import RankedLibrary
 from search.libraries.formats import libraries_text, snippets_text
 from search.libraries.library import Version
 from search.libraries.snippets import LibrarySnippet
@@ -19,7 +19,7 @@ def library(*tags, **fields):
         **fields,
     }
     versions = tuple(Version(tag=tag, title="") for tag in tags)
-    return FoundLibrary(source=Source(**values), versions=versions, score=1.0)
+    return RankedLibrary(source=Source(**values), versions=versions, score=1.0)
 
 
 def snippet(text, **fields):

@@ -9,11 +9,11 @@ from search.libraries.ids import (
     MAX_ID_CHARS,
     Reference,
     first_free,
+    format_reference,
     git_library_id,
     library_id_of,
     local_library_id,
-    read_references,
-    write_reference,
+    parse_references,
 )
 
 PARTS = st.text(st.characters(exclude_characters="/@", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -72,19 +72,19 @@ def test_third_part_is_a_version_or_a_deeper_group(subtests):
         with subtests.test(version=version):
             expected = Reference(library_id="/owner/repo", version=version)
 
-            assert write_reference(expected) == f"/owner/repo@{version}"
-            assert read_references(f"/owner/repo@{version}") == (expected,)
-            assert read_references(f"/owner/repo/{version}")[0] == expected
-    assert read_references("/group/sub/repo") == (
+            assert format_reference(expected) == f"/owner/repo@{version}"
+            assert parse_references(f"/owner/repo@{version}") == (expected,)
+            assert parse_references(f"/owner/repo/{version}")[0] == expected
+    assert parse_references("/group/sub/repo") == (
         Reference(library_id="/group/sub", version="repo"),
         Reference(library_id="/group-sub/repo"),
     )
-    assert read_references("/group/sub/repo/v1") == (
+    assert parse_references("/group/sub/repo/v1") == (
         Reference(library_id="/group/sub", version="repo/v1"),
         Reference(library_id="/group-sub/repo", version="v1"),
         Reference(library_id="/group-sub-repo/v1"),
     )
-    assert read_references("/group/sub/repo@v1") == (
+    assert parse_references("/group/sub/repo@v1") == (
         Reference(library_id="/group/sub", version="repo@v1"),
         Reference(library_id="/group-sub/repo", version="v1"),
     )
@@ -97,31 +97,31 @@ def test_malformed_id_is_refused(subtests):
     ]  # fmt: skip
     for text in cases:
         with subtests.test(text=text), pytest.raises(InvalidLibraryId, match="/owner/repo"):
-            read_references(text)
-    assert len(read_references("/x" * 20)) == 19
+            parse_references(text)
+    assert len(parse_references("/x" * 20)) == 19
     with pytest.raises(InvalidLibraryId):
-        read_references("/x" * 21)
+        parse_references("/x" * 21)
 
 
 @given(owner=PARTS, name=PARTS, version=TAGS | st.just(""))
 def test_reading_is_the_inverse_of_writing(owner, name, version):
     reference = Reference(library_id=f"/{owner}/{name}", version=version)
-    assert read_references(write_reference(reference)) == (reference,)
+    assert parse_references(format_reference(reference)) == (reference,)
 
 
 @given(url=st.text(max_size=80) | st.from_regex(r"(https?|ssh)://[a-z@:/.~%]{0,60}", fullmatch=True))
 def test_any_address_gives_an_id_that_can_be_read_or_none(url):
     library_id = git_library_id(url)
     if library_id is not None:
-        assert read_references(library_id) == (Reference(library_id=library_id),)
+        assert parse_references(library_id) == (Reference(library_id=library_id),)
         assert len(library_id) <= MAX_ID_CHARS - len("-999999")
 
 
 @given(text=st.text(alphabet="ab/@ -", max_size=30) | st.text(max_size=30))
 def test_every_reading_of_a_typed_id_writes_an_id(text):
     try:
-        readings = read_references(text)
+        readings = parse_references(text)
     except InvalidLibraryId:
         return
     for reading in readings:
-        assert read_references(write_reference(reading))[-1] == reading
+        assert parse_references(format_reference(reading))[-1] == reading

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.analysis import register_tokenizer
-from search.libraries.last_word import begun_word
+from search.libraries.last_word import parse_unfinished_word
 from search.retrieval.query.match import parse_query
 
 
@@ -19,14 +19,14 @@ def test_begun_word_has_shorter_beginnings_and_parts(subtests):
     ]  # fmt: skip
     for typed, expression in cases:
         with subtests.test(typed=typed):
-            begun = begun_word(typed)
+            begun = parse_unfinished_word(typed)
             assert begun is not None
             assert begun.expression == expression
     for typed in ["", "ab", "a OR routi", '"use" routi', "use* routi", "NOT", "***", "---"]:
         with subtests.test(typed=typed):
-            assert begun_word(typed) is None
+            assert parse_unfinished_word(typed) is None
 
-    begun = begun_word("a.b." * 250)
+    begun = parse_unfinished_word("a.b." * 250)
     assert begun is not None
     assert begun.words == ("a", "b")
 
@@ -38,7 +38,7 @@ def test_begun_word_has_shorter_beginnings_and_parts(subtests):
     ]  # fmt: skip
     for typed, text, begins in cases:
         with subtests.test(typed=typed):
-            begun = begun_word(typed)
+            begun = parse_unfinished_word(typed)
             assert begun is not None
             assert begun.begins_words_of(text) is begins
 
@@ -57,7 +57,7 @@ PIECES = st.sampled_from(SIGNS.split("|")) | st.text(max_size=9)
 
 @given(typed=st.lists(PIECES, max_size=5).map(" ".join))
 def test_fts5_takes_every_expression(index, typed):
-    begun = begun_word(typed)
+    begun = parse_unfinished_word(typed)
     raw = begun and parse_query(f"'{begun.expression}'").raw
     assert begun is None or raw
     if raw:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search.libraries.prefix_match import as_typed, plain_terms, typed_expression
+from search.libraries.prefix_match import add_prefix_star, plain_terms, prefix_expression
 from search.retrieval.query.match import parse_query
 
 SIGNS = 'how|to|ab|AND|OR|NOT|NEAR|"|""|*|**|fo*|(|)|\'|^x|a:b|+|-|{a b}|"a b"|"a"*|部署|\x00|e\u0301|,|1,2'
@@ -23,7 +23,7 @@ def test_typed_text_is_tidied_compiled_and_found(subtests, index):
     ]  # fmt: skip
     for typed, expected in cases:
         with subtests.test(typed=typed):
-            assert as_typed(typed) == expected
+            assert add_prefix_star(typed) == expected
 
     cases = [
         ("hook", '"hook"*'), ("how to use hooks", '"how" "to" "use" "hooks"*'),
@@ -39,14 +39,14 @@ def test_typed_text_is_tidied_compiled_and_found(subtests, index):
     ]  # fmt: skip
     for typed, expected in cases:
         with subtests.test(typed=typed):
-            assert typed_expression(typed) == expected
+            assert prefix_expression(typed) == expected
     cases = [
         ("how to", [1]), ("to", [1, 2]), ("hoo", [1]), ("to and", [2]), ('"to use"', [1]),
         ("state OR fro", [2, 3]),
     ]  # fmt: skip
     for typed, rows in cases:
         with subtests.test(typed=typed):
-            assert matches(index, typed_expression(typed)) == rows
+            assert matches(index, prefix_expression(typed)) == rows
     assert plain_terms('state* AND "a b (c)') == 'state AND "a b c'
     assert plain_terms(" () * ") == ""
     assert plain_terms("'foo OR bar'") == " foo OR bar "
@@ -81,4 +81,4 @@ def matches(index, expression):
 @example("a AND * b")
 @example("NOT NOT")
 def test_fts5_takes_every_typed_expression(index, typed):
-    matches(index, typed_expression(typed))
+    matches(index, prefix_expression(typed))

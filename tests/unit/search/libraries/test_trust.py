@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.libraries.trust import Standing, one_decimal, trust_score
+from search.libraries.trust import TrustFactors, one_decimal, trust_score
 
 
 def score(stars, snippets, *merits):
-    standing = Standing(
+    standing = TrustFactors(
         stars=stars, total_snippets=snippets, is_on_git_host="host" in merits,
         is_indexed="indexed" in merits, is_described="described" in merits,
     )  # fmt: skip

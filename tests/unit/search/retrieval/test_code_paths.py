@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.code.paths import BESIDE_WEIGHT, is_prose, is_test, path_globs, weight_of_path
+from search.retrieval.code.paths import SECONDARY_WEIGHT, is_prose, is_test, path_globs, weight_of_path
 
 
 def test_path_of_a_test(subtests):
@@ -29,8 +29,8 @@ def test_path_of_a_test(subtests):
 def test_code_weighs_more_than_tests_and_prose(subtests):
     asked = "How is a cart emptied?"
     assert weight_of_path("shop/cart.py", asked) == 1.0
-    assert weight_of_path("tests/test_cart.py", asked) == BESIDE_WEIGHT
-    assert weight_of_path("docs/cart.md", asked) == BESIDE_WEIGHT
+    assert weight_of_path("tests/test_cart.py", asked) == SECONDARY_WEIGHT
+    assert weight_of_path("docs/cart.md", asked) == SECONDARY_WEIGHT
     cases = [
         ("tests/test_cart.py", "Which tests cover an empty cart?"),
         ("tests/test_cart.py", "fixture of the cart"), ("docs/cart.md", "Where do the docs explain carts?"),

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.query.completion import Typed
+from search.retrieval.query.completion import TypedText
 
 
 def test_heading_fits_where_its_words_begin_as_typed(subtests):
@@ -15,25 +15,25 @@ def test_heading_fits_where_its_words_begin_as_typed(subtests):
     ]  # fmt: skip
     for typed, heading in (*fitting, *others):
         with subtests.test(typed=typed):
-            assert Typed(typed).begins_words_of(heading) is ((typed, heading) in fitting)
+            assert TypedText(typed).begins_words_of(heading) is ((typed, heading) in fitting)
 
 
 def test_completions_and_their_order(subtests):
     headings = ["An older push", "Pushing more", "A push", "Pushing"]
-    assert sorted(headings, key=Typed("push").order_of) == [
+    assert sorted(headings, key=TypedText("push").sort_key) == [
         "Pushing", "Pushing more", "A push", "An older push",
     ]  # fmt: skip
-    typed = Typed("How to inst")
-    assert list(typed.completing("Install it. installing inst Other")) == ["install", "installing"]
-    assert typed.completed("install") == "How to install"
+    typed = TypedText("How to inst")
+    assert list(typed.find_completions("Install it. installing inst Other")) == ["install", "installing"]
+    assert typed.complete("install") == "How to install"
     for text in ("", " ", "(", "\x00"):
         with subtests.test(text=text):
-            assert Typed(text).words == ()
+            assert TypedText(text).words == ()
 
 
 @given(st.text(), st.text(max_size=60))
 def test_any_text_can_be_typed(text, heading):
-    typed = Typed(text)
-    typed.order_of(heading)
+    typed = TypedText(text)
+    typed.sort_key(heading)
     assert typed.words == () or isinstance(typed.begins_words_of(heading), bool)
     assert all(typed.words)

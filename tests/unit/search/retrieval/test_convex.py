@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from search.retrieval.fusion.convex import ScoredList, convex_combination
 from search.retrieval.fusion.rrf import RankedList
-from search.retrieval.fusion.smoothing import smoothed
+from search.retrieval.fusion.smoothing import smooth_scores
 
 IDS = list("abcdefgh")
 
@@ -125,7 +125,7 @@ def three():
 def test_means_are_smoothed_over_neighbours():
     vectors = Vectors(a=[1.0, 0.0], b=[1.0, 0.1], c=[0.5, 1.0])
     alone = by_id(convex_combination(three()))
-    column = smoothed(
+    column = smooth_scores(
         np.array([alone[id_] for id_ in "abc"]), np.array([vectors.by_id[id_] for id_ in "abc"])
     )
     fused = by_id(convex_combination(three(), vectors_of=vectors))

@@ -92,7 +92,7 @@ def test_order_of_the_leg_that_found_something_stands(subtests):
     assert ranked.entries[0].score == 1.0
     assert (ranked.degraded, off.asked, lexical.asked) == (("vector",), [], [])
 
-    exact = StaticLeg("exact", "b", weight=3.0, joins_when_found=True)
+    exact = StaticLeg("exact", "b", weight=3.0, is_skipped_when_empty=True)
     ranked = convex(ScoringLeg("lexical", "ab"), ScoringLeg("vector", ""), exact)
     assert ids(ranked) == ["b", "a"]
 

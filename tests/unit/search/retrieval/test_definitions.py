@@ -1,16 +1,16 @@
 from search.retrieval.code.definitions import (
-    Passage,
+    IndexedPassage,
     has_definition,
-    member_of,
     rank_namesakes,
     rank_passages,
+    split_member,
 )
 
 
 def order(name, *places, rank=lambda name, passages: rank_passages([name], passages)):
     """The places, as `breadcrumb | text`, in the order they rank in; ids are against that order."""
     passages = [
-        Passage(chunk_id=f"{len(places) - n:02}", breadcrumb=breadcrumb, text=text)
+        IndexedPassage(chunk_id=f"{len(places) - n:02}", breadcrumb=breadcrumb, text=text)
         for n, (breadcrumb, _, text) in enumerate(place.partition(" | ") for place in places)
     ]
     return [places[len(places) - int(chunk_id)] for chunk_id, _ in rank(name, passages)]
@@ -44,7 +44,9 @@ def test_heading_or_line_defines_a_name(subtests):
             assert order("get_user", mention, place) == [place, mention]
     for line in ["return get_user(x)", "if get_user == 1:", "x.get_user()", "  await get_user();"]:
         with subtests.test(line=line):
-            assert not has_definition("get_user", [Passage(chunk_id="1", breadcrumb="a.py", text=line)])
+            assert not has_definition(
+                "get_user", [IndexedPassage(chunk_id="1", breadcrumb="a.py", text=line)]
+            )
 
 
 def test_name_is_found_to_the_letter(subtests):
@@ -72,10 +74,10 @@ def test_name_is_found_to_the_letter(subtests):
 def test_member_is_defined_in_its_container(subtests):
     places = ["vector class > push_back", "Guide | std::vector::push_back adds"]
     assert order("std::vector::push_back", "deque class > push_back", *places) == places
-    method = Passage(
+    method = IndexedPassage(
         chunk_id="1", breadcrumb="ftplib.py", text="def makeport(self):", below=frozenset({"FTP.makeport"})
     )
-    other = Passage(chunk_id="2", breadcrumb="other.py", text="def makeport(self):")
+    other = IndexedPassage(chunk_id="2", breadcrumb="other.py", text="def makeport(self):")
     assert [id_ for id_, _ in rank_passages(["FTP.makeport"], [other, method])] == ["1"]
     place = "src/ftplib.py > class FTP > method makeport, abort | def makeport(self):"
     assert names_in("FTP.makeport", "src/other.py > function makeport | def makeport():", place) == [place]
@@ -86,13 +88,15 @@ def test_member_is_defined_in_its_container(subtests):
     ]  # fmt: skip
     for name, parts in cases:
         with subtests.test(name=name):
-            assert member_of(name) == parts
+            assert split_member(name) == parts
 
 
 def code(*places):
     """Passages of source files, as `breadcrumb | text`, with their places for ids."""
     split = ((place, *place.split(" | ")) for place in places)
-    return [Passage(chunk_id=id_, breadcrumb=crumb, text=text, is_code=True) for id_, crumb, text in split]
+    return [
+        IndexedPassage(chunk_id=id_, breadcrumb=crumb, text=text, is_code=True) for id_, crumb, text in split
+    ]
 
 
 def names_in(name, *places):
@@ -104,7 +108,7 @@ def test_code_is_named_by_its_file_and_units():
         "a.js > class Pool > method run_all | run_all() {", "a.js > function other | run_all = 1",
         "b.js > function run_all > function step | x", "b.js > function third | this.run_all()",
     ]  # fmt: skip
-    documented = Passage(chunk_id="documented", breadcrumb="Guide > run_all", text="x")
+    documented = IndexedPassage(chunk_id="documented", breadcrumb="Guide > run_all", text="x")
     assert names_in("run_all", *reversed(places)) == places
     assert rank_passages(["run_all"], [*code(*places), documented])[0][0] == "documented"
     places = ["a.c > function run_all | int run_all(void)\n{", "a.c > function run_all | return 0;"]
@@ -117,17 +121,17 @@ def test_code_is_named_by_its_file_and_units():
 
 def test_more_mentions_and_more_names_come_first():
     dense, thin = "Guide | a_b a_b", f"Guide | a_b a_b {'word ' * 100}"
-    same = [Passage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]
+    same = [IndexedPassage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]
     assert order("a_b", thin, dense) == [dense, thin]
     assert [id_ for id_, _ in rank_passages(["a_b"], same)] == ["1", "2"]
     texts = {"1": "only a_b", "2": "both a_b and c_d", "3": "only c_d"}
-    passages = [Passage(chunk_id=id_, breadcrumb="Guide", text=text) for id_, text in texts.items()]
+    passages = [IndexedPassage(chunk_id=id_, breadcrumb="Guide", text=text) for id_, text in texts.items()]
     assert rank_passages(["a_b", "c_d"], passages)[0][0] == "2"
 
 
 def test_strengths_lie_in_the_unit_interval_and_fall():
     passages = [
-        Passage(chunk_id=str(n), breadcrumb=breadcrumb, text="a_b " * n)
+        IndexedPassage(chunk_id=str(n), breadcrumb=breadcrumb, text="a_b " * n)
         for n, breadcrumb in enumerate(["a_b", "x > a_b, c", "A_B", "x"])
     ]
     strengths = [strength for _, strength in rank_passages(["a_b"], passages)]

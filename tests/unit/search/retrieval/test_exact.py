@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from search.retrieval.query.exact import (
     ALONE_WEIGHT,
-    BESIDE_WEIGHT,
     MAX_CHARS,
     MAX_TERMS,
+    MIXED_WEIGHT,
     exact_terms,
     exact_weight,
     lone_name,
@@ -65,10 +65,10 @@ def test_weight_of_names_and_lone_words(subtests):
 
     assert weight("push_back") == ALONE_WEIGHT
     assert weight("the push_back") == ALONE_WEIGHT
-    assert weight("error C2065 undeclared") == BESIDE_WEIGHT / 2
-    assert weight('"rate limit" exceeded today') == BESIDE_WEIGHT / 2
-    assert weight("BSkyB放送放送") == BESIDE_WEIGHT / 2
-    assert weight(f"PrP {' '.join(f'word{n}x' for n in range(10))}") == pytest.approx(BESIDE_WEIGHT / 126)
+    assert weight("error C2065 undeclared") == MIXED_WEIGHT / 2
+    assert weight('"rate limit" exceeded today') == MIXED_WEIGHT / 2
+    assert weight("BSkyB放送放送") == MIXED_WEIGHT / 2
+    assert weight(f"PrP {' '.join(f'word{n}x' for n in range(10))}") == pytest.approx(MIXED_WEIGHT / 126)
     cases = [
         ("strtoul", "strtoul"), (" Full ", "Full"), ("two words", None), ("部署", None), ("", None),
         ("(", None),

@@ -12,13 +12,13 @@ from search.retrieval.expansion import (
     NEIGHBOUR_STEPS,
     SIBLING_FACTOR,
     Expansion,
-    Reached,
+    ReachedChunk,
     expand,
 )
 
 
 def hit(chunk_id, score):
-    return Reached(chunk_id=chunk_id, score=score)
+    return ReachedChunk(chunk_id=chunk_id, score=score)
 
 
 def following(reached_by, factor, links):

@@ -15,14 +15,14 @@ from search.retrieval.query.match import (
     MAX_RAW_CHARS,
     MAX_TOKENS,
     ParsedQuery,
+    build_plain_match,
     check_prefixes,
     check_size,
     compile_all,
     compile_any,
     index_terms,
-    match_of,
     parse_query,
-    quoted,
+    quote_term,
 )
 from search.retrieval.text.unicode_scripts import has_token, words_of
 
@@ -62,7 +62,7 @@ def each(document_frequency):
 
 
 def match(text, frequencies=never):
-    return match_of(parse_query(text).terms, analysis, frequencies)
+    return build_plain_match(parse_query(text).terms, analysis, frequencies)
 
 
 def every(text):
@@ -120,8 +120,8 @@ def test_strict_units_and_index_terms():
     assert und.positions == (("und",),)
     assert (hauser.positions, hauser.is_word) == ((("hauser", "haus"),), True)
     assert match("Häuser").every[0].positions == (("hauser",),)
-    assert [unit.term for unit in match("path/to/file here").marked] == ["path/to/file", "path", "file"]
-    assert [unit.term for unit in match("path to file").marked] == ["path", "file"]
+    assert [unit.term for unit in match("path/to/file here").marked_units] == ["path/to/file", "path", "file"]
+    assert [unit.term for unit in match("path to file").marked_units] == ["path", "file"]
     wanted = index_terms(parse_query("how do rateLimit and 部署指南 relate to C++").terms, analysis)
     assert wanted == {"ratelimit", "rate", "limit", "部署", "署指", "指南", "relat", "c++", "c"}
     assert index_terms(["(", "*"], analysis) == frozenset()
@@ -155,7 +155,7 @@ WEIRD = st.text() | st.text(alphabet="'\"() *:^+-{}ANDORNEAR,ab\x00\n部署ｶ�
 
 @given(WEIRD)
 def test_every_compiled_or_quoted_text_is_accepted_and_what_holds_every_term_holds_some(index, text):
-    found(index, quoted(text))
+    found(index, quote_term(text))
     parsed = parse_query(text)
     compiled = match(text, lambda token: 1)
     assert (compiled is None) == (parsed.is_empty or parsed.raw is not None)
@@ -166,7 +166,7 @@ def test_every_compiled_or_quoted_text_is_accepted_and_what_holds_every_term_hol
             found(index, compile_any(compiled.some)),
         )
         assert len(compiled.every) >= MAX_TOKENS or set(of_every) <= set(of_some)
-        found(index, compile_any(compiled.marked))
+        found(index, compile_any(compiled.marked_units))
 
 
 def test_raw_prefixes_are_checked(subtests):
@@ -217,7 +217,7 @@ def test_words_are_folded_runs_of_letters_and_numbers():
 
 
 def kept(terms, frequencies):
-    return [unit.term for unit in match_of(terms, analysis, frequencies).every]
+    return [unit.term for unit in build_plain_match(terms, analysis, frequencies).every]
 
 
 def test_rarest_terms_are_kept_in_their_order():
@@ -242,12 +242,12 @@ def test_rarest_terms_are_kept_in_their_order():
 
 def test_pieces_of_many_terms_are_capped():
     terms = [f"a{number}/b{number}/c" for number in range(15)]
-    some_ = match_of(terms, analysis, each(lambda token: 1 if token[0] == "b" else 2)).some
+    some_ = build_plain_match(terms, analysis, each(lambda token: 1 if token[0] == "b" else 2)).some
     assert len(some_) == 31
 
     def searched(count):
         terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(count)]
-        found = match_of(terms, analysis, each(lambda token: 1))
+        found = build_plain_match(terms, analysis, each(lambda token: 1))
         tokens = {token for unit in (*found.every, *found.some) for token in unit.tokens}
         return found, len(tokens)
 
@@ -260,13 +260,13 @@ def test_pieces_of_many_terms_are_capped():
 
 def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():
     frequencies = Mock(side_effect=each(lambda term: 1))
-    match_of([f"w{number}" for number in range(20_000)], analysis, frequencies)
+    build_plain_match([f"w{number}" for number in range(20_000)], analysis, frequencies)
     assert [len(call.args[0]) for call in frequencies.call_args_list] == [512]
 
 
 @given(st.lists(st.text(alphabet="ab/ -1部署A", max_size=8), max_size=60))
 def test_never_more_than_32_distinct_tokens_are_searched(terms):
-    compiled = match_of(terms, analysis, each(len))
+    compiled = build_plain_match(terms, analysis, each(len))
     for units in (compiled.every, compiled.some) if compiled else ():
         assert len(frozenset().union(*(unit.tokens for unit in units))) <= MAX_TOKENS
         assert len(set(units)) == len(units) > 0

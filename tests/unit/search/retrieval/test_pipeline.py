@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search.retrieval.errors import EmbedderUnavailable, InvalidQuery, LegTimeout
 from search.retrieval.fusion.pipeline import rank_candidates
-from search.retrieval.fusion.run_legs import Leg, candidates_wanted
+from search.retrieval.fusion.run_legs import Leg, candidate_limit
 from search.retrieval.types import Candidate, Mode
 from tests.unit.search.retrieval.static_legs import StaticLeg, all_seen, candidates, ids, rank
 
@@ -21,7 +21,7 @@ def test_each_leg_is_asked_for_twice_k_and_100_at_least(subtests):
         with subtests.test(k=k):
             legs = StaticLeg("lexical", ["a"]), StaticLeg("vector", ["b"])
             rank(*legs, k=k)
-            assert candidates_wanted(k) == wanted
+            assert candidate_limit(k) == wanted
             assert [leg.limits for leg in legs] == [[wanted], [wanted]]
 
 
@@ -54,14 +54,14 @@ def test_tier_and_exact_matches_travel_along():
     assert ids(ranked) == ["e", "a", "b"]
     assert ranked.entries[0].retrieval.exact_rank == 1
 
-    def one(name, *chunk_ids, joins_when_found=False):
+    def one(name, *chunk_ids, is_skipped_when_empty=False):
         found = [Candidate(chunk_id=chunk_id, score=0.5) for chunk_id in chunk_ids]
-        return Leg(name=name, search=lambda limit: found, joins_when_found=joins_when_found)
+        return Leg(name=name, search=lambda limit: found, is_skipped_when_empty=is_skipped_when_empty)
 
     legs = [one("lexical", "a"), one("vector", "a")]
     for exact, score in ((("a",), 1.0), (("b",), 2 / 3), ((), 1.0)):
         ranked = rank_candidates(
-            Mode.HYBRID, [*legs, one("exact", *exact, joins_when_found=True)], lambda ids: set(ids), k=10
+            Mode.HYBRID, [*legs, one("exact", *exact, is_skipped_when_empty=True)], lambda ids: set(ids), k=10
         )
         assert {found.chunk_id: found.score for found in ranked.fused}["a"] == pytest.approx(score)
         assert ("exact" in ranked.lists) == bool(exact)

@@ -4,7 +4,7 @@ from itertools import count
 
 from search.retrieval.errors import RerankerUnavailable
 from search.retrieval.fusion.pipeline import RankedEntry
-from search.retrieval.fusion.post_fusion import Stages, after_fusion
+from search.retrieval.fusion.post_fusion import Stages, apply_stages
 from search.retrieval.types import Mode, RetrievalDetail, SearchQuery
 
 
@@ -37,7 +37,7 @@ def entries(n):
 
 def run(n, *, documents=None, reranker=None, gone=(), **stages):
     documents = documents or [str(number) for number in range(n)]
-    return after_fusion(
+    return apply_stages(
         entries(n), Stages(**stages), query="q",
         document_of={str(number): document for number, document in enumerate(documents)},
         passages_of=lambda ids: {each: each for each in ids if each not in gone}, reranker=reranker,

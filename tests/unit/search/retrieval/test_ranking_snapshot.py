@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search.retrieval.fusion.pipeline import RankedEntry, rank_candidates
 from search.retrieval.fusion.run_legs import Leg
-from search.retrieval.ranking_snapshot import MAX_PLACES, FrozenRanking
+from search.retrieval.ranking_snapshot import MAX_PLACES, RankingSnapshot
 from search.retrieval.types import Candidate, Mode, RetrievalDetail
 
 IDS = [f"{number:032x}" for number in range(40)]
@@ -36,14 +36,14 @@ def rankings(draw):
 
 
 def read_again(frozen):
-    return FrozenRanking.from_bytes(frozen.method, len(frozen), list(frozen.columns), frozen.to_bytes())
+    return RankingSnapshot.from_bytes(frozen.method, len(frozen), list(frozen.columns), frozen.to_bytes())
 
 
 @settings(max_examples=25)
 @given(rankings(), st.integers(0, 21))
 def test_every_place_comes_back_as_it_was(ranking, start):
     mode, entries = ranking
-    frozen = read_again(FrozenRanking.of_entries(mode, entries))
+    frozen = read_again(RankingSnapshot.from_entries(mode, entries))
     assert list(frozen.entries(start)) == entries[start:]
     assert frozen.ids(start) == [entry.chunk_id for entry in entries[start:]]
 
@@ -62,7 +62,7 @@ def legs_of(lexical, vector, exact):
 @given(*[st.lists(st.sampled_from(IDS), unique=True)] * 3)
 def test_a_fused_list_is_frozen_as_its_entries_are(lexical, vector, exact):
     ranked = rank_candidates(Mode.HYBRID, list(legs_of(lexical, vector, exact)), set, k=100)
-    frozen = read_again(FrozenRanking.of_fused(Mode.HYBRID, ranked.fused, ranked.lists))
+    frozen = read_again(RankingSnapshot.from_fused(Mode.HYBRID, ranked.fused, ranked.lists))
     assert tuple(frozen.entries(0)) == ranked.entries
 
 
@@ -71,12 +71,12 @@ def test_one_leg_and_every_detail_are_frozen(subtests):
         with subtests.test(mode=mode):
             leg = next(leg for leg in legs_of(IDS, IDS, ()) if leg.name == mode.value)
             ranked = rank_candidates(mode, [leg], set, k=100)
-            frozen = FrozenRanking.of_fused(mode, ranked.fused, ranked.lists)
+            frozen = RankingSnapshot.from_fused(mode, ranked.fused, ranked.lists)
             assert tuple(frozen.entries(0)) == ranked.entries
     numbers = {f.name: 1 for f in fields(RetrievalDetail)}
     whole = RetrievalDetail(**numbers | {"method": Mode.HYBRID, "tier": "all"})
     entry = RankedEntry(rank=1, chunk_id=IDS[0], score=1.0, retrieval=whole)
-    assert next(read_again(FrozenRanking.of_entries(Mode.HYBRID, [entry])).entries(0)).retrieval == whole
+    assert next(read_again(RankingSnapshot.from_entries(Mode.HYBRID, [entry])).entries(0)).retrieval == whole
 
 
 def test_ranking_is_cut_and_other_bytes_are_refused(subtests):
@@ -85,10 +85,10 @@ def test_ranking_is_cut_and_other_bytes_are_refused(subtests):
         RankedEntry(rank=rank, chunk_id=f"{rank:032x}", score=0.5, retrieval=detail)
         for rank in range(1, MAX_PLACES + 2)
     ]
-    assert len(FrozenRanking.of_entries(Mode.LEXICAL, entries)) == MAX_PLACES == 1_000
+    assert len(RankingSnapshot.from_entries(Mode.LEXICAL, entries)) == MAX_PLACES == 1_000
     detail = RetrievalDetail(method=Mode.VECTOR, fusion_score=0.5, vector_score=0.5, vector_rank=1)
     entry = RankedEntry(rank=1, chunk_id=IDS[0], score=0.5, retrieval=detail)
-    frozen = FrozenRanking.of_entries(Mode.VECTOR, [entry])
+    frozen = RankingSnapshot.from_entries(Mode.VECTOR, [entry])
     assert set(frozen.columns) == {"fusion_score", "vector_score", "vector_rank"}
     assert len(frozen.to_bytes()) == 16 + 8 + 8 + 2
     cases = [
@@ -97,4 +97,4 @@ def test_ranking_is_cut_and_other_bytes_are_refused(subtests):
     ]  # fmt: skip
     for places, names, stored in cases:
         with subtests.test(places=places), pytest.raises((ValueError, KeyError)):
-            FrozenRanking.from_bytes(Mode.LEXICAL, places, names, stored)
+            RankingSnapshot.from_bytes(Mode.LEXICAL, places, names, stored)

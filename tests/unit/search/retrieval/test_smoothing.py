@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from search.retrieval.fusion.smoothing import smoothed
+from search.retrieval.fusion.smoothing import smooth_scores
 
 
 def at(*degrees):
@@ -18,32 +18,32 @@ def at(*degrees):
 
 def test_scores_by_hand():
     """Cosines: 0.5 at 60 degrees, 0 at 90, 0.866025 at 30."""
-    result = smoothed(np.array([1.0, 0.4, 0.1]), at(0, 60, 90))
+    result = smooth_scores(np.array([1.0, 0.4, 0.1]), at(0, 60, 90))
     second = (0.5 * 1.0 + 0.866025 * 0.1) / (0.5 + 0.866025)
     assert result == pytest.approx([0.6 + 0.4 * 0.4, 0.6 * 0.4 + 0.4 * second, 0.06 + 0.4 * 0.4], abs=1e-6)
-    assert smoothed(np.array([1.0, 0.5]), at(0, 180)).tolist() == [1.0, 0.5]
+    assert smooth_scores(np.array([1.0, 0.5]), at(0, 180)).tolist() == [1.0, 0.5]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    assert smoothed(np.array([1.0, 0.5, 0.1]), vectors) == pytest.approx([0.8, 0.7, 0.1])
+    assert smooth_scores(np.array([1.0, 0.5, 0.1]), vectors) == pytest.approx([0.8, 0.7, 0.1])
 
 
 def test_eight_neighbours_count():
     scores = np.array([0.8, 0.78, 0.77, 0.76, 0.2, 0.2])
-    alone, *friends = smoothed(scores, at(90, 0, 2, 4, 88, 92))[:4]
+    alone, *friends = smooth_scores(scores, at(90, 0, 2, 4, 88, 92))[:4]
     assert alone < min(friends)
     angles = [0, *range(1, 10)]
     scores = np.array([0.0] * 9 + [1.0])
-    assert smoothed(scores, at(*angles))[0] == 0.0
-    assert smoothed(scores, at(*angles[:8], 20, 8))[0] > 0.0
+    assert smooth_scores(scores, at(*angles))[0] == 0.0
+    assert smooth_scores(scores, at(*angles[:8], 20, 8))[0] > 0.0
 
 
 def test_length_and_input_do_not_change():
     scores, vectors = np.array([0.9, 0.5, 0.1]), at(0, 20, 50)
     longer = vectors * np.array([[1.0], [7.0], [0.1]])
-    assert smoothed(scores, longer) == pytest.approx(smoothed(scores, vectors))
-    assert smoothed(np.array([]), np.ones((0, 3))).tolist() == []
-    assert smoothed(np.array([0.7]), np.ones((1, 3))).tolist() == [0.7]
+    assert smooth_scores(scores, longer) == pytest.approx(smooth_scores(scores, vectors))
+    assert smooth_scores(np.array([]), np.ones((0, 3))).tolist() == []
+    assert smooth_scores(np.array([0.7]), np.ones((1, 3))).tolist() == [0.7]
     scores = np.array([0.9, 0.1])
-    smoothed(scores, at(0, 10))
+    smooth_scores(scores, at(0, 10))
     assert scores.tolist() == [0.9, 0.1]
 
 
@@ -51,7 +51,7 @@ def test_length_and_input_do_not_change():
 def test_copies_come_out_the_same_and_nothing_leaves_the_range(count, data):
     scores = data.draw(arrays.arrays(float, count, elements=st.floats(0, 1)))
     vectors = data.draw(arrays.arrays(np.float32, (count, 5), elements=st.floats(-1, 1, width=16)))
-    twice = smoothed(np.concatenate([scores, scores]), np.concatenate([vectors, vectors]))
+    twice = smooth_scores(np.concatenate([scores, scores]), np.concatenate([vectors, vectors]))
     assert twice[:count] == pytest.approx(twice[count:], abs=1e-12)
-    result = smoothed(scores, vectors)
+    result = smooth_scores(scores, vectors)
     assert scores.min() - 1e-9 <= result.min() and result.max() <= scores.max() + 1e-9

@@ -9,7 +9,7 @@ from search.retrieval.text.snippet import (
     CLOSE_MARK,
     OPEN_MARK,
     best_window,
-    cut,
+    cut_text,
     snippet_words,
     strip_markers,
 )
@@ -44,11 +44,11 @@ def test_highlights_slice_to_what_was_marked(pieces):
 
 def test_snippet_is_cut_to_code_points():
     text = "é👩‍👩‍👧部署指南"
-    assert cut(text, [(1, 6), (6, 8)], 4) == (text[:4], [(1, 4)])
-    assert cut("e\u0301x", [(0, 3)], 1) == ("e", [(0, 1)])
-    assert cut("abc", [(0, 1)], 3) == ("abc", [(0, 1)])
+    assert cut_text(text, [(1, 6), (6, 8)], 4) == (text[:4], [(1, 4)])
+    assert cut_text("e\u0301x", [(0, 3)], 1) == ("e", [(0, 1)])
+    assert cut_text("abc", [(0, 1)], 3) == ("abc", [(0, 1)])
     text = "some long words that come before the needle that is sought after here"
-    snippet, highlights = cut(text, [(37, 43)], 20)
+    snippet, highlights = cut_text(text, [(37, 43)], 20)
     assert snippet == "needle that is sough"
     assert [snippet[start:end] for start, end in highlights] == ["needle"]
 
@@ -64,7 +64,7 @@ def highlighted(draw):
 @given(highlighted(), st.integers(1, 90))
 def test_a_cut_stays_in_bounds_and_keeps_highlights_on_their_text(case, max_chars):
     text, highlights = case
-    snippet, kept = cut(text, highlights, max_chars)
+    snippet, kept = cut_text(text, highlights, max_chars)
     assert len(snippet) <= max_chars and snippet in text
     assert all(0 <= start < end <= len(snippet) for start, end in kept)
     assert bool(kept) == bool(highlights)

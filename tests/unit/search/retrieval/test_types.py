@@ -45,9 +45,11 @@ def test_query_defaults_text_and_channels(subtests):
     channels = QueryChannels(vector="a\x00", lexical="\ud800b", rerank="c\td")
     cleaned = QueryChannels(vector="a", lexical="b", rerank="c\td")
     assert SearchQuery(text="", channels=channels).channels == cleaned
-    assert SearchQuery(text="foo").asked == QueryChannels(vector="foo", lexical="foo", rerank="foo")
+    assert SearchQuery(text="foo").effective_channels == QueryChannels(
+        vector="foo", lexical="foo", rerank="foo"
+    )
     channels = QueryChannels(vector="v", lexical="l", rerank="r")
-    assert SearchQuery(text="foo", channels=channels).asked == channels
+    assert SearchQuery(text="foo", channels=channels).effective_channels == channels
 
 
 def test_unknown_value_is_refused(subtests):
@@ -190,8 +192,8 @@ def test_error_tree():
     assert {each.__name__ for each in tree} <= drawn
     assert len({each.code for each in tree}) == len(tree)
     assert {each.status for each in tree} == {400, 410, 422, 503}
-    assert errors.shown("a\n") == r"'a\n'"
-    assert len(errors.shown("x" * 10_000)) == 63
+    assert errors.preview("a\n") == r"'a\n'"
+    assert len(errors.preview("x" * 10_000)) == 63
     assert errors.NotSearchableYet("behind", retry_after_s=2).retry_after_s == 2
 
 

@@ -1,7 +1,7 @@
 """The documents that a git source has written, and the place of its copy."""
 
-from ingest.connectors.git.credentials import Credentials, seal_credentials
-from ingest.connectors.git.local_copy import Place
+from ingest.connectors.git.credentials import Credentials, encrypt_credentials
+from ingest.connectors.git.local_copy import CopyPaths
 from search.corpus import ensure_source
 from search.models import Document, Source
 
@@ -16,14 +16,14 @@ def texts(workspace, tag=""):
 
 
 def place_of(source):
-    return Place.of(source.workspace_id, source.pk)
+    return CopyPaths.of(source.workspace_id, source.pk)
 
 
 def source_of(workspace, url, *, key="repo", **credentials):
     """Return a source that reads the repository at `url`."""
     source = ensure_source(workspace, key, kind="git", config={"url": url})
     if credentials:
-        sealed = seal_credentials(Credentials(**credentials))
+        sealed = encrypt_credentials(Credentials(**credentials))
         Source.objects.filter(pk=source.pk).update(sealed_credentials=sealed)
     source.refresh_from_db()
     return source

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from ingest.connectors.git.address import read_address
+from ingest.connectors.git.address import parse_address
 from ingest.connectors.git.environment import git_environment
-from ingest.connectors.git.local_copy import Place
+from ingest.connectors.git.local_copy import CopyPaths
 from search.models import Document
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
@@ -109,5 +109,5 @@ def test_repository_with_sha256_names_is_read(workspace, tmp_path):
 
 def test_numeric_address_needs_no_name_resolved_to_it(tmp_path):
     for url, is_held in (("https://[2001:db8::1]/a", False), ("https://x.org/a", True)):
-        with git_environment(Place(tmp_path), read_address(url), ["2001:db8::1"], None) as environment:
+        with git_environment(CopyPaths(tmp_path), parse_address(url), ["2001:db8::1"], None) as environment:
             assert ("x.org:443:[2001:db8::1]" in environment.values()) is is_held

@@ -7,7 +7,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.core import serializers
 
-from ingest.connectors.git.credentials import Credentials, seal_again, unseal_credentials
+from ingest.connectors.git.credentials import Credentials, decrypt_credentials, rotate_credentials
 from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.models import Source
@@ -55,11 +55,11 @@ def test_credentials_are_sealed_again_under_the_first_key_and_asked_for_without_
     Source.objects.filter(pk=lost.pk).update(sealed_credentials="nonsense")
     old, new = settings.KEBAB_ENCRYPTION_KEYS, Fernet.generate_key().decode()
     settings.KEBAB_ENCRYPTION_KEYS = [new, *old]
-    seal_again()
+    rotate_credentials()
     settings.KEBAB_ENCRYPTION_KEYS = [new]
     source.refresh_from_db()
 
-    assert unseal_credentials(source.sealed_credentials).password == SECRET
+    assert decrypt_credentials(source.sealed_credentials).password == SECRET
     assert str(lost.pk) in caplog.text
     settings.KEBAB_ENCRYPTION_KEYS = old
     assert "KEBAB_ENCRYPTION_KEYS" in failure(source)

@@ -7,12 +7,12 @@ import subprocess
 import pytest
 
 from ingest.connectors.errors import RepositoryBusy
-from ingest.connectors.git.local_copy import locked
+from ingest.connectors.git.local_copy import lock_copy
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.queue.request import cancel, request_source_deletion, request_sync
 from ingest.models import Job
 from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
+from kebab.people.operator import command_line_access
 from search.corpus import ensure_source
 from search.models import Document, Source
 from tests.integration.ingest.connectors.git.documents import place_of, texts
@@ -25,7 +25,7 @@ def test_copy_goes_with_its_source_and_its_workspace(workspace, source):
     assert work(request_source_deletion(source)).state == "succeeded"
     assert not place_of(source).folder.exists()
     assert place_of(source).folder.parent.exists()
-    delete_workspace(the_operator(workspace))
+    delete_workspace(command_line_access(workspace))
     assert not place_of(source).folder.parent.exists()
 
 
@@ -74,29 +74,29 @@ def _stop():
 def test_copy_is_used_by_one_worker_at_a_time_and_nobody_else(source, monkeypatch):
     monkeypatch.setattr("ingest.connectors.git.local_copy._PATIENCE_S", 0.0)
     place = place_of(source)
-    with locked(place, lambda: None):
+    with lock_copy(place, lambda: None):
         assert stat.S_IMODE(place.folder.parent.parent.stat().st_mode) == 0o700
         with pytest.raises(RepositoryBusy):
-            locked(place, lambda: None).__enter__()
+            lock_copy(place, lambda: None).__enter__()
         job = work(request_sync(source))
     assert (job.state, job.lease_until is not None) == ("running", True)
-    with locked(place, lambda: None):
+    with lock_copy(place, lambda: None):
         pass
 
 
 def test_child_keeps_the_lock_of_a_worker_that_was_killed_and_an_error_releases_it(source, monkeypatch):
     place = place_of(source)
-    with locked(place, lambda: None) as lock:
+    with lock_copy(place, lambda: None) as lock:
         child = subprocess.Popen(["sleep", "600"], pass_fds=(lock,))  # noqa: S607
     try:
         with pytest.raises(InterruptedError):
-            locked(place, _stop).__enter__()
+            lock_copy(place, _stop).__enter__()
     finally:
         child.kill()
         child.wait()
     monkeypatch.setattr(ItemWorker, "run", lambda self: 1 / 0)
     work(request_sync(source))
-    with locked(place, _stop):
+    with lock_copy(place, _stop):
         pass
 
 
@@ -109,9 +109,9 @@ def test_repository_over_the_size_limit_is_given_up(
     settings.KEBAB_GIT_LIMIT_BYTES = 1_000_000
     with monkeypatch.context() as quick:
         if is_over_at_once:
-            quick.setattr("ingest.connectors.git.command.Git._look", lambda *_: None)
+            quick.setattr("ingest.connectors.git.command.Git._check_limits", lambda *_: None)
         else:
-            quick.setattr("ingest.connectors.git.command._LOOK_S", 0.001)
+            quick.setattr("ingest.connectors.git.command._CHECK_S", 0.001)
         assert "KEBAB_GIT_LIMIT_BYTES" in failure(source)
     assert texts(workspace)["docs/a.md"] == "alpha"
     assert place_of(source).size_bytes == 0
@@ -131,5 +131,5 @@ def test_cancelled_job_ends_while_it_waits_for_git(source, monkeypatch):
             repository.git.run("version")
 
     job = request_sync(source)
-    monkeypatch.setattr("ingest.connectors.git.repository.Repository.commit_of", cancel_and_wait)
+    monkeypatch.setattr("ingest.connectors.git.repository.Repository.fetch_commit", cancel_and_wait)
     assert work(job).state == "cancelled"

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from ingest.connectors.web import sitemap as sitemaps
-from ingest.connectors.web.rate import Pace
+from ingest.connectors.web.rate import RateLimiter
 from ingest.errors import JobCancelled
 from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, packed, redirect, sitemap
 from tests.support.jobs import failure, indexed, sync
@@ -52,7 +52,7 @@ def test_site_whose_robots_txt_forbids_or_fails_is_not_read(workspace, site, mak
 def test_site_is_asked_no_oftener_than_its_crawl_delay(site, make_source, monkeypatch):
     paces = []
     site.pages["/robots.txt"] = Page(body=b"User-agent: *\nCrawl-delay: 7\n")
-    monkeypatch.setattr(Pace, "wait_turn", lambda self: paces.append(self.interval_s))
+    monkeypatch.setattr(RateLimiter, "wait_turn", lambda self: paces.append(self.interval_s))
     sync(make_source())
     assert paces == [0.0001, 7.0, 7.0, 7.0, 7.0]
 
@@ -64,10 +64,10 @@ def test_turns_of_a_site_are_shared_by_all_workers():
         waits.append(1)
         raise JobCancelled("enough")
 
-    Pace("turns.example.org", 30.0, stop).wait_turn()
+    RateLimiter("turns.example.org", 30.0, stop).wait_turn()
     with pytest.raises(JobCancelled):
-        Pace("turns.example.org", 30.0, stop).wait_turn()
-    Pace("other.example.org", 30.0, stop).wait_turn()
+        RateLimiter("turns.example.org", 30.0, stop).wait_turn()
+    RateLimiter("other.example.org", 30.0, stop).wait_turn()
     assert waits == [1]
 
 

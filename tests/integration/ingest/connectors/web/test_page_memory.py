@@ -10,7 +10,7 @@ from ingest.errors import JobCancelled
 from ingest.jobs.items import worker
 from ingest.jobs.kinds import listing_progress
 from ingest.jobs.kinds.listing_progress import ListingProgress
-from ingest.jobs.queue.context import Work
+from ingest.jobs.queue.context import JobContext
 from ingest.jobs.queue.lease import LeaseKeeper, claim
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import cancel, request_sync
@@ -85,14 +85,14 @@ def test_job_is_cancelled_while_it_waits_for_its_turn(site, source):
 
 
 def test_listing_that_broke_off_resumes_without_asking_again(workspace, site, source, monkeypatch):
-    note_listed = PageMemory.note_listed
+    mark_listed = PageMemory.mark_listed
 
     def break_off(self, page):
-        note_listed(self, page)
+        mark_listed(self, page)
         if page.path == "b.html":
             raise RuntimeError("the worker died")
 
-    monkeypatch.setattr(PageMemory, "note_listed", break_off)
+    monkeypatch.setattr(PageMemory, "mark_listed", break_off)
     job = work(request_sync(source))
     assert (job.state, job.discovered_at) == ("running", None)
     assert site.targets() == ["/", "/a.html", "/b.html"]
@@ -155,11 +155,11 @@ def test_listing_reports_progress_once_a_second_and_ends_when_cancelled(workspac
     lease = claim(workspace.pk, job.pk)
     entries = [SkippedFile(path=path, reason=SkipReason.NOINDEX) for path in ("a", "b", "c")]
     with LeaseKeeper(lease) as keeper:
-        work_ = Work(job=Job.objects.get(pk=job.pk), workspace=workspace, lease=lease, keeper=keeper)
+        work_ = JobContext(job=Job.objects.get(pk=job.pk), workspace=workspace, lease=lease, keeper=keeper)
         progress = ListingProgress(work_, clock=lambda: next(now))
-        assert list(progress.over(entries)) == entries
+        assert list(progress.count_entries(entries)) == entries
         told = Job.objects.get(pk=job.pk)
         assert (told.current_path, told.counts["listed"], told.stalled_attempts) == ("b", 2, 0)
         keeper._cancelled.set()
         with pytest.raises(JobCancelled):
-            progress.at("d")
+            progress.record_position("d")

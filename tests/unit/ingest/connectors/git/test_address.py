@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.address import check_address, is_git_address, read_address
-from ingest.connectors.git.credentials import read_credentials
+from ingest.connectors.git.address import check_address, is_git_address, parse_address
+from ingest.connectors.git.credentials import parse_credentials
 from ingest.connectors.git.messages import explain
-from ingest.connectors.git.references import Wanted, kept_reference, read_advertised
+from ingest.connectors.git.references import RequestedRef, local_reference, parse_refs
 from ingest.errors import AddressNotAllowed, CredentialsRefused
 
 
@@ -37,9 +37,9 @@ def test_address_is_read(subtests):
         ("file://localhost/srv/b", "file:///srv/b", "", 0, "b"),
     ]:
         with subtests.test(case=text):
-            address = read_address(text)
+            address = parse_address(text)
             assert (address.url, address.host, address.port, address.name) == (url, host, port, name)
-    assert read_address("file:///srv/a%20b").folder == Path("/srv/a b")
+    assert parse_address("file:///srv/a%20b").folder == Path("/srv/a b")
 
 
 NO_ADDRESSES = """
@@ -58,9 +58,9 @@ SPACED = ("", "ext::sh -c touch", "https://exa mple.org/a", "https://example.org
 def test_other_texts_are_refused(subtests):
     for text in (*NO_ADDRESSES.split(), *SPACED, "https://example.org/" + "a" * 2_000):
         with subtests.test(case=text[:40]), pytest.raises(AddressNotAllowed):
-            read_address(text)
+            parse_address(text)
     with pytest.raises(AddressNotAllowed) as caught:
-        read_address("https://ada:s3cret@example.org/a/b")
+        parse_address("https://ada:s3cret@example.org/a/b")
     assert "s3cret" not in str(caught.value)
 
 
@@ -69,7 +69,7 @@ def test_any_text_is_an_address_or_refused(text):
     for form in (text, f"https://{text}", f"ssh://{text}", f"file://{text}", f"git@{text}"):
         is_git_address(form)
         try:
-            address = read_address(form)
+            address = parse_address(form)
         except AddressNotAllowed:
             continue
         assert not address.url.startswith("-")
@@ -88,31 +88,31 @@ def test_command_line_tells_repositories_from_other_targets(subtests):
 def test_http_and_private_hosts_need_the_operators_setting(settings, subtests):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"git.internal", "10.0.0.1"})
     for text in ("http://git.internal/a", "https://10.0.0.1/a", "https://8.8.8.8/a", "git@git.internal:a"):
-        check_address(read_address(text))
+        check_address(parse_address(text))
     for text in ("http://example.org/a", "https://10.0.0.2/a", "ssh://git@localhost/a", "http://8.8.8.8/a"):
         with subtests.test(case=text), pytest.raises(AddressNotAllowed):
-            check_address(read_address(text))
+            check_address(parse_address(text))
 
 
 def test_names_of_references_follow_the_rules_of_git(subtests):
     for name in ["v1", "release/1.0", "größe", "a-b", "a@b"]:
         with subtests.test(case=name):
-            assert Wanted(name=name).candidates == (f"refs/tags/{name}", f"refs/heads/{name}")
+            assert RequestedRef(name=name).candidates == (f"refs/tags/{name}", f"refs/heads/{name}")
     for name in [
         *("-x", "a..b", "a b", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b", "/a", "a/", "a.", ".a", "a/.b"),
         *("a//b", "a.lock", "a.lock/b", "@", "a@{1}", "a\nb", "a\x7f"),
     ]:
         with subtests.test(case=name), pytest.raises(ListingFailed):
-            _ = Wanted(name=name).candidates
+            _ = RequestedRef(name=name).candidates
 
 
 def test_version_has_a_reference_of_its_own():
-    assert kept_reference("a") != kept_reference("b")
-    assert len(kept_reference("x" * 200)) < 60
+    assert local_reference("a") != local_reference("b")
+    assert len(local_reference("x" * 200)) < 60
 
 
 def test_malformed_lines_of_a_host_are_left_out():
-    assert read_advertised(b"abc\tHEAD\nnonsense\n\tx\n") == {"HEAD": "abc", "x": ""}
+    assert parse_refs(b"abc\tHEAD\nnonsense\n\tx\n") == {"HEAD": "abc", "x": ""}
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def private_key():
 
 
 def test_credentials_fit_their_transport(private_key):
-    https, ssh, file = (read_address(url) for url in ("https://x.org/a", "git@x.org:a", "file:///a"))
+    https, ssh, file = (parse_address(url) for url in ("https://x.org/a", "git@x.org:a", "file:///a"))
     pem = private_key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
     locked = private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"pass"))
 
-    assert read_credentials({"token": "t"}, https).authorization.startswith("Basic ")
-    assert read_credentials({"private_key": pem.replace("\n", "\r\n").strip()}, ssh).private_key == pem
+    assert parse_credentials({"token": "t"}, https).authorization.startswith("Basic ")
+    assert parse_credentials({"private_key": pem.replace("\n", "\r\n").strip()}, ssh).private_key == pem
     for address, refused in (
         (https, {"private_key": pem}),
         (https, {"username": "a:b", "password": "x"}),
@@ -160,7 +160,7 @@ def test_credentials_fit_their_transport(private_key):
         (file, {"private_key": pem}),
     ):
         with pytest.raises(CredentialsRefused):
-            read_credentials(refused, address)
+            parse_credentials(refused, address)
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
@@ -174,6 +174,6 @@ def test_key_of_ssh_keygen_is_taken_without_a_passphrase(tmp_path):
         )
         texts.append(file.read_text())
     plain, locked = texts
-    assert read_credentials({"private_key": plain}, read_address("git@x.org:a")).private_key == plain
+    assert parse_credentials({"private_key": plain}, parse_address("git@x.org:a")).private_key == plain
     with pytest.raises(CredentialsRefused, match="passphrase"):
-        read_credentials({"private_key": locked}, read_address("git@x.org:a"))
+        parse_credentials({"private_key": locked}, parse_address("git@x.org:a"))

@@ -25,11 +25,11 @@ def test_file_is_found_by_its_path_in_nfc_the_first_of_several(subtests):
         (["\u212a.md", "K.md"], "K.md", 1),
     ]:
         with subtests.test(case=names):
-            assert read(listing(names)).file_at(path).object_name == f"{nth:040x}"
+            assert read(listing(names)).find_file(path).object_name == f"{nth:040x}"
     tree = read(listing(["a.md", "\u00e9.md", "a/b.md"]))
     for path in ["b.md", "\u00e9", "a", "a.md/b", "e\u0301.md"]:
         with subtests.test(case=path):
-            assert tree.file_at(path) is None
+            assert tree.find_file(path) is None
 
 
 def test_listing_is_not_held_a_second_time_in_pieces():
@@ -40,7 +40,7 @@ def test_listing_is_not_held_a_second_time_in_pieces():
         held_bytes, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found.file_at("199/19999.md") is not None
+    assert found.find_file("199/19999.md") is not None
     assert most_bytes - held_bytes < len(told) / 2
 
 
@@ -48,4 +48,4 @@ def test_large_folder_of_decomposed_names_is_searched_in_linear_time():
     # Quadratic time would be minutes here.
     names = [f"\u00e9{nth}.md" for nth in range(20_000)]
     found = read(listing(unicodedata.normalize("NFD", name) for name in names))
-    assert all(found.file_at(name) is not None for name in names)
+    assert all(found.find_file(name) is not None for name in names)

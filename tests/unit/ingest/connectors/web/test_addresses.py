@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.connectors.web.addresses import Scope, document_path, read_address
+from ingest.connectors.web.addresses import UrlScope, document_path, parse_address
 from search.corpus.paths import normalise_path
 from search.errors import InvalidPath
 
-BASE = read_address("https://example.org/docs/guide.html")
+BASE = parse_address("https://example.org/docs/guide.html")
 
 
 def key_of(text, **options):
-    found = read_address(text, base=BASE, **options)
+    found = parse_address(text, base=BASE, **options)
     return None if found is None else found.key
 
 
@@ -70,12 +70,12 @@ def test_hosts_and_ports_have_one_form(subtests):
         ("http://example.org./", "http://example.org/"),
     ]:
         with subtests.test(case=text):
-            assert read_address(text).url == url
+            assert parse_address(text).url == url
 
 
 def test_http_and_https_are_one_site_where_no_port_is_named():
     hosts = ("http://a.example", "https://a.example", "http://a.example:8080", "http://www.a.example")
-    plain, secure, ported, www = (read_address(f"{host}/").site for host in hosts)
+    plain, secure, ported, www = (parse_address(f"{host}/").site for host in hosts)
     assert plain == secure
     assert plain not in (ported, www)
 
@@ -95,19 +95,19 @@ def test_paths_are_readable_where_that_is_unambiguous(subtests):
 
 @given(st.text(max_size=60))
 def test_every_usable_address_gives_a_citable_path(text):
-    address = read_address("/" + text, base=BASE)
+    address = parse_address("/" + text, base=BASE)
     if address is None:
         return
     try:
         assert normalise_path(address.path) == address.path
     except InvalidPath as error:
         raise AssertionError(address.key) from error
-    assert read_address(address.url) == address
+    assert parse_address(address.url) == address
 
 
 @given(st.text(alphabet="ab%/25Ffé ", max_size=12), st.text(alphabet="ab%/25Ffé ", max_size=12))
 def test_two_keys_have_two_paths(one, other):
-    keys = {read_address("/x/" + text + "/y", base=BASE).key for text in (one, other)}
+    keys = {parse_address("/x/" + text + "/y", base=BASE).key for text in (one, other)}
     assert len({document_path(key) for key in keys}) == len(keys)
 
 
@@ -120,10 +120,10 @@ def test_start_page_sets_the_scope_of_its_source(subtests):
         ("https://example.org/en/v1.2", "/en/v1.2/"),
     ]:
         with subtests.test(case=start):
-            scope = Scope.below(read_address(start))
+            scope = UrlScope.below(parse_address(start))
             assert scope.prefix == prefix
-            assert scope.holds(read_address(start))
-            assert scope.holds(read_address(f"http://example.org{prefix}x"))
-            assert not scope.holds(read_address(f"http://www.example.org{prefix}x"))
-    scope = Scope.below(read_address("https://example.org/docs"))
-    assert not scope.holds(read_address("https://example.org/docs-old/"))
+            assert scope.holds(parse_address(start))
+            assert scope.holds(parse_address(f"http://example.org{prefix}x"))
+            assert not scope.holds(parse_address(f"http://www.example.org{prefix}x"))
+    scope = UrlScope.below(parse_address("https://example.org/docs"))
+    assert not scope.holds(parse_address("https://example.org/docs-old/"))

@@ -1,7 +1,7 @@
 """Pages that are read, by the type that the server names and by their address."""
 
 from ingest.connectors.walk_rules import WalkRules
-from ingest.connectors.web.content import MAX_HTML_BYTES, is_worth_asking, limit_bytes, mime_of, readable_path
+from ingest.connectors.web.content import MAX_HTML_BYTES, limit_bytes, may_be_readable, mime_of, readable_path
 
 
 def test_type_decides_and_the_address_where_the_type_is_vague(subtests):
@@ -31,7 +31,7 @@ def test_type_decides_and_the_address_where_the_type_is_vague(subtests):
 
 
 def test_addresses_of_media_are_not_requested():
-    assert [is_worth_asking(path) for path in ("a.zip", "a.mp4", "a.md", "a")] == [False, False, True, True]
+    assert [may_be_readable(path) for path in ("a.zip", "a.mp4", "a.md", "a")] == [False, False, True, True]
 
 
 def test_each_kind_has_its_limit():

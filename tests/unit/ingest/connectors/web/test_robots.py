@@ -25,7 +25,7 @@ def test_rules_follow_the_standard(subtests):
         ("User-agent: *\nDisallow: /" + "*a" * 10_000 + "\n", "/" + "a" * 900, True),
     ]:
         with subtests.test(text=text[:80], path=path[:20]):
-            assert RobotRules(text.encode()).allow(f"https://example.org{path}") is is_allowed
+            assert RobotRules(text.encode()).allows(f"https://example.org{path}") is is_allowed
 
 
 def test_site_limits_the_rate_of_requests(subtests):
@@ -53,5 +53,5 @@ def test_directives_come_from_meta_elements_and_headers(subtests):
         ([("robots", "index, nofollow")], ["noindex"], (True, True)),
     ]:
         with subtests.test(metas=metas, headers=headers):
-            directives = Directives.read(metas, headers)
+            directives = Directives.parse(metas, headers)
             assert (directives.noindex, directives.nofollow) == asked

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from ingest.connectors.web import sitemap
-from ingest.connectors.web.sitemap import MAX_SITEMAP_ADDRESSES, SitemapUnreadable, read_sitemap
+from ingest.connectors.web.sitemap import MAX_SITEMAP_ADDRESSES, SitemapUnreadable, parse_sitemap
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -23,10 +23,10 @@ def test_pages_of_a_sitemap_are_read(subtests):
     ]:
         with subtests.test(case=text):
             for content in (text.encode(), gzip.compress(text.encode())):
-                assert read_sitemap(content).pages == ["http://a/1"]
+                assert parse_sitemap(content).pages == ["http://a/1"]
     escaped = b"<urlset><url><loc>http://a/?x=1&amp;y=2</loc></url></urlset>"
-    assert read_sitemap(escaped).pages == ["http://a/?x=1&y=2"]
-    found = read_sitemap(b"<sitemapindex><sitemap><loc>http://a/1.xml</loc></sitemap></sitemapindex>")
+    assert parse_sitemap(escaped).pages == ["http://a/?x=1&y=2"]
+    found = parse_sitemap(b"<sitemapindex><sitemap><loc>http://a/1.xml</loc></sitemap></sitemapindex>")
     assert (found.pages, found.sitemaps) == ([], ["http://a/1.xml"])
 
 
@@ -41,12 +41,12 @@ def test_file_that_is_no_sitemap_is_refused(subtests):
         gzip.compress(b"http://a/1\n", mtime=0)[:-9],
     ]:
         with subtests.test(case=content[:60]), pytest.raises(SitemapUnreadable):
-            read_sitemap(content)
+            parse_sitemap(content)
 
 
 def test_number_of_addresses_is_limited():
     text = "http://a/1\n" * (MAX_SITEMAP_ADDRESSES + 1)
-    assert len(read_sitemap(text.encode()).pages) == MAX_SITEMAP_ADDRESSES
+    assert len(parse_sitemap(text.encode()).pages) == MAX_SITEMAP_ADDRESSES
 
 
 @pytest.mark.parametrize("line", [b"http://a/1\n", b"x\n"])
@@ -56,7 +56,7 @@ def test_list_is_not_held_beyond_the_limit(line, monkeypatch):
     tracemalloc.start()
     try:
         with contextlib.suppress(SitemapUnreadable):
-            read_sitemap(content)
+            parse_sitemap(content)
         _, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -5,7 +5,7 @@ from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import HYPHEN
 from ingest.parsers.pdf.paragraphs import paragraphs, without_hyphens, words_of
 from ingest.parsers.pdf.running import without_running_lines
-from ingest.parsers.pdf.titles import printed_title, stated_title, told_metadata
+from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 
 
@@ -149,7 +149,7 @@ def test_title_is_one_that_somebody_gave_or_the_largest_lines(subtests):
 
 def test_empty_information_is_not_kept():
     empty = {"Author": "anonymous", "Subject": "unspecified", "CreationDate": "x"}
-    assert told_metadata({**empty, "Keywords": " tides, mills "}, 3) == {
+    assert stated_metadata({**empty, "Keywords": " tides, mills "}, 3) == {
         "keywords": "tides, mills",
         "pages": 3,
     }

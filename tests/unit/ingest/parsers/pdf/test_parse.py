@@ -28,7 +28,7 @@ def text_of(digest):
     return " ".join(" ".join(chunk.text.split()) for chunk in digest.chunks)
 
 
-def refusal_of(name):
+def operation_refusal(name):
     with pytest.raises(ParseRefused) as refusal:
         parse(content_of(name), name)
     return refusal.value
@@ -99,7 +99,7 @@ def test_damaged_pdf_is_repaired(shared_digester, subtests):
 
 
 def test_unreadable_pdf_is_refused():
-    refusal = refusal_of(ENCRYPTED)
+    refusal = operation_refusal(ENCRYPTED)
     assert (refusal.code, "password" in refusal.detail) == ("encrypted", True)
     for content in (b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(range(256)) * 40):
         with pytest.raises(ParseRefused) as caught:
@@ -124,16 +124,16 @@ def test_recognised_lines_of_a_scanned_page_are_its_text(monkeypatch):
 
 def test_scanned_pdf_without_ocr_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setattr(pdf_parse, "is_ocr_installed", lambda: False)
-    refusal = refusal_of(SCANNED)
+    refusal = operation_refusal(SCANNED)
     assert refusal.code == "no_text"
     assert refusal.detail.endswith(INSTALL)
 
 
 def test_limits_of_pages_are_refused(monkeypatch):
     monkeypatch.setattr(pdf_parse, "MAX_RECOGNISED", 0)
-    assert refusal_of(SCANNED).code == "no_text"
+    assert operation_refusal(SCANNED).code == "no_text"
     monkeypatch.setattr(pdf_parse, "MAX_PAGES", 2)
-    refusal = refusal_of(PRINTED)
+    refusal = operation_refusal(PRINTED)
     assert refusal.code == "too_many_pages"
     assert "3" in refusal.detail and "2" in refusal.detail
 
