@@ -19,7 +19,7 @@ _MAX_DOCUMENTS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceVersion:
+class VersionKey:
     """One version of a source; files import each other within it."""
 
     source_id: uuid.UUID
@@ -43,7 +43,7 @@ def visible_documents(scope: SearchScope) -> "QuerySet[Document]":
 
 
 def imported_documents(
-    scope: SearchScope, source_version: SourceVersion, imports: Sequence[Import]
+    scope: SearchScope, source_version: VersionKey, imports: Sequence[Import]
 ) -> dict[str, int]:
     """Return the ids of the documents that the imports may refer to, by path, in order; 2,000 at most."""
     candidates = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.access.scope import SearchScope
-from search.context.chunk_queries import SourceVersion, imported_documents, visible_chunks
+from search.context.chunk_queries import VersionKey, imported_documents, visible_chunks
 from search.context.imports import IMPORT_LANGUAGES, SOURCE_ROOT, Import, parse_imports
 from search.models import Chunk
 from search.retrieval.expansion import Follow
@@ -61,13 +61,13 @@ def imports_from(scope: SearchScope, hits: Iterable[Chunk]) -> Follow:
 def _find_links(scope: SearchScope, hits: Sequence[Chunk]) -> dict[str, list[_Link]]:
     heads = _heads(scope, {hit.document_id for hit in hits})
     imports = {hit.chunk_id.hex: _imports(hit, heads[hit.document_id]) for hit in hits}
-    by_version: defaultdict[SourceVersion, list[Import]] = defaultdict(list)
+    by_version: defaultdict[VersionKey, list[Import]] = defaultdict(list)
     for hit in hits:
-        by_version[SourceVersion.of(hit)] += imports[hit.chunk_id.hex]
+        by_version[VersionKey.of(hit)] += imports[hit.chunk_id.hex]
     files = {version: imported_documents(scope, version, each) for version, each in by_version.items()}
     links: dict[str, list[_Link]] = {}
     for hit in hits:
-        known = files[SourceVersion.of(hit)]
+        known = files[VersionKey.of(hit)]
         found = (
             link
             for each in imports[hit.chunk_id.hex]
