@@ -10,7 +10,7 @@ from unicodedata import normalize
 from ingest.connectors.chosen_folders import clean_pattern
 from ingest.connectors.errors import ListingFailed
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 #: Names in order of precedence: the first existing file is read.
 PROJECT_FILES: Final = ("kebab.json", "context7.json", "trueref.json")

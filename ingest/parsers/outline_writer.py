@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import REPLACEMENT, UNSAFE
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.titles import FIRST_LINE_CHARS
 from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan

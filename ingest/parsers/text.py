@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.cutoff import MAX_K
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.types import Mode
 
 MAX_QUESTION_CHARS: Final = 4_000

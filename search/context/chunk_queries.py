@@ -26,7 +26,7 @@ class VersionKey:
     version_id: uuid.UUID
 
     @classmethod
-    def of(cls, chunk: Chunk) -> "SourceVersion":
+    def of(cls, chunk: Chunk) -> "VersionKey":
         """Return the source version of the chunk's document."""
         return cls(source_id=chunk.document.source_id, version_id=chunk.document.version_id)
 

@@ -20,7 +20,7 @@ from search.models import Feedback, Topic, TopicOrigin
 from search.models.evaluation import MAX_TOPIC_CHARS
 from search.retrieval.citation import parse_uri
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 #: Name of the set of topics from feedback.
 FEEDBACK_SET = "feedback"

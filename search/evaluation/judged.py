@@ -13,7 +13,7 @@ from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_I
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.citation import Citation, parse_uri
 from search.retrieval.errors import InvalidCitation, InvalidFilter, InvalidJudgedSet, preview
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 MAX_TOPICS = 10_000
 MAX_QRELS = 10_000

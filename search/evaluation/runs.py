@@ -32,7 +32,7 @@ from search.evaluation.settings import RunSettings
 from search.models import Run, RunState, RunTopic
 from search.models.evaluation import MAX_RUN_NAME_CHARS
 from search.retrieval.errors import InvalidComparison, InvalidJudgedSet, SearchError
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 
 _BATCH = 500
 _OPEN = (RunState.QUEUED, RunState.RUNNING)

@@ -41,7 +41,7 @@ from search.mcp.tools import registry
 from search.mcp.tools.arguments import input_schema
 from search.mcp.tools.documents import SCHEME
 from search.retrieval.errors import preview
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 
 INSTRUCTIONS: Final = (
     "Kebab searches a team's shared knowledge. Each passage has a citation, like guides/install.md#L7-L12:"

@@ -33,7 +33,7 @@ from search.access.restrictions import hidden_sources
 from search.models import AskedQuery, Door
 from search.models.query_log import MAX_ASKED_CHARS
 from search.query_log.buffer import LoggedQuery
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 
 #: Permission to see the queries of others; the caller must also be able to read all sources.
 REVIEW: Final = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)

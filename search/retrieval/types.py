@@ -11,7 +11,7 @@ from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import SearchFilters, TrustLevel
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.text.snippet import Highlight
 
 DEFAULT_K = 10

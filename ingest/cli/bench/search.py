@@ -12,7 +12,7 @@ from ingest.cli.bench.figures import Figure, latency_figures, value_of
 from kebab.cli.errors import CliError
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import OPERATOR
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.api.query import make_query
 from search.embedders.configured import clear_query_caches

@@ -13,7 +13,7 @@ from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.requests import SiteRequests
 from ingest.connectors.web.robots import ROBOT, Directives
 from ingest.models import WebPage
-from ingest.parsers.decoding import decode
+from ingest.parsers.decode import decode
 from kebab.http_client.download import StreamedResponse
 from kebab.http_client.errors import RequestFailed, ResponseTooLarge
 

@@ -29,7 +29,7 @@ from search.evaluation.topic_sets import (
 from search.models import Run, TopicOrigin
 from search.models.evaluation import GOLDEN
 from search.retrieval.errors import SearchError
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 
 _RUNS_SHOWN = 20
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.parsers.block_tiling import shift_block
+from ingest.parsers.blocks import shift_block
 from ingest.parsers.data.placed_json import PlacedText, load_placed
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
 from ingest.parsers.markup.markdown import markdown_blocks
 from ingest.parsers.types import Block, FileType, LineSpan, Outline

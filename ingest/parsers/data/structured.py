@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, FileType, LineSpan, Outline

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
-from ingest.parsers.block_tiling import cover_lines
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.blocks import cover_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 DELIMITERS = ",\t;|"

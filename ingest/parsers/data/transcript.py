@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.types import Block, FileType, LineSpan, Outline, TimeSpan
 from search.documents.subtitles import Cue, read_cues
 

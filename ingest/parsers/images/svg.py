@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.markup.html_reader import without_line_references
 from ingest.parsers.types import Block, FileType, LineSpan, Outline

@@ -13,7 +13,7 @@ from email.message import Message
 from email.parser import HeaderParser
 from typing import Final
 
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode
+from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode
 from ingest.parsers.types import LineSpan
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, FileType, Outline
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode, split_lines
 from ingest.parsers.mail.parts import MailPart
 from ingest.parsers.types import LineSpan
 

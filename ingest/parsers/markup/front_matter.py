@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import REPLACEMENT, UNSAFE
 
 #: the libyaml loader where the wheel has it, twelve times faster than the one in Python
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

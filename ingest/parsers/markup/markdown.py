@@ -7,8 +7,8 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ingest.parsers.block_tiling import cover_lines
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.blocks import cover_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.file_types import extension_of
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline

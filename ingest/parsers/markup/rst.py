@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.parsers.block_tiling import cover_lines
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.blocks import cover_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 

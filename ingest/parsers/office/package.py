@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, Final, Literal
 from xml.parsers import expat
 
-from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import REPLACEMENT, UNSAFE
 from ingest.parsers.errors import ParseRefused
 
 OfficeKind = Literal["docx", "pptx", "xlsx"]

@@ -11,7 +11,7 @@ from ingest.parsers.images.ocr import INSTALL, is_ocr_installed
 from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import read_page
-from ingest.parsers.pdf.running import without_running_lines
+from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.scanned import is_scanned, recognise_page
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import PageText

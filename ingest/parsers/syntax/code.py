@@ -2,7 +2,7 @@
 
 import re
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.syntax.subprocess_reader import read_syntax_in_subprocess
 from ingest.parsers.types import Block, FileType, LineSpan, Outline

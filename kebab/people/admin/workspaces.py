@@ -19,7 +19,6 @@ from kebab.http.api.errors import InvalidRequest
 from kebab.people.access.caller import Caller
 from kebab.people.admin.access_report import AccessReportAdmin
 from kebab.people.invitations.lifecycle import withdraw_invitation
-from kebab.people.issuing import revoke_token
 from kebab.people.members import remove_member
 from kebab.people.models import (
     ApiToken,
@@ -31,6 +30,7 @@ from kebab.people.models import (
     User,
     Workspace,
 )
+from kebab.people.token_lifecycle import revoke_token
 from kebab.people.tokens import with_token_groups
 from kebab.people.workspaces import change_workspace, check_slug
 

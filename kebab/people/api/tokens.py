@@ -17,8 +17,8 @@ from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
-from kebab.people.issuing import issue_token, revoke_token, rotate_token
 from kebab.people.models import ApiToken
+from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token
 from kebab.people.tokens import with_token_groups
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
-from kebab.people.issuing import MAX_OVERLAP
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.pages.forms import GroupsField, offered_groups
+from kebab.people.token_lifecycle import MAX_OVERLAP
 
 _SCOPES = {
     TokenScope.SEARCH: "search: search, and read documents",

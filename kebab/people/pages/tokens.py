@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from kebab.http.api.errors import NotFound
 from kebab.pages.pagination import list_page
-from kebab.people.issuing import issue_token, revoke_token, rotate_token
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
 from kebab.people.pages.forms import group_names_by_id
 from kebab.people.pages.token_forms import RotationForm, TokenForm
+from kebab.people.token_lifecycle import issue_token, revoke_token, rotate_token
 from kebab.people.tokens import with_token_groups
 
 

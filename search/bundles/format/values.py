@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from search.retrieval.errors import preview
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 #: Limit of texts without a limit of their own.
 MAX_TEXT_CHARS = 20_000_000

@@ -16,7 +16,7 @@ from search.libraries.ids import MAX_ID_CHARS
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 
 DEFAULT_TOKENS: Final = 5_000
 CODE_TOKENS: Final = 8_000

@@ -17,7 +17,7 @@ from search.documents.line_window import Line, read_lines
 from search.models import Chunk, Document
 from search.retrieval.citation import Citation, citation_from_span, parse_uri
 from search.retrieval.errors import preview
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 #: `kebab://handbook/guides/install.md#L7-L12`, `kebab://react@v18/…`
 SCHEME: Final = "kebab"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from search.retrieval.text.cleaning import strip_unstorable
+from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced
 
 #: Sorts after every other character: texts with a prefix lie between it and the prefix plus this.

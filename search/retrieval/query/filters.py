@@ -13,7 +13,7 @@ from typing import NoReturn
 from search.retrieval.code.languages import code_language_names
 from search.retrieval.errors import InvalidFilter, preview
 from search.retrieval.query.glob import compile_glob
-from search.retrieval.text.cleaning import is_storable
+from search.retrieval.text.sanitize import is_storable
 
 #: Maximum number of patterns of both path filters together. PostgreSQL caches 32 compiled expressions; with
 #: more, each row compiles all of them again: 50 take 39 ms per row.

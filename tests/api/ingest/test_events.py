@@ -14,7 +14,7 @@ from ingest.models import Job, JobState
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Membership, Role
 from kebab.people.operator import command_line_access
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.corpus import ensure_source
 from tests.support.actors import make_member

@@ -7,7 +7,7 @@ from django.utils import timezone
 from mcp import MCPError
 
 from kebab.people.models import ApiToken
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from tests.api.mcp.shelf import committed
 from tests.api.mcp.speaking import ERAS, Line
 

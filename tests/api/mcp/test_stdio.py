@@ -7,7 +7,7 @@ import pytest
 from anyio import to_thread
 from mcp import MCPError
 
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
 from tests.api.mcp.shelf import committed

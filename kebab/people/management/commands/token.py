@@ -11,11 +11,11 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_subcommand, add_workspace, duration
-from kebab.people.issuing import AT_ONCE, MAX_OVERLAP, issue_token, revoke_token, rotate_token
 from kebab.people.lookup import find_group, find_token
 from kebab.people.management.commands.list import print_listing
 from kebab.people.models import TokenScope
 from kebab.people.operator import command_line_access
+from kebab.people.token_lifecycle import AT_ONCE, MAX_OVERLAP, issue_token, revoke_token, rotate_token
 
 
 def _scopes(text: str) -> list[TokenScope]:

@@ -14,7 +14,7 @@ from kebab.http.api.errors import NotFound, Unprocessable
 from kebab.people.access.caller import Caller, caller_access, token_access
 from kebab.people.models import AuditEvent, Group, Membership, Role
 from kebab.people.operator import command_line_access
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.runs import get_run

@@ -9,7 +9,7 @@ from django.test import AsyncClient
 
 from kebab.asgi import takes_long
 from kebab.people.models import Group
-from kebab.people.revocation import mark_revoked
+from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.api.answers import stream
 from search.models import KeptAnswer, Source

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from search.documents import line_window
 from search.documents.line_window import MAX_LINE_CHARS, read_lines
 

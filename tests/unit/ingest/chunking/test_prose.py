@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ingest.chunking.prose import chunk_prose
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_BREADCRUMB_TOKENS, MAX_CHARS, MAX_TOKENS
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocument, RegionSpan, TimeSpan
 
 SENTENCE = "The quick brown fox jumps over the lazy dog. "

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from search.embedders.minilm.tokenizer import TokenCounter
 
 

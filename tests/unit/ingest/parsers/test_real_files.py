@@ -3,7 +3,7 @@
 import html
 import re
 
-from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.registry import parse
 from tests.support.paths import FILES
 from tests.support.samples import content_of

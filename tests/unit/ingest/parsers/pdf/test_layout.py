@@ -4,7 +4,7 @@ from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import HYPHEN
 from ingest.parsers.pdf.paragraphs import paragraphs, without_hyphens, words_of
-from ingest.parsers.pdf.running import without_running_lines
+from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 

@@ -12,7 +12,6 @@ from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
 from kebab.people.models import ApiToken, Group, TokenScope
-from kebab.people.revocation import mark_revoked
 from kebab.people.tokens import mint_token
 
 #: The longest time that a rotated token still works.
@@ -78,6 +77,12 @@ def rotate_token(access: Access, token_id: uuid.UUID, overlap: timedelta = AT_ON
         facts = {"replaced_by": _subject(token), "overlap_minutes": minutes, "ends_at": ends_at.isoformat()}
         audit.record(access, "token.rotated", _subject(old), **facts)
     return token, secret
+
+
+def mark_revoked(token: ApiToken) -> bool:
+    """Mark `token` as revoked, without an audit event; return whether it wasn't before."""
+    updated = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    return updated == 1
 
 
 def _mint_copy(access: Access, old: ApiToken) -> tuple[ApiToken, str]:

@@ -1,0 +1,109 @@
+"""Plain English in docstrings, module names and commit subjects; CONTRIBUTING.md has the rules."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+#: From here on commit subjects are held to the rules.
+_FIRST_COMMIT = "95dde9a"
+_MAX_SUBJECT_CHARS = 72
+_OPENING = re.compile(r"(Give|Gives|What|How|Which|Whether|Where|Who|Whose|Why|Say|Says)\b")
+#: Nouns of the field, or no gerunds at all.
+_NOUNS = {
+    "chunking",
+    "draining",
+    "embedding",
+    "file_ranking",
+    "formatting",
+    "listing",
+    "packing",
+    "smoothing",
+    "spelling",
+    "tracing",
+    "wiring",
+}
+_NOT_IMPERATIVE = re.compile(
+    r"(the|a|an|what|how|which|whether|where|who|no|\w+ing|\w+ed)\b|\w+(?<!s)s\b", re.I
+)
+#: Verbs that look like something else.
+_IMPERATIVE = {"Bring", "Embed", "Feed", "Seed", "Need", "Exceed", "Speed", "Process", "Focus", "Bypass"}
+
+
+def product_files() -> list[Path]:
+    files = (file for package in ("kebab", "search", "ingest") for file in (ROOT / package).rglob("*.py"))
+    return [file for file in files if file.parent.name != "migrations"]
+
+
+def puzzling_docstrings(source: str) -> Iterator[str]:
+    """Yield the first line of each docstring that opens as a question, or with Give or Say."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(source)):
+        docstring = ast.get_docstring(node) if isinstance(node, documented) else None
+        if docstring and _OPENING.match(docstring):
+            yield docstring.splitlines()[0]
+
+
+def is_gerund(name: str) -> bool:
+    return name.endswith("ing") and name not in _NOUNS
+
+
+def is_imperative(subject: str) -> bool:
+    word = subject.partition(" ")[0]
+    return word in _IMPERATIVE or (word[:1].isupper() and not _NOT_IMPERATIVE.match(word))
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun():
+    found = [
+        f"{file.relative_to(ROOT)}: {line}"
+        for file in product_files()
+        for line in puzzling_docstrings(file.read_text())
+    ]
+    assert found == []
+
+
+def test_modules_are_nouns():
+    names = {file.parent.name if file.stem == "__init__" else file.stem for file in product_files()}
+    assert sorted(filter(is_gerund, names)) == []
+
+
+def test_commit_subjects_are_short_and_imperative():
+    command = ["git", "-C", str(ROOT), "log", "--no-merges", "--format=%s", f"{_FIRST_COMMIT}..HEAD"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip("the history is not in this copy; run: git fetch --unshallow")
+    wrong = [
+        subject
+        for subject in found.stdout.splitlines()
+        if len(subject) > _MAX_SUBJECT_CHARS or not is_imperative(subject)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "verdict"),
+    [
+        ("Fix double close of a lock file", True),
+        ("Process jobs in order", True),
+        ("Pass filters on", True),
+        ("Fixed a lock file", False),
+        ("Fixes a lock file", False),
+        ("The lock file is closed once", False),
+        ("What a lock file is", False),
+        ("Closing lock files", False),
+        ("fix a lock file", False),
+    ],
+)
+def test_imperative_subjects_are_told_from_others(subject, verdict):
+    assert is_imperative(subject) is verdict
+
+
+def test_a_puzzling_docstring_is_found():
+    assert list(puzzling_docstrings('def f():\n    """Give the sum."""\n')) == ["Give the sum."]
+    assert list(puzzling_docstrings('"""Whose turn it is."""\n')) == ["Whose turn it is."]
+    assert list(puzzling_docstrings('"""The fair queue."""\n')) == []
