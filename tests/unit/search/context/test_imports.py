@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from search.context.imports import IMPORT_LANGUAGES, MAX_IMPORTS, parse_imports
 
-PACKAGE, ACCESS = "kebab/people/__init__.py", "kebab/people/access/caller.py"
+PACKAGE, ACCESS = "kebab/people/__init__.py", "kebab/people/access.py"
 CART, BASKET = "java/org/acme/shop/Cart.java", "java/org/acme/shop/Basket.java"
 EXISTING = (
     PACKAGE, ACCESS, "services/a/app/db.py", "services/b/app/db.py", "src/app/db.py", "src/ui/button.tsx",
@@ -16,16 +16,16 @@ EXISTING = (
 #: lines of each language, the file that they stand in, and the existing files that they mean
 CASES = {
     "python": [
-        ("import kebab.people.access.caller", "search/api/query.py", ACCESS),
+        ("import kebab.people.access", "search/api/query.py", ACCESS),
         ("import kebab.people as people, os", "search/api/query.py", PACKAGE),
         ("import os, kebab.people", "search/api/query.py", PACKAGE),
-        ("from kebab.people.access.caller import Access", "search/api/query.py", ACCESS),
+        ("from kebab.people.access import Access", "search/api/query.py", ACCESS),
         ("from kebab.people import access", "search/api/query.py", PACKAGE, ACCESS),
         ("    from kebab.people import access  # late", "search/api/query.py", PACKAGE, ACCESS),
         ("from . import access", "kebab/people/tokens.py", PACKAGE, ACCESS),
         ("from .access import Access", "kebab/people/tokens.py", ACCESS),
-        ("from ..people.access import Access", "kebab/http/api/views.py", ACCESS),
-        ("from .. import people", "kebab/http/api/views.py", PACKAGE),
+        ("from ..people.access import Access", "kebab/api/views.py", ACCESS),
+        ("from .. import people", "kebab/api/views.py", PACKAGE),
         ("from kebab.people import (\n    admin,\n    access,  # who\n)", "a.py", PACKAGE, ACCESS),
         ("from kebab.people import admin, \\\n    access", "a.py", PACKAGE, ACCESS),
         ("from app.db import Session", "services/a/app/main.py", "services/a/app/db.py"),
