@@ -1,4 +1,4 @@
-"""The ingest app, which registers its parts in the registries of the rest of Kebab."""
+"""The Django app `ingest`."""
 
 from django.apps import AppConfig
 
@@ -7,9 +7,4 @@ class IngestConfig(AppConfig):
     """The app that ingests documents."""
 
     name = "ingest"
-
-    def ready(self) -> None:
-        """Register errors, settings, tabs, checks and metrics of ingestion."""
-        from ingest import wiring
-
-        wiring.register()
+    extension = "ingest.wiring.EXTENSION"

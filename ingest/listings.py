@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ingest.models import Job
-from kebab.cli.listings import register_listing
+from kebab.cli.listings import Listing
 from kebab.people.models import Workspace
 
 JOB_COLUMNS = ("id", "kind", "source", "state", "done", "total", "chunks", "created_at", "seconds", "error")
@@ -37,4 +37,4 @@ def _seconds(job: Job) -> float | None:
     return round((job.finished_at - job.started_at).total_seconds(), 1)
 
 
-register_listing("jobs", JOB_COLUMNS, job_rows)
+LISTINGS = (Listing(kind="jobs", columns=JOB_COLUMNS, rows=job_rows),)

@@ -1,15 +1,21 @@
-"""The Django app `search`, which registers its extensions with the generic parts of Kebab."""
+"""The Django app `search`."""
 
 from django.apps import AppConfig
+from django.core import checks
 
 
 class SearchConfig(AppConfig):
     """The app of the corpus and its search."""
 
     name = "search"
+    extension = "search.wiring.EXTENSION"
 
     def ready(self) -> None:
-        """Register settings, errors, deletion, checks and reports."""
-        from search import wiring
+        """Register Django's system checks of the settings."""
+        from kebab.extension import lazy
+        from search.embedders.checks import check_settings as check_embedder
+        from search.rerank.checks import check_settings as check_reranker
 
-        wiring.register()
+        checks.register(check_reranker)
+        checks.register(check_embedder)
+        checks.register(lazy("search.answers.model.checks.check_settings"))

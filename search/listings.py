@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from kebab.cli.listings import register_listing
+from kebab.cli.listings import Listing
 from kebab.people.models import Group, Workspace
 from search.access.restrictions import annotate_readers, readers_of
 from search.libraries.library import versions_of
@@ -119,7 +119,9 @@ def _count(rows: "QuerySet[Any]", key: str) -> Coalesce:
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 
 
-register_listing("sources", SOURCE_COLUMNS, source_rows)
-register_listing("libraries", LIBRARY_COLUMNS, library_rows)
-register_listing("documents", DOCUMENT_COLUMNS, document_rows)
-register_listing("spaces", SPACE_COLUMNS, space_rows)
+LISTINGS = (
+    Listing(kind="sources", columns=SOURCE_COLUMNS, rows=source_rows),
+    Listing(kind="libraries", columns=LIBRARY_COLUMNS, rows=library_rows),
+    Listing(kind="documents", columns=DOCUMENT_COLUMNS, rows=document_rows),
+    Listing(kind="spaces", columns=SPACE_COLUMNS, rows=space_rows),
+)

@@ -11,24 +11,18 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 
 from kebab.backup.errors import BackupFailed
+from kebab.extension import contributions
 from kebab.stack.paths import copy_atomically
 
 #: Returns the names of all blobs that rows need, by the current state of the database.
 BlobNames = Callable[[], Iterable[str]]
 
-_sources: list[BlobNames] = []
 _PIECE_BYTES = 1_000_000
-
-
-def register_blob_names(names: BlobNames) -> None:
-    """Register `names()`, which returns names of blobs for a backup; called in `AppConfig.ready`."""
-    if names not in _sources:
-        _sources.append(names)
 
 
 def needed_blobs() -> set[str]:
     """Return the names of all blobs that rows need now."""
-    return {name for source in _sources for name in source()}
+    return {name for names in contributions("blob_names") for name in names()}
 
 
 @dataclass(slots=True, kw_only=True)

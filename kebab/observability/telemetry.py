@@ -8,7 +8,6 @@ from typing import Any, Final
 from django.conf import settings
 
 import kebab
-from kebab.runtime import shutdown
 
 logger = logging.getLogger(__name__)
 
@@ -25,9 +24,7 @@ def create_tracing(role: str) -> "Tracing | None":
     except ImportError as error:
         logger.warning("no traces are taken: install deploy/requirements-telemetry.txt (%s)", error)
         return None
-    tracing = Tracing(provider)
-    shutdown.register_callback(tracing.flush)
-    return tracing
+    return Tracing(provider)
 
 
 class Tracing:

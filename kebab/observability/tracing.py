@@ -24,7 +24,7 @@ def begin() -> None:
     _tracing = create_tracing(own_role())
 
 
-def end() -> None:
+def flush() -> None:
     """Send all unsent spans."""
     if _tracing is not None:
         _tracing.flush()

@@ -1,9 +1,10 @@
-"""The tabs of a workspace, each registered by the package of its pages."""
+"""The tabs of a workspace, which apps name in their extensions."""
 
 from dataclasses import dataclass
 
 from django.urls import reverse
 
+from kebab.extension import contributions
 from kebab.http.api.errors import Forbidden
 from kebab.http.api.permissions import Need
 from kebab.people.access.caller import Access
@@ -29,17 +30,9 @@ class TabLink:
     is_current: bool
 
 
-_tabs: dict[str, Tab] = {}
-
-
-def register_tab(tab: Tab) -> None:
-    """Register a tab, shown to users who may see its page."""
-    _tabs[tab.route] = tab
-
-
 def tabs_of(access: Access, current: str) -> list[TabLink]:
     """Return the tabs that the caller may open, in order; `current` is the route of the open one."""
-    ordered = sorted(_tabs.values(), key=lambda tab: tab.place)
+    ordered = sorted(contributions("tabs"), key=lambda tab: tab.place)
     return [
         TabLink(
             label=tab.label,

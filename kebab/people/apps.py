@@ -8,9 +8,4 @@ class PeopleConfig(AppConfig):
 
     name = "kebab.people"
     label = "people"
-
-    def ready(self) -> None:
-        """Register the tabs of the pages."""
-        from kebab.people.pages import tabs
-
-        tabs.register()
+    extension = "kebab.people.wiring.EXTENSION"

@@ -1,7 +1,7 @@
 """Deletion of a workspace with everything in it, in one transaction.
 
-`search` and `ingest` register hooks here, because the foreign keys of tenant rows don't cascade and files
-are not rows. A hook deletes rows at once and leaves files, and work that would make others wait, to
+The extensions of `search` and `ingest` name hooks, because the foreign keys of tenant rows don't cascade and
+files are not rows. A hook deletes rows at once and leaves files, and work that would make others wait, to
 `run_on_commit`.
 """
 
@@ -9,17 +9,13 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 
+from kebab.extension import contributions
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 
-_hooks: list[Callable[[Workspace], None]] = []
-
-
-def register(hook: Callable[[Workspace], None]) -> None:
-    """Register `hook(workspace)`, called inside the transaction before the workspace's row is deleted."""
-    if hook not in _hooks:
-        _hooks.append(hook)
+#: Called inside the transaction, before the workspace's row is deleted.
+DeletionHook = Callable[[Workspace], None]
 
 
 def delete_workspace(access: Access) -> None:
@@ -34,7 +30,7 @@ def delete_workspace(access: Access) -> None:
         if locked is None:
             return
         audit.record(access, "workspace.deleted", f"{locked.slug} {locked.pk}")
-        for hook in reversed(_hooks):  # ingest registers last, and its rows refer to those of search
+        for hook in reversed(contributions("deletion_hooks")):  # rows of ingest refer to those of search
             hook(locked)
         locked.delete()
 

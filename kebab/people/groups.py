@@ -1,6 +1,6 @@
 """Groups of a workspace, to which reading of single sources can be restricted.
 
-Parts that restrict something to groups register a counter here, because this package knows no sources.
+Extensions name functions that count what is restricted to groups, because this package knows no sources.
 """
 
 import unicodedata
@@ -12,6 +12,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
+from kebab.extension import contributions
 from kebab.http.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
 from kebab.people import audit
 from kebab.people.access.caller import Access
@@ -23,7 +24,6 @@ MAX_GROUPS = 100
 
 #: Returns the number of sources restricted to each of some groups; groups without any may be left out.
 CountSources = Callable[[Workspace, Collection[uuid.UUID]], Mapping[uuid.UUID, int]]
-_counters: list[CountSources] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,6 @@ class GroupSize:
     token_count: int
     #: The number of sources restricted to it, alone or with other groups.
     source_count: int
-
-
-def register_source_counter(count: CountSources) -> None:
-    """Register `count`, which counts the sources restricted to groups."""
-    if count not in _counters:
-        _counters.append(count)
 
 
 def clean_name(name: str) -> str:
@@ -156,7 +150,7 @@ def lock_groups(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[
 def group_sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
     """Return the groups in their order with their sizes: one query, and one for each counter."""
     ids = [group.pk for group in groups]
-    restricted = [count(workspace, ids) for count in _counters]
+    restricted = [count(workspace, ids) for count in contributions("source_counters")]
     counted = {row.pk: row for row in _annotate_counts(Group.objects.filter(workspace=workspace, pk__in=ids))}
     return [
         GroupSize(

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Count, Q
 
-from kebab.cli.listings import register_listing
+from kebab.cli.listings import Listing
 from kebab.people.audit import events_of
 from kebab.people.groups import group_sizes
 from kebab.people.models import ApiToken, Invitation, Membership, Workspace
@@ -84,9 +84,16 @@ def audit_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
         yield {name: getattr(row, name) for name in ("id", *AUDIT_COLUMNS)}
 
 
-register_listing("workspaces", ("slug", "name", "members", "seq", "id"), workspace_rows, is_scoped=False)
-register_listing("tokens", TOKEN_COLUMNS, token_rows)
-register_listing("members", MEMBER_COLUMNS, member_rows)
-register_listing("groups", GROUP_COLUMNS, group_rows)
-register_listing("invitations", INVITATION_COLUMNS, invitation_rows)
-register_listing("audit", AUDIT_COLUMNS, audit_rows)
+LISTINGS = (
+    Listing(
+        kind="workspaces",
+        columns=("slug", "name", "members", "seq", "id"),
+        rows=workspace_rows,
+        is_scoped=False,
+    ),
+    Listing(kind="tokens", columns=TOKEN_COLUMNS, rows=token_rows),
+    Listing(kind="members", columns=MEMBER_COLUMNS, rows=member_rows),
+    Listing(kind="groups", columns=GROUP_COLUMNS, rows=group_rows),
+    Listing(kind="invitations", columns=INVITATION_COLUMNS, rows=invitation_rows),
+    Listing(kind="audit", columns=AUDIT_COLUMNS, rows=audit_rows),
+)

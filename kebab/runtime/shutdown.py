@@ -4,21 +4,18 @@
 been ended by the signal.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-_callbacks: list[Callable[[], None]] = []
-
-
-def register_callback(callback: Callable[[], None]) -> None:
-    """Register a callback to run at the end of each command and of each web process; it must not raise."""
-    _callbacks.append(callback)
+from kebab.extension import contributions
+from kebab.observability import tracing
 
 
 def run_callbacks() -> None:
-    """Run all callbacks, in the order of registration."""
-    for callback in _callbacks:
+    """Run the callbacks of all apps, in their order, and send the last traces."""
+    for callback in contributions("shutdown_callbacks"):
         callback()
+    tracing.flush()
 
 
 @contextmanager

@@ -2,14 +2,9 @@
 
 from collections.abc import Callable
 
-_steps: dict[str, Callable[[], None]] = {}
-
-
-def register(name: str, step: Callable[[], None]) -> None:
-    """Register an idempotent step in `AppConfig.ready`; it runs at every start, after the migrations."""
-    _steps[name] = step
+from kebab.extension import contributions
 
 
 def steps() -> dict[str, Callable[[], None]]:
-    """Return the steps by name, in the order of their registration."""
-    return dict(_steps)
+    """Return the idempotent steps by name, in the order of the apps; they run after the migrations."""
+    return dict(contributions("init_steps"))

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from kebab.extension import contributions
+
 Row = Mapping[str, object]
-
-_reports: dict[str, Callable[[], Sequence[Row]]] = {}
-
-
-def register(name: str, report: Callable[[], Sequence[Row]]) -> None:
-    """Register a report in `AppConfig.ready`: it returns rows with the same keys, made of JSON values."""
-    _reports[name] = report
+#: A name, and a function that returns rows with the same keys, made of JSON values.
+StatusSection = tuple[str, Callable[[], Sequence[Row]]]
 
 
 def reports() -> dict[str, Callable[[], Sequence[Row]]]:
-    """Return the reports by name, in the order of their registration."""
-    return dict(_reports)
+    """Return the reports by name, in the order of the apps."""
+    return dict(contributions("status_sections"))

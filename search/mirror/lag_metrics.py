@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge, register_collector
+from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
 from kebab.people.models import Workspace
 from search.corpus.changelog import KEEP
 from search.mirror import local_mirrors
@@ -48,14 +48,6 @@ MISSING_OF = declare_gauge(
 COVERAGE_OF = declare_gauge(
     "kebab_workspace_embedding_coverage_ratio", "Its share of chunks with one.", "workspace"
 )
-
-
-def register() -> None:
-    """Register the collectors of lags and coverage."""
-    register_collector("mirrors", Collector(store="postgres", collect=_LagCollector().samples))
-    register_collector(
-        "coverage", Collector(store="postgres", collect=_CoverageCollector().samples, interval_s=10.0)
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,3 +153,9 @@ class _CoverageCollector:
 
 def _version(space: EmbeddingSpace) -> tuple[int, int]:
     return space.workspace.head_seq, space.epoch
+
+
+COLLECTORS = (
+    ("mirrors", Collector(store="postgres", collect=_LagCollector().samples)),
+    ("coverage", Collector(store="postgres", collect=_CoverageCollector().samples, interval_s=10.0)),
+)

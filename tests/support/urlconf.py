@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from kebab.admin.site import site
 from kebab.http.api import problems
-from kebab.http.api.errors import NotFound, TooLarge, register_error_tree
+from kebab.http.api.errors import NotFound, TooLarge
 from kebab.http.api.fields import FiniteFloatField
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.pagination import KeysetPage, PageQuery
@@ -26,7 +26,7 @@ from kebab.http.api.urls import below_workspace
 from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.people import audit
 from kebab.people.models import AuditEvent, Role, TokenScope
-from search.retrieval.errors import EmbedderUnavailable
+from search.retrieval.errors import EmbedderUnavailable, SearchError
 
 handler400 = problems.bad_request
 handler403 = problems.permission_denied
@@ -34,7 +34,7 @@ handler404 = problems.page_not_found
 handler500 = problems.server_error
 
 
-class KitchenError(Exception):
+class KitchenError(SearchError):
     """A tree of another package."""
 
     status = 422
@@ -45,9 +45,6 @@ class BurntError(KitchenError):
     """Burnt."""
 
     code = "burnt"
-
-
-register_error_tree(KitchenError)
 
 
 class Filters(StrictSerializer):

@@ -2,10 +2,19 @@
 
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import preference
+from kebab.people.workspace_settings.registry import Preference, preference
+from kebab.people.workspace_settings.validators import integer_between
 
 #: Name of the setting: the most tokens of a chunk, its breadcrumb included.
 CHUNK_TOKENS = "chunk_tokens"
+CHUNK_SIZE = Preference(
+    name=CHUNK_TOKENS,
+    default=MAX_TOKENS,
+    validate=integer_between(LEAST_TOKENS, MAX_TOKENS),
+    label="Size of chunks",
+    about=f"The most tokens a chunk has, its headings included: {LEAST_TOKENS} to {MAX_TOKENS}. Everything is"
+    " cut and indexed anew, in the background.",
+)
 
 
 def chunk_tokens_of(workspace: Workspace) -> int:

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.models import OPEN_STATES, Job, JobKind
-from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge, register_collector
+from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
 
 #: The names of the queues, as hints use them.
 QUEUES = ("ingest", "embed")
@@ -23,11 +23,6 @@ EXPIRED = declare_gauge(
     "kebab_jobs_lease_expired", "Running jobs whose worker has not been heard of in time."
 )
 WAITING = declare_gauge("kebab_workspaces_waiting", "Workspaces that have a job that is due.", "queue")
-
-
-def register() -> None:
-    """Register the collector of these gauges."""
-    register_collector("jobs", Collector(store="postgres", collect=queue_samples))
 
 
 def queue_samples() -> Iterator[Sample]:
@@ -58,3 +53,6 @@ def _due_job_samples() -> Iterator[Sample]:
         yield Sample(family=DUE, values=(name,), amount=row["count"] if row else 0)
         yield Sample(family=OLDEST, values=(name,), amount=age_s)
         yield Sample(family=WAITING, values=(name,), amount=row["workspaces"] if row else 0)
+
+
+COLLECTORS = (("jobs", Collector(store="postgres", collect=queue_samples)),)

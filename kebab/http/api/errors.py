@@ -15,8 +15,8 @@ ApiError                      status  code
 ├── RateLimited               429     rate_limited
 └── ServiceUnavailable        503     service_unavailable
 
-`search` and `ingest` have trees of their own, whose classes carry `status` and `code`, and register their
-roots with `register_error_tree`; HTTP and the command line then treat them like these.
+`search` and `ingest` have trees of their own, whose classes carry `status` and `code`; their extensions name
+the roots. HTTP and the command line treat them like these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +25,8 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
+
+from kebab.extension import contributions
 
 
 class ApiError(Exception):
@@ -173,20 +175,9 @@ class Problem:
         return HTTPStatus(self.status).phrase
 
 
-_trees: list[type[Exception]] = [ApiError]
-
-
-def register_error_tree(base: type[Exception]) -> None:
-    """Register `base` and its subclasses as known errors. They carry `status: int` and `code: str`."""
-    if not (isinstance(getattr(base, "status", None), int) and isinstance(getattr(base, "code", None), str)):
-        raise TypeError(f"{base.__name__} needs the class attributes status: int and code: str.")
-    if base not in _trees:
-        _trees.append(base)
-
-
 def known_errors() -> tuple[type[Exception], ...]:
-    """Return the roots of all registered trees, for an `except` clause."""
-    return tuple(_trees)
+    """Return the roots of all error trees, for an `except` clause."""
+    return (ApiError, *contributions("error_trees"))
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:

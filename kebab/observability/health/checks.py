@@ -1,11 +1,11 @@
-"""The registry of the checks that `kebab doctor` runs. Each app registers its own when it is ready."""
+"""The checks that `kebab doctor` runs, which apps name in their extensions."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.utils.module_loading import import_string
+from kebab.extension import contributions
 
 logger = logging.getLogger(__name__)
 
@@ -57,18 +57,15 @@ def repaired_result(name: str, detail: str) -> CheckResult:
 #: Returns one result, or one for each thing checked. Its argument tells whether it may repair.
 Check = Callable[[bool], CheckResult | Iterable[CheckResult]]
 
-# By name: the check, and the one that --deep runs instead.
-_checks: dict[str, tuple[Check, Check]] = {}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorCheck:
+    """A named check of `kebab doctor`. A later app's check replaces an earlier one of the same name."""
 
-def register_check(name: str, check: Check, *, thorough: Check | None = None) -> None:
-    """Register `check(repair)` for `kebab doctor`, in this order; with --deep it runs `thorough` instead."""
-    _checks[name] = (check, check if thorough is None else thorough)
-
-
-def lazy_check(path: str) -> Check:
-    """Return the check with this dotted path, imported only when it runs, to keep start-up fast."""
-    return lambda repair: import_string(path)(repair)
+    name: str
+    check: Check
+    #: The check that runs instead with --deep.
+    thorough: Check | None = None
 
 
 def run_checks(
@@ -84,8 +81,10 @@ def run_checks(
     A check that raises has failed; the others still run. Of `ok` results the first hundred of each check are
     yielded, and a last one counts the others.
     """
-    for name, (check, thorough) in list(_checks.items()):
-        results = _run_check(name, thorough if deep else check, repair)
+    checks = {each.name: each for each in contributions("checks")}
+    for name, each in checks.items():
+        check = each.thorough if deep and each.thorough is not None else each.check
+        results = _run_check(name, check, repair)
         yield from _limit_ok_results(name, _report_progress(name, results, on_progress))
 
 

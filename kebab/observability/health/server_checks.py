@@ -1,19 +1,17 @@
 """Checks of the servers and libraries that Kebab depends on."""
 
 import redis
-from django.core import checks as system_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
-from kebab.http.rate_limits.checks import check_proxies
+from kebab.extension import Extension, lazy
 from kebab.observability.health.checks import (
     CheckResult,
     CheckStatus,
+    DoctorCheck,
     failed_result,
-    lazy_check,
     ok_result,
-    register_check,
     repaired_result,
     warning_result,
 )
@@ -29,7 +27,7 @@ from kebab.observability.health.versions import (
     redis_client,
     sqlite_version,
 )
-from kebab.tenancy.checks import WALLS, check_roles, check_row_level_security
+from kebab.tenancy.checks import WALLS, check_row_level_security
 from kebab.tenancy.owner_connection import owner_connection
 
 MIN_POSTGRES = (15,)
@@ -46,25 +44,6 @@ ORDER BY 1, 2
 """
 # Older versions can corrupt a WAL file that two connections write, or overflow on crafted FTS5 data.
 MIN_SQLITE = (3, 53, 2)
-
-
-def register() -> None:
-    """Register these checks, the most basic first."""
-    register_check("postgres", check_postgres)
-    register_check("pgvector", check_pgvector)
-    register_check("redis", check_redis)
-    register_check("migrations", check_migrations)
-    register_check(WALLS, check_row_level_security)
-    register_check("sqlite", check_sqlite)
-    register_check("indexes", check_indexes)
-    register_check(PROCESSES, check_processes)
-    register_check("turns", check_turns)
-    register_check("clock", check_clock)
-    register_check("disks", check_disks)
-    register_check("archive", lazy_check("kebab.backup.checks.check_archive"))
-    register_check("configuration", check_configuration)
-    system_checks.register(check_roles, deploy=True)
-    system_checks.register(check_proxies, deploy=True)
 
 
 def check_postgres(repair: bool = False) -> CheckResult:
@@ -157,3 +136,22 @@ def _compare(name: str, version: Version, least: Version) -> CheckResult:
             name, f"is {format_version(version)}", f"Install {format_version(least)} or a later version."
         )
     return ok_result(name, format_version(version))
+
+
+#: The most basic first.
+CHECKS = (
+    DoctorCheck(name="postgres", check=check_postgres),
+    DoctorCheck(name="pgvector", check=check_pgvector),
+    DoctorCheck(name="redis", check=check_redis),
+    DoctorCheck(name="migrations", check=check_migrations),
+    DoctorCheck(name=WALLS, check=check_row_level_security),
+    DoctorCheck(name="sqlite", check=check_sqlite),
+    DoctorCheck(name="indexes", check=check_indexes),
+    DoctorCheck(name=PROCESSES, check=check_processes),
+    DoctorCheck(name="turns", check=check_turns),
+    DoctorCheck(name="clock", check=check_clock),
+    DoctorCheck(name="disks", check=check_disks),
+    DoctorCheck(name="archive", check=lazy("kebab.backup.checks.check_archive")),
+    DoctorCheck(name="configuration", check=check_configuration),
+)
+EXTENSION = Extension(checks=CHECKS)

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from kebab.extension import contributions
 from kebab.observability.metrics.exposition import Page
 from kebab.observability.metrics.metric import Family, declare
 
@@ -41,17 +42,9 @@ class Collector:
     interval_s: float = 5.0
 
 
-_collectors: dict[str, Collector] = {}
-
-
 def declare_gauge(name: str, help: str, *labels: str) -> Family:
     """Declare a gauge whose samples a collector supplies."""
     return declare(Family(name=name, help=help, kind="gauge", labels=labels))
-
-
-def register_collector(name: str, collector: Collector) -> None:
-    """Register a collector, to be run when metrics are read."""
-    _collectors[name] = collector
 
 
 @dataclass(slots=True)
@@ -81,7 +74,7 @@ class CollectorRunner:
 
     def write(self, page: Page, *, is_up: Callable[[str], bool], limit_s: float, is_operator: bool) -> None:
         """Add the samples that are ready within the limit to the page, except of stores that are down."""
-        stores = {collector.store for collector in _collectors.values()}
+        stores = {collector.store for _, collector in contributions("collectors")}
         rounds = {store: self._start_round(store) for store in stores if is_up(store)}
         wait(rounds.values(), limit_s)
         now = time.monotonic()
@@ -100,7 +93,7 @@ class CollectorRunner:
 
     def _collect_due(self, store: str, store_thread: _StoreThread) -> None:
         with self._around():
-            for name, collector in list(_collectors.items()):
+            for name, collector in contributions("collectors"):
                 if collector.store == store:
                     _collect_if_due(name, collector, store_thread.last.setdefault(name, _LastSamples()))
 

@@ -1,7 +1,7 @@
 """The access report: a person's or token's rights in a workspace, with reasons.
 
 It has no rules of its own: it evaluates the `Need` of each view and the `Reader` of the caller's access, as
-the API does. Parts with restricted items register an explainer here.
+the API does. Extensions of apps with restricted items name explainers.
 """
 
 import uuid
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.backends import ModelBackend
 
+from kebab.extension import contributions
 from kebab.http.api.errors import Forbidden, InvalidRequest, NotFound
 from kebab.http.api.permissions import ADMINS, Need
 from kebab.people.access.caller import Access, Caller, caller_access
@@ -105,7 +106,6 @@ class AccessReport:
 
 #: Returns the items as the caller sees them, up to one more than MAX_ITEMS.
 Explainer = Callable[[ReportRequest], Sequence[ItemAccess]]
-_explainers: list[Explainer] = []
 
 _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
     Need(role=Role.VIEWER, scope="any"): ("browse", "see sources, versions, jobs and their events"),
@@ -125,12 +125,6 @@ _NAMES_OF_NEEDS: dict[Need, tuple[str, str]] = {
 }
 
 
-def register_explainer(explain: Explainer) -> None:
-    """Register `explain`, which lists items with their visibility to a caller."""
-    if explain not in _explainers:
-        _explainers.append(explain)
-
-
 def explain_access(
     workspace: Workspace, caller: Caller, *, document: uuid.UUID | None = None, source: str | None = None
 ) -> AccessReport:
@@ -144,7 +138,7 @@ def explain_access(
     request = ReportRequest(
         workspace=workspace, access=access, barred=barred, document=document, source=source
     )
-    things = [thing for explain in _explainers for thing in explain(request)]
+    things = [thing for explain in contributions("access_explainers") for thing in explain(request)]
     if not things and (document is not None or source is not None):
         raise NotFound(f"There is no such {'source' if document is None else 'document'} here.")
     reader = Reader() if access is None else access.reader

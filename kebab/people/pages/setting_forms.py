@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import Preference, PreferenceDescription, known_preferences
+from kebab.people.workspace_settings.registry import Preference, known_preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 _YES_NO = (("true", "yes"), ("false", "no"))
@@ -43,19 +43,19 @@ class DeletionForm(forms.Form):
 
 
 class SettingsForm(forms.Form):
-    """All registered settings. An empty field restores the default."""
+    """All settings. An empty field restores the default."""
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
         initial = {name: _format_value(value) for name, value in workspace.settings.items()}
         super().__init__(*args, initial=initial, **options)
-        self._known = known_preferences()
-        for known, description in self._known:
-            self.fields[known.name] = _create_field(known, description, initial.get(known.name, ""))
+        self._known = tuple(known_preferences().values())
+        for known in self._known:
+            self.fields[known.name] = _create_field(known, initial.get(known.name, ""))
 
     def clean(self) -> dict[str, Any]:
         """Return the settings by name, None for the default; errors are added to their fields."""
         cleaned = super().clean() or {}
-        for known, _ in self._known:
+        for known in self._known:
             text = cleaned.get(known.name, "")
             if text == "":
                 cleaned[known.name] = None
@@ -67,14 +67,10 @@ class SettingsForm(forms.Form):
         return cleaned
 
 
-def _create_field(known: Preference, description: PreferenceDescription, stored: str) -> forms.Field:
+def _create_field(known: Preference, stored: str) -> forms.Field:
     default = "" if known.default is None else _format_value(known.default)
-    field_options = {"label": description.label, "help_text": description.about, "required": False}
-    choices = (
-        _YES_NO
-        if isinstance(known.default, bool)
-        else tuple(description.choices() if description.choices else ())
-    )
+    field_options = {"label": known.label, "help_text": known.about, "required": False}
+    choices = _YES_NO if isinstance(known.default, bool) else tuple(known.choices() if known.choices else ())
     if not choices:
         attributes = {"autocomplete": "off", "inputmode": "decimal", "placeholder": f"{default} (default)"}
         return forms.CharField(max_length=200, widget=forms.TextInput(attrs=attributes), **field_options)

@@ -1,6 +1,6 @@
 """Hooks on changes of a workspace's settings: guards before a change, followers after it.
 
-Other packages register them: a guard checks a change before it is made, and may refuse it; a follower
+Extensions name them: a guard checks a change before it is made, and may refuse it; a follower
 starts, in the change's own transaction, the work that the new settings require.
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kebab.extension import contributions
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import merge_settings, preferences
@@ -35,21 +36,6 @@ class SettingsChange:
 Guard = Callable[[SettingsChange], Mapping[str, Any]]
 #: Starts work required by changed settings; gets the stored workspace and the changed names.
 Follower = Callable[[Access, Workspace, frozenset[str]], None]
-
-_guards: list[Guard] = []
-_followers: list[Follower] = []
-
-
-def register_guard(guard: Guard) -> None:
-    """Register `guard`, which checks every change of settings before it is made."""
-    if guard not in _guards:
-        _guards.append(guard)
-
-
-def register_follower(follower: Follower) -> None:
-    """Register `follower`, which starts the work that changed settings require."""
-    if follower not in _followers:
-        _followers.append(follower)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +86,7 @@ def run_guards(
             is_forced=is_forced,
             advance=advance,
         )
-        for guard in _guards:
+        for guard in contributions("settings_guards"):
             facts |= guard(change)
     return GuardFindings(seen=dict(workspace.settings), facts=facts)
 
@@ -108,5 +94,5 @@ def run_guards(
 def run_followers(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
     """Let every follower start the work that the changed settings of `workspace` require."""
     if changed:
-        for follower in _followers:
+        for follower in contributions("settings_followers"):
             follower(access, workspace, changed)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Count, Sum
 from django.db.models.functions import Now
 
-from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge, register_collector
+from kebab.observability.metrics.collectors import Collector, Sample, declare_gauge
 from kebab.observability.metrics.metric import Family, declare
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole, StackProcess
@@ -37,14 +37,6 @@ _ASK_POSTGRES = """
 """
 
 
-def register() -> None:
-    """Register the collectors."""
-    register_collector("processes", Collector(store="postgres", collect=_collect_processes))
-    # The size of a database is computed from each of its files, so it is collected less often.
-    register_collector("postgres", Collector(store="postgres", collect=_collect_postgres, interval_s=15.0))
-    register_collector("redis", Collector(store="redis", collect=_collect_redis))
-
-
 def _collect_processes() -> Iterator[Sample]:
     alive = StackProcess.objects.filter(heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S)).order_by()
     for node, name, count in alive.values_list("node", "name").annotate(count=Count("pk")):
@@ -69,3 +61,11 @@ def _collect_redis() -> Iterator[Sample]:
         for queue in (*WORKER_QUEUES, *EMBED_QUEUES):
             yield Sample(family=MESSAGES, values=(queue,), amount=client.llen(queue))
         yield Sample(family=MEMORY, amount=client.info("memory")["used_memory"])
+
+
+COLLECTORS = (
+    ("processes", Collector(store="postgres", collect=_collect_processes)),
+    # The size of a database is computed from each of its files, so it is collected less often.
+    ("postgres", Collector(store="postgres", collect=_collect_postgres, interval_s=15.0)),
+    ("redis", Collector(store="redis", collect=_collect_redis)),
+)

@@ -9,6 +9,7 @@ from kebab.people.models import Group, GroupMember
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.pages.reading import markup_of
+from tests.support.extensions import set_contributions
 
 GROUPS = "/w/handbook/groups"
 
@@ -75,7 +76,7 @@ def test_the_members_of_a_group_are_paged_through_after_a_refused_addition_too(
 
 def test_group_is_deleted_after_a_question_that_counts_its_sources(at, legal, one, monkeypatch):
     assert re.search(r"<summary>[^<]*Legal</summary>", at.get(one).content.decode())
-    monkeypatch.setattr("kebab.people.groups._counters", [lambda workspace, ids: dict.fromkeys(ids, 217)])
+    set_contributions(monkeypatch, source_counters=(lambda workspace, ids: dict.fromkeys(ids, 217),))
     assert "217" in at.get(one).content.decode()
     assert "restricted" in at.post(f"{one}/delete", follow=True).content.decode()
     assert not Group.objects.exists()

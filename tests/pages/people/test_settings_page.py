@@ -7,12 +7,12 @@ from kebab.people.groups import create_group
 from kebab.people.models import AuditEvent, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
-from kebab.people.workspace_settings.hooks import register_guard
 from kebab.people.workspace_settings.registry import known_preferences
 from search.errors import GoldenQueriesWorse
 from search.models import Source
 from tests.pages.reading import markup_of, text_of
 from tests.pages.search.shelf import make_member
+from tests.support.extensions import set_contributions
 
 SETTINGS = "/w/handbook/settings"
 
@@ -30,8 +30,7 @@ def strict_gate(monkeypatch):
             return {"quality_gate": {"is_forced": True}}
         raise GoldenQueriesWorse("nDCG@10 falls from 0.8 to 0.5. Nothing was changed.", sentence="")
 
-    monkeypatch.setattr("kebab.people.workspace_settings.hooks._guards", [])
-    register_guard(guard)
+    set_contributions(monkeypatch, settings_guards=(guard,))
 
 
 def test_name_and_slug_are_changed_or_refused_beside_the_form(at, workspace, other_workspace):
@@ -46,14 +45,12 @@ def test_name_and_slug_are_changed_or_refused_beside_the_form(at, workspace, oth
     assert (stored(workspace).name, stored(workspace).slug) == ("Our book", "book")
 
 
-def test_every_setting_has_words_and_one_without_is_shown_by_its_name(at, monkeypatch):
+def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
     page = at.get(SETTINGS).content.decode()
-    for known, words in known_preferences():
-        assert words.about, known.name
-        assert words.label != known.name
-        assert f'name="{known.name}"' in page
-    monkeypatch.setattr("kebab.people.workspace_settings.registry._descriptions", {})
-    assert '<label for="id_default_k">default_k</label>' in at.get(SETTINGS).content.decode()
+    for name, known in known_preferences().items():
+        assert known.about, name
+        assert known.label != name
+        assert f'name="{name}"' in page
 
 
 def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):

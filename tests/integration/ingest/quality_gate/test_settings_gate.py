@@ -10,7 +10,6 @@ from kebab.people.access.caller import access_by_identity
 from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
-from kebab.people.workspace_settings import hooks
 from kebab.people.workspaces import change_workspace, store_settings
 from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.evaluation import gate
@@ -22,6 +21,7 @@ from search.models import Run, Source
 from tests.integration.ingest.quality_gate.conftest import NAMES, judge_golden
 from tests.support.actors import bearer_client, member_client, token_client
 from tests.support.corpus import make_workspace, restrict, write
+from tests.support.extensions import set_contributions
 
 WORSE, BETTER = {"breadcrumb_weight": 0.0}, {"breadcrumb_weight": 5.0}
 
@@ -160,7 +160,7 @@ def test_settings_that_changed_meanwhile_are_not_overwritten(golden, monkeypatch
         store_settings(golden, {"default_k": 3})
         return {}
 
-    monkeypatch.setattr(hooks, "_guards", [change_in_between])
+    set_contributions(monkeypatch, settings_guards=(change_in_between,))
     with pytest.raises(Conflict):
         change_workspace(command_line_access(golden), settings=BETTER)
     assert stored(golden) == {"default_k": 3}

@@ -5,7 +5,8 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 
-from kebab.http.api.errors import Problem, register_error_tree
+from kebab.extension import Extension
+from kebab.http.api.errors import Problem
 from kebab.observability.health import scrape
 from kebab.pages.page import apply_problem
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
@@ -115,4 +116,4 @@ def test_missing_method_is_answered_with_those_that_are_there(db):
 
 def test_error_tree_without_status_and_code_is_refused():
     with pytest.raises(TypeError, match="status"):
-        register_error_tree(RuntimeError)
+        Extension(error_trees=(RuntimeError,))

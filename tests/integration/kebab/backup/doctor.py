@@ -1,14 +1,17 @@
 """Runs checks as `kebab doctor` does, by their names."""
 
-from unittest.mock import patch
+import pytest
 
-from kebab.observability.health import checks
+from kebab.extension import contributions
 from kebab.observability.health.checks import CheckResult, run_checks
+from tests.support.extensions import set_contributions
 
 
 def results(check: str, *, repair: bool = False, deep: bool = False) -> list[CheckResult]:
-    """Return the results of one of the registered checks; the others do not run, as they take long."""
-    with patch.dict(checks._checks, {check: checks._checks[check]}, clear=True):
+    """Return the results of one of the checks; the others do not run, as they take long."""
+    named = {each.name: each for each in contributions("checks")}
+    with pytest.MonkeyPatch.context() as patched:
+        set_contributions(patched, checks=(named[check],))
         return list(run_checks(repair=repair, deep=deep))
 
 

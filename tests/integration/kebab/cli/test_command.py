@@ -4,10 +4,10 @@ import sys
 import pytest
 from django.db import OperationalError
 
-from kebab.cli import listings
+from kebab import extension
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.listings import register_listing
+from kebab.cli.listings import Listing
 from kebab.cli.output import plain
 from kebab.http.api.errors import Forbidden
 from kebab.people.management.commands.list import Command as ListVerb
@@ -58,8 +58,9 @@ def test_at_most_twenty_choices_are_named_and_a_listing_says_when_there_is_more(
 
 def test_listing_for_people_shows_no_control_characters(db, monkeypatch):
     make_workspace()
-    monkeypatch.setattr(listings, "_registered", listings.listings())
-    register_listing("things", ("name", "tags"), lambda *_: [{"name": "a\x1b[2Jb", "tags": ["[red]", "x"]}])
+    rows = [{"name": "a\x1b[2Jb", "tags": ["[red]", "x"]}]
+    things = Listing(kind="things", columns=("name", "tags"), rows=lambda *_: rows)
+    monkeypatch.setattr(extension, "listings", lambda: iter([things]))
     code, out, _ = run("list", "things")
     assert code == 0
     assert "\x1b" not in out

@@ -2,23 +2,29 @@ import json
 
 import pytest
 
-from kebab.observability.health import checks, server_checks
+from kebab.observability.health import server_checks
 from kebab.observability.health.checks import (
     MAX_OK_RESULTS,
     CheckResult,
     CheckStatus,
+    DoctorCheck,
     ok_result,
-    register_check,
     run_checks,
 )
 from tests.cli.running import run
+from tests.support.extensions import set_contributions
 
 
 @pytest.fixture
 def only(monkeypatch):
-    """Register checks of the test's own, and no others."""
-    monkeypatch.setattr(checks, "_checks", {})
-    return register_check
+    """Return a function that adds checks; there are no others."""
+    added = []
+
+    def add(name, check, **options):
+        added.append(DoctorCheck(name=name, check=check, **options))
+        set_contributions(monkeypatch, checks=tuple(added))
+
+    return add
 
 
 def result(status, **fields):

@@ -3,10 +3,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from kebab.observability.metrics import collectors
 from kebab.observability.metrics.collectors import Collector, CollectorRunner, Sample
 from kebab.observability.metrics.exposition import Page
 from kebab.observability.metrics.metric import Family
+from tests.support.extensions import set_contributions
 from tests.support.stack import eventually
 
 _OF_ALL = Family(name="kebab_a", help="", kind="gauge")
@@ -17,11 +17,11 @@ _OF_ONE = Family(name="kebab_b", help="", kind="gauge", labels=("workspace",))
 def ask(monkeypatch):
     """Return what registers questions and writes the answers to a page."""
     known = {}
-    monkeypatch.setattr(collectors, "_collectors", known)
     asker = CollectorRunner(nullcontext)
 
     def ask(*, is_up=lambda store: True, limit_s=5.0, is_operator=False, **more):
         known.update(more)
+        set_contributions(monkeypatch, collectors=tuple(known.items()))
         page = Page()
         asker.write(page, is_up=is_up, limit_s=limit_s, is_operator=is_operator)
         return page.text().decode()

@@ -1,5 +1,4 @@
-from kebab.people import groups
-from kebab.people.groups import create_group, register_source_counter
+from kebab.people.groups import create_group
 from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, TokenGroup
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
@@ -9,6 +8,7 @@ from tests.support.actors import (
     member_client,
 )
 from tests.support.concurrency import at_once
+from tests.support.extensions import set_contributions
 
 
 def path(workspace, group=None, user=None):
@@ -93,11 +93,12 @@ def test_members_of_a_group_come_in_pages(admin, workspace):
 
 
 def test_deleted_group_reports_its_contents_and_ends_its_rights(admin, workspace, monkeypatch):
-    monkeypatch.setattr(groups, "_counters", [])
     group, member = make_group(workspace), make_member(workspace)
-    register_source_counter(
-        lambda asked, ids: {group.pk: 4} if asked == workspace and group.pk in ids else {}
-    )
+
+    def count(counted, ids):
+        return {group.pk: 4} if counted == workspace and group.pk in ids else {}
+
+    set_contributions(monkeypatch, source_counters=(count,))
     admin.put(path(workspace, group, member))
     _, secret = mint_token(workspace, scopes=["search"], groups=[group])
     counts = {"member_count": 1, "token_count": 1, "source_count": 4}

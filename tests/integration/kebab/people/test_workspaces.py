@@ -4,26 +4,27 @@ from django.db import connection
 from kebab.people import audit, deletion
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
 from kebab.people.operator import command_line_access, command_line_caller
-from kebab.people.workspace_settings import registry
-from kebab.people.workspace_settings.registry import preference, register_preference
+from kebab.people.workspace_settings.registry import Preference, preference
 from kebab.people.workspaces import create_workspace
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
+from tests.support.extensions import set_contributions
 
 WORKSPACES = "/api/v1/workspaces"
 _ID = "5f0c2a9e-7f6b-4f0e-9d39-0f6a2f6f2c11"
 
 
 @pytest.fixture
-def theme(monkeypatch):
-    """Register a setting for the length of a test."""
-    monkeypatch.setattr(registry, "_known", {})
+def theme_and_size(monkeypatch):
+    """The only settings there are."""
 
     def one_of_two(value):
         if value not in ("light", "dark"):
             raise ValueError(f"{value!r} is no theme; give light or dark.")
         return value
 
-    register_preference("theme", "light", one_of_two)
+    theme = Preference(name="theme", default="light", validate=one_of_two, label="Theme", about="Two.")
+    size = Preference(name="size", default=10, validate=int, label="Size", about="Any.")
+    set_contributions(monkeypatch, preferences=(theme, size))
 
 
 def path(workspace):
@@ -87,8 +88,7 @@ def test_admin_and_managing_token_may_change_name_and_slug_and_an_editor_may_not
     assert AuditEvent.objects.filter(action="workspace.changed").count() == 2
 
 
-def test_settings_are_merged_reset_by_null_and_refused_by_name(workspace, theme):
-    register_preference("size", 10, int)
+def test_settings_are_merged_reset_by_null_and_refused_by_name(workspace, theme_and_size):
     client = member_client(workspace, Role.ADMIN)
 
     def settings_after(**settings):
@@ -108,7 +108,7 @@ def test_settings_are_merged_reset_by_null_and_refused_by_name(workspace, theme)
 def test_deletion_may_take_longer_than_the_limit_of_statements(transactional_db, monkeypatch):
     workspace = make_workspace()
     with connection.cursor() as cursor:
-        monkeypatch.setattr(deletion, "_hooks", [lambda gone: cursor.execute("SELECT pg_sleep(0.3)")])
+        set_contributions(monkeypatch, deletion_hooks=(lambda gone: cursor.execute("SELECT pg_sleep(0.3)"),))
         cursor.execute("SET statement_timeout = '200ms'")
         try:
             deletion.delete_workspace(command_line_access(workspace))
@@ -123,9 +123,9 @@ def test_only_an_owner_deletes_a_workspace_and_by_the_registered_hooks(
     workspace, other_workspace, monkeypatch
 ):
     seen = []
-    monkeypatch.setattr(deletion, "_hooks", [])
-    deletion.register(lambda gone: seen.append(("first", gone.slug)))
-    deletion.register(lambda gone: seen.append(("second", gone.slug)))
+    names = ("first", "second")
+    hooks = tuple(lambda gone, name=name: seen.append((name, gone.slug)) for name in names)
+    set_contributions(monkeypatch, deletion_hooks=hooks)
     for role in (Role.ADMIN, Role.EDITOR, Role.VIEWER):
         assert member_client(workspace, role).delete(path(workspace)).status_code == 403
     assert token_client(workspace, "manage").delete(path(workspace)).status_code == 403
@@ -143,7 +143,7 @@ def test_failing_hook_or_audit_leaves_workspaces_as_they_were(workspace, monkeyp
     def fail(*_, **__):
         raise OSError("no")
 
-    monkeypatch.setattr(deletion, "_hooks", [fail])
+    set_contributions(monkeypatch, deletion_hooks=(fail,))
     assert member_client(workspace, Role.OWNER).delete(path(workspace)).status_code >= 500
     monkeypatch.setattr(audit, "record_person", fail)
     with pytest.raises(OSError, match="no"):

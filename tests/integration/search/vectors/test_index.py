@@ -7,6 +7,7 @@ import pytest
 from django.db import connection, connections, transaction
 from psycopg.errors import LockNotAvailable
 
+from kebab.extension import contributions
 from kebab.people import deletion
 from kebab.people.models import Role, Workspace
 from kebab.people.operator import command_line_access
@@ -27,6 +28,7 @@ from tests.integration.search.vectors.factories import combinations
 from tests.support.actors import make_member, person_client
 from tests.support.concurrency import until_blocked
 from tests.support.corpus import write
+from tests.support.extensions import set_contributions
 from tests.support.searching import embed
 
 
@@ -80,13 +82,14 @@ def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(
         mine = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = %s"
         seen.append(fetch_one(mine, "AccessExclusiveLock"))
 
-    monkeypatch.setattr(deletion, "_hooks", [look, *deletion._hooks])  # called last
+    hooks = (look, *contributions("deletion_hooks"))  # the first is called last
+    set_contributions(monkeypatch, deletion_hooks=hooks)
     deletion.delete_workspace(command_line_access(indexed.workspace))
     assert seen == [0]
     assert not has_index(indexed)
 
 
-@pytest.mark.parametrize("name", ["delete_all_blobs", "forget_lists", "drop_index_concurrently"])
+@pytest.mark.parametrize("name", ["delete_all_blobs", "delete_lists", "drop_index_concurrently"])
 def test_failing_step_of_a_deletion_keeps_nothing_else(indexed, blobs, monkeypatch, caplog, name):
     def is_away(*_):
         raise OSError(111, "unreachable bucket")

@@ -1,0 +1,99 @@
+"""Extensions: the parts that each app adds to the shared parts of Kebab, collected once per process.
+
+An app names its extension in `AppConfig.extension` by a dotted path. The shared parts ask `contributions` for
+theirs, such as the tabs of a workspace or the checks of `kebab doctor`, in the order of INSTALLED_APPS.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from django.apps import apps
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from kebab.backup.blobs import BlobNames
+    from kebab.cli.listings import Listing
+    from kebab.observability.health.checks import DoctorCheck
+    from kebab.observability.metrics.collectors import Collector
+    from kebab.pages.tabs import Tab
+    from kebab.people.access.report import Explainer
+    from kebab.people.deletion import DeletionHook
+    from kebab.people.groups import CountSources
+    from kebab.people.workspace_settings.hooks import Follower, Guard
+    from kebab.people.workspace_settings.registry import Preference
+    from kebab.stack.status_sections import StatusSection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # hashed by identity
+class Extension:
+    """The contributions of one app, each in the order in which it is used."""
+
+    #: Roots of error trees, whose classes have the attributes `status: int` and `code: str`.
+    error_trees: Sequence[type[Exception]] = ()
+    #: Settings of a workspace, in the order of the settings page.
+    preferences: "Sequence[Preference]" = ()
+    #: Called before a workspace's settings change; each may refuse the change.
+    settings_guards: "Sequence[Guard]" = ()
+    #: Called in the transaction in which a workspace's settings change.
+    settings_followers: "Sequence[Follower]" = ()
+    #: Tabs of a workspace's pages.
+    tabs: "Sequence[Tab]" = ()
+    #: Checks of `kebab doctor`.
+    checks: "Sequence[DoctorCheck]" = ()
+    #: Idempotent steps of `kebab init` and of each start, after the migrations, by name.
+    init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
+    #: Sections of `kebab status`.
+    status_sections: "Sequence[StatusSection]" = ()
+    #: Collectors of metrics, by name.
+    collectors: "Sequence[tuple[str, Collector]]" = ()
+    #: Called in the transaction that deletes a workspace, before its row goes; those of later apps first.
+    deletion_hooks: "Sequence[DeletionHook]" = ()
+    #: Called at the end of each command and web process, before the servers stop; none may raise.
+    shutdown_callbacks: Sequence[Callable[[], None]] = ()
+    #: Return the names of the blobs that a backup needs.
+    blob_names: "Sequence[BlobNames]" = ()
+    #: List items with their visibility to a caller, for the access report.
+    access_explainers: "Sequence[Explainer]" = ()
+    #: Count the sources that are restricted to groups.
+    source_counters: "Sequence[CountSources]" = ()
+    #: The dotted path of the app's `Listing`s, imported on the first `kebab list`.
+    listings: str = ""
+
+    def __post_init__(self) -> None:
+        for base in self.error_trees:
+            if not isinstance(getattr(base, "status", None), int) or not isinstance(
+                getattr(base, "code", None), str
+            ):
+                raise TypeError(f"{base.__name__} needs the class attributes status: int and code: str.")
+
+
+def lazy(path: str) -> Callable[..., Any]:
+    """Return a function that imports the one with this dotted path when it is called, to keep starts fast."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return import_string(path)(*arguments, **options)
+
+    return call
+
+
+@cache
+def extensions() -> tuple[Extension, ...]:
+    """Return the extensions of all apps."""
+    paths: Iterator[str | None] = (getattr(config, "extension", None) for config in apps.get_app_configs())
+    return tuple(import_string(path) for path in paths if path is not None)
+
+
+def contributions(kind: str) -> tuple[Any, ...]:
+    """Return the contributions of all apps to one field of `Extension`; none until all apps are ready."""
+    if not apps.ready:
+        return ()
+    return tuple(each for extension in extensions() for each in getattr(extension, kind))
+
+
+def listings() -> "Iterator[Listing]":
+    """Yield the listings of all apps."""
+    for extension in extensions():
+        if extension.listings:
+            yield from import_string(extension.listings)
