@@ -8,7 +8,6 @@ import apsw
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.people.workspace_settings.registry import preference
 from search.access.scope import SearchScope
 from search.analysis import STEMMED, Analysis
 from search.answers.answerability import (
@@ -32,6 +31,7 @@ from search.rerank import configured_reranker
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.match import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+from search.search_settings import SearchSettings
 
 #: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000
@@ -180,7 +180,7 @@ def _score_gate(workspace: Workspace, mode: Mode) -> float:
     """
     if mode is Mode.LEXICAL and "score_gate" not in workspace.settings:
         return 0.0
-    return float(preference(workspace, "score_gate"))
+    return SearchSettings.of(workspace).score_gate
 
 
 def _cosine(hit: SearchHit) -> float | None:

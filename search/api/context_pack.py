@@ -14,7 +14,6 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope, Workspace
-from kebab.people.workspace_settings.registry import preference
 from search.api.query import (
     AwaitedSeqField,
     ChannelFields,
@@ -41,6 +40,7 @@ from search.rerank import configured_reranker
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.document_cap import TOP_M
 from search.retrieval.types import Fusion, Mode
+from search.search_settings import SearchSettings
 from search.wire_schemas import inline_schema
 
 MAX_TERMS = 100
@@ -174,7 +174,7 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
             "q": given["information_request"],
             "k": given.get("k", TOP_M),
             "rerank": given.get("rerank", configured_reranker() is not None),
-            "per_file_cap": given.get("per_file_cap", preference(workspace, "pre_rerank_max_per_file")),
+            "per_file_cap": given.get("per_file_cap", SearchSettings.of(workspace).pre_rerank_max_per_file),
         },
         given.get("filters", {}),
     )

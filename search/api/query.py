@@ -14,7 +14,6 @@ from kebab.http.api.fields import ShortListField, TypedTextField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import preference
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
 from search.models import Door
@@ -23,6 +22,7 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
+from search.search_settings import SearchSettings
 
 MAX_SNIPPET_CHARS = 10_000
 #: The fields that hold query text.
@@ -260,7 +260,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
 
     Raises InvalidQuery and InvalidFilter with the field named.
     """
-    k = given.get("k", 0)
+    settings, k = SearchSettings.of(workspace), given.get("k", 0)
     with _attribute_errors_to("k"):
         SearchQuery(text="", k=k)
     with _attribute_errors_to("why_not"):
@@ -269,11 +269,11 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
         return SearchQuery(
             text=given["q"],
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
-            fusion=parse_enum(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
-            k=k or preference(workspace, "default_k"),
+            fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
+            k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),
-            snippet_chars=given.get("snippet_chars", preference(workspace, "snippet_chars")),
+            snippet_chars=given.get("snippet_chars", settings.snippet_chars),
             per_file_cap=given.get("per_file_cap"),
             rerank=given.get("rerank", False),
             cutoff=given.get("cutoff", False),

@@ -8,7 +8,6 @@ from django.utils import timezone
 import kebab
 from kebab.backup.deletion_lock import hold_workspace_deletions
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import preference
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
 from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, write_manifest
@@ -24,6 +23,7 @@ from search.mirror.query.lexical import index_version
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 from search.models import ChunkVector, Document, EmbeddingSpace
+from search.search_settings import SearchSettings
 from search.vectors.lifecycle import filled_spaces
 from search.vectors.spaces import to_live_space
 
@@ -129,7 +129,7 @@ class _Export:
 
     def _manifest(self, counts: dict[str, int], index: RowDigest, spaces: list[EmbeddingSpace]) -> Manifest:
         digests = {**self.writer.digests, "index": index}
-        weight = preference(self.workspace, "breadcrumb_weight")
+        weight = SearchSettings.of(self.workspace).breadcrumb_weight
         words = index_version(weight, snapshot.analysis_for(self.workspace))
         return Manifest(
             format=FORMAT,

@@ -7,7 +7,6 @@ from functools import cached_property
 from django.utils import timezone
 
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import preference
 from search.access.scope import SearchScope
 from search.engine.readback import VisibleChunk, read_hits
 from search.mirror.query.lexical import LexicalLeg
@@ -20,6 +19,7 @@ from search.retrieval.staleness import is_stale
 from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
 from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import SearchHit, SearchQuery
+from search.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
 #: Returns those of the chunks that are visible under a scope, by id.
@@ -53,7 +53,7 @@ class HitBuilder:
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(workspace)
-        self._stale_after_days = int(preference(workspace, "stale_after_days"))
+        self._stale_after_days = SearchSettings.of(workspace).stale_after_days
 
     @cached_property
     def _terms(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from django.conf import settings
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.people.workspace_settings.registry import preference
 from search.access.scope import SearchScope, resolve_scope
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
@@ -37,6 +36,7 @@ from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
+from search.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
 
@@ -132,7 +132,7 @@ def search_in_scope(
     if query.mode is not Mode.VECTOR:
         with stage("mirror"):
             local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
-    stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
+    stages = Stages.of(query, SearchSettings.of(workspace).pre_rerank_max_per_file)
     scope, found = retry_until_current(scope, partial(_run_search, workspace, query, stages, with_snippets))
     legs, ranked, after, hits, seq = found.legs, found.ranked, found.after, found.hits, found.seq
     if seq != scope.head_seq:
@@ -232,7 +232,7 @@ def _build_explanation(
     explained: dict[str, object] = {}
     if query.explain:
         weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
-        k_rrf = preference(workspace, "rrf_k")
+        k_rrf = SearchSettings.of(workspace).rrf_k
         explained |= build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
         if "vector" in ranked.degraded and legs.vector.disabled_reason:
             explained["off"] = {"vector": legs.vector.disabled_reason}
@@ -262,7 +262,7 @@ def _take_snapshot(
 def _index_version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
     words = vectors = None
     if mode is not Mode.VECTOR:
-        words = lexical.index_version(preference(workspace, "breadcrumb_weight"), analysis)
+        words = lexical.index_version(SearchSettings.of(workspace).breadcrumb_weight, analysis)
     if mode is not Mode.LEXICAL:
         vectors = NO_VECTORS if space is None else space.index_version
     return str(IndexVersion(lexical=words, vector=vectors))
@@ -270,7 +270,7 @@ def _index_version(workspace: Workspace, mode: Mode, space: LiveSpace | None, an
 
 def lexical_leg(workspace: Workspace, scope: SearchScope, text: str) -> LexicalLeg:
     """Return the lexical leg for the query `text` under `scope`."""
-    weight = preference(workspace, "breadcrumb_weight")
+    weight = SearchSettings.of(workspace).breadcrumb_weight
     return LexicalLeg(mirror_reading(workspace, scope), text, breadcrumb_weight=weight)
 
 
@@ -302,7 +302,7 @@ def _build_legs(workspace: Workspace, scope: SearchScope, query: SearchQuery) ->
 
 
 def _fusion(workspace: Workspace, query: SearchQuery) -> Fusion:
-    return query.fusion or Fusion(preference(workspace, "fusion"))
+    return query.fusion or SearchSettings.of(workspace).fusion
 
 
 def _rank_and_apply_stages(
@@ -330,6 +330,7 @@ def _rank_and_apply_stages(
         vector.add_scores(visible.similarities, visible.encoded_vectors)
         return visible.documents
 
+    search_settings = SearchSettings.of(workspace)
     ranked = rank_candidates(
         query.mode,
         legs.for_mode(query.mode),
@@ -337,8 +338,8 @@ def _rank_and_apply_stages(
         k=stages.window(query.k),
         executor=executor,
         fusion=_fusion(workspace, query),
-        k_rrf=preference(workspace, "rrf_k"),
-        vector_share=preference(workspace, "vector_share"),
+        k_rrf=search_settings.rrf_k,
+        vector_share=search_settings.vector_share,
     )
     after = apply_stages(
         ranked.entries,

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR, Reader
-from kebab.people.workspace_settings.registry import preference
 from search.embedders.configured import clear_query_caches
 from search.engine.search import search
 from search.evaluation.coverage import CitedHit, citation_coverage
@@ -19,6 +18,7 @@ from search.evaluation.settings import RunSettings
 from search.models import Chunk
 from search.retrieval.errors import InvalidJudgedSet
 from search.retrieval.types import MAX_K, SearchHit, SearchQuery, SearchResult
+from search.search_settings import SearchSettings
 
 
 class SearchFunction(Protocol):
@@ -109,7 +109,7 @@ class TopicRunner:
         started = time.perf_counter()
         answer = self.ask(self.workspace, query, reader=self.reader)
         seconds = time.perf_counter() - started
-        gate = float(preference(self.workspace, "score_gate"))
+        gate = SearchSettings.of(self.workspace).score_gate
         is_refused = not answer.hits or answer.hits[0].score < gate
         ranking = self._ranking(answer)
         return TopicResult(

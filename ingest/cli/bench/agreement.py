@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from ingest.cli.bench.figures import Figure
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
-from kebab.people.workspace_settings.registry import preference
 from search.access.scope import resolve_scope
 from search.engine.search import lexical_leg, mirror_reading
 from search.mirror.query.lexical import TEXT_WEIGHT
 from search.retrieval.query.filters import SearchFilters
+from search.search_settings import SearchSettings
 
 _TOP = 10
 _UNSHORTENED = """
@@ -23,7 +23,7 @@ ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC
 def agreement_figure(workspace: Workspace, queries: Sequence[str]) -> Figure:
     """Return the share of the unshortened top tens that the leg finds too, in [0, 1]."""
     scope = resolve_scope(workspace, SearchFilters(), OPERATOR)
-    weights = (preference(workspace, "breadcrumb_weight"), TEXT_WEIGHT)
+    weights = (SearchSettings.of(workspace).breadcrumb_weight, TEXT_WEIGHT)
     same = wanted = 0
     for query in queries:
         leg = lexical_leg(workspace, scope, query)

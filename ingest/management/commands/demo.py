@@ -17,7 +17,6 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
-from kebab.people.workspace_settings.registry import preference
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
 from search.cli.hits import print_result, summary
@@ -26,6 +25,7 @@ from search.engine.search import search
 from search.models import Chunk, Document, Trust
 from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import SearchQuery
+from search.search_settings import SearchSettings
 
 _QUESTION = "how do I show a progress bar in the terminal"
 _SHOWN_HITS = 5
@@ -95,7 +95,7 @@ class Command(KebabCommand):
 
     def _search(self, workspace: Workspace) -> None:
         workspace.refresh_from_db()
-        chars = preference(workspace, "snippet_chars")
+        chars = SearchSettings.of(workspace).snippet_chars
         query = SearchQuery(text=_QUESTION, k=_SHOWN_HITS, snippet_chars=chars)
         result = search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq)
         self.console.print(f"\nSearching for: {_QUESTION}\n")

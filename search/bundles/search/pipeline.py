@@ -13,7 +13,6 @@ from typing import Any
 
 import apsw
 
-from kebab.people.workspace_settings.registry import preference
 from search.access.scope import SearchScope
 from search.bundles.errors import BundleRefused
 from search.bundles.format.open_bundle import translate_damage
@@ -37,6 +36,7 @@ from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_
 from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult, VectorWindow
+from search.search_settings import SearchSettings
 
 # A file that was just copied may have to be read from a slow disk.
 _LEG_LIMIT_S = 10.0
@@ -81,7 +81,7 @@ class SearchableBundle:
     def _legs(self, scope: SearchScope, query: SearchQuery) -> Legs:
         channels, is_fused = query.effective_channels, query.mode is Mode.HYBRID
         space = None if query.mode is Mode.LEXICAL else scope.space
-        weight = preference(self.workspace, "breadcrumb_weight")
+        weight = SearchSettings.of(self.workspace).breadcrumb_weight
         return Legs(
             lexical=LexicalLeg(self._reading(scope), channels.lexical, breadcrumb_weight=weight),
             exact=ExactLeg(self._reading(scope), channels.lexical) if is_fused else None,
@@ -98,12 +98,12 @@ class SearchableBundle:
         )
 
     def _fusion_of(self, query: SearchQuery) -> Fusion:
-        return query.fusion or Fusion(preference(self.workspace, "fusion"))
+        return query.fusion or SearchSettings.of(self.workspace).fusion
 
     def _search(self, query: SearchQuery) -> SearchResult:
         scope = self._corpus.scope(query.filters)
         legs = self._legs(scope, query)
-        stages = Stages.of(query, preference(self.workspace, "pre_rerank_max_per_file"))
+        stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
         ranked, after = self._rank(scope, query, legs, stages)
         version = self._version(query.mode, legs)
         reading = self._reading(scope)
@@ -153,8 +153,8 @@ class SearchableBundle:
             read_back,
             k=stages.window(query.k),
             fusion=self._fusion_of(query),
-            k_rrf=preference(self.workspace, "rrf_k"),
-            vector_share=preference(self.workspace, "vector_share"),
+            k_rrf=SearchSettings.of(self.workspace).rrf_k,
+            vector_share=SearchSettings.of(self.workspace).vector_share,
         )
         after = apply_stages(
             ranked.entries,
@@ -171,7 +171,7 @@ class SearchableBundle:
         return {id_: embedded_text(breadcrumb, text) for id_, (breadcrumb, text) in found.items()}
 
     def _version(self, mode: Mode, legs: Legs) -> str:
-        weight = preference(self.workspace, "breadcrumb_weight")
+        weight = SearchSettings.of(self.workspace).breadcrumb_weight
         words = None if mode is Mode.VECTOR else index_version(weight, legs.lexical.analysis)
         vectors = NO_VECTORS if self._corpus.space is None else self._corpus.space.index_version
         return str(IndexVersion(lexical=words, vector=None if mode is Mode.LEXICAL else vectors))
@@ -187,7 +187,7 @@ class SearchableBundle:
         self, query: SearchQuery, legs: Legs, ranked: Ranking, after: PostFusionResult
     ) -> dict[str, Any]:
         weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
-        k_rrf = preference(self.workspace, "rrf_k")
+        k_rrf = SearchSettings.of(self.workspace).rrf_k
         explained = build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
         if "vector" in ranked.degraded and legs.vector.disabled_reason:
             explained["off"] = {"vector": legs.vector.disabled_reason}

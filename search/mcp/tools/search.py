@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kebab.people.workspace_settings.registry import preference
 from search.engine.readback import read_passages
 from search.engine.search import milliseconds_since, resolve_scope_at_seq, search_in_scope
 from search.mcp.call_context import Call
@@ -14,17 +13,19 @@ from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+from search.search_settings import SearchSettings
 
 
 def search_tool(call: Call, given: SearchArguments) -> str:
     """Return the hits, best first, as many as fit the budget."""
     workspace = call.access.workspace
+    settings = SearchSettings.of(workspace)
     query = SearchQuery(
         text=given.query,
         mode=Mode(given.mode),
-        k=given.k or preference(workspace, "default_k"),
+        k=given.k or settings.default_k,
         filters=given.filters,
-        snippet_chars=preference(workspace, "snippet_chars"),
+        snippet_chars=settings.snippet_chars,
     )
     started = time.perf_counter()
     scope = resolve_scope_at_seq(workspace, query.filters, call.access.reader, None)
