@@ -70,7 +70,7 @@ pins: ## write requirements with the hashes of all that may be installed, from t
 	done
 
 bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
-	@$(BIN)/kebab bench $(if $(filter-out 0,$(PEERS)),--peers) $(ARGS)
+	@$(BIN)/$(if $(filter-out 0,$(PEERS)),python -m tests.drills.bench peers,kebab bench) $(ARGS)
 
 drill: $(TESTS_INSTALLED) ## kill processes, cut lines, fill disks while clients work, and see that nothing is lost (ARGS="--scenes siege --siege-kills 30")
 	$(BIN)/python -m tests.drills.crash $(ARGS)

@@ -3,8 +3,8 @@
 
     deploy/capacity.py --chunks 10_000_000 --workspaces 1_000 --qps 50
 
-Costs of a chunk and of a query are read from docs/benchmarks/growth.json and tenants.json, which `kebab bench
---growth` and `--workspaces` make, so that a new measurement is a new model. Needs nothing but Python.
+Costs of a chunk and of a query are read from docs/benchmarks/growth.json and tenants.json, which
+`python -m tests.drills.bench` makes, so that a new measurement is a new model. Needs nothing but Python.
 """
 
 import argparse
@@ -131,7 +131,7 @@ class Costs:
 
     @classmethod
     def of(cls, measured: dict[str, Any]) -> "Costs":
-        """Read the costs from what `kebab bench --growth` and `--workspaces` gave."""
+        """Read the costs from what `python -m tests.drills.bench` measured."""
         rows = measured["growth"]["rows"]
         scanned = [row for row in rows if row["vectors"]["index_build_s"] is None]
         indexed = [row for row in rows if row["vectors"]["index_build_s"] is not None]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from ingest.cli.demo.corpus import write_corpus
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access, command_line_caller
@@ -33,3 +34,10 @@ def scratch_folder() -> Iterator[Path]:
     parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         yield Path(folder)
+
+
+def demo_folder() -> Path:
+    """Write the documents of the demonstration, and return their folder."""
+    folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
+    write_corpus(folder, settings.BASE_DIR)
+    return folder

@@ -96,6 +96,14 @@ def existing_path(text: str) -> Path:
     return resolved
 
 
+def existing_folder(text: str) -> Path:
+    """Return the folder that an argument names. Raises ArgumentTypeError."""
+    path = existing_path(text)
+    if not path.is_dir():
+        raise ArgumentTypeError(f"{text!r} is not a folder")
+    return path
+
+
 def request_ingest(workspace: Workspace, request: IngestRequest) -> Job:
     """Find or create the source and return its new job.
 

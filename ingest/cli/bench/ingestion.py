@@ -156,9 +156,3 @@ def check_succeeded(job: Job) -> None:
     """Raise CliError unless the job has succeeded."""
     if job.state != JobState.SUCCEEDED:
         raise CliError(f"The job of the measurement ended as {job.state}. {job.error}", code="job_failed")
-
-
-def ingest_for_peers(workspace: Workspace, folder: Path, console: Console) -> None:
-    """Ingest `folder` and embed all of its chunks."""
-    ingest_folder(workspace, folder, "bench", console)
-    check_succeeded(follow(request_embedding(workspace.pk), console, "Embedding"))

@@ -5,7 +5,6 @@ import io
 import pytest
 
 from ingest.cli import job_progress
-from ingest.cli.bench.growth import measure
 from ingest.cli.bench.ingestion import ingest_folder
 from ingest.cli.bench.resync import resync_figure
 from ingest.jobs.queue.run import run_job
@@ -13,11 +12,9 @@ from ingest.models import Job
 from kebab.cli.output import people_console
 from kebab.people.models import Workspace
 from search.models import Document
-from tests.cli.running import error_of, run, run_json
+from tests.cli.running import run, run_json
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import sync
-
-pytestmark = pytest.mark.slow
 
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 
@@ -46,6 +43,7 @@ def folder(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_each_part_gives_its_figures_and_the_workspace_is_deleted(folder):
     report = run_json("bench", "--path", str(folder), "--queries", "3", "--parts", QUICK)
     figures = {figure["name"]: figure for figure in report["figures"]}
@@ -91,43 +89,3 @@ def test_unchanged_folder_is_synced_again_with_made_up_files_where_it_has_few(fo
     assert resync_figure(workspace, folder, quiet, files=7).value > 0
     assert Document.objects.count() == 3
     assert [each.slug for each in Workspace.objects.all()] == [workspace.slug]
-
-
-def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(folder, settings, monkeypatch):
-    settings.KEBAB_EXACT_SCAN_LIMIT = 5
-    dropped = []
-    real = measure.drop_index_concurrently
-    monkeypatch.setattr(
-        measure, "drop_index_concurrently", lambda space: (dropped.append(space.pk), real(space))
-    )
-    report = run_json("bench", "--growth", "30,120", "--path", str(folder), "--embed-at-most", "10")
-    first, second = report["growth"]["rows"]
-    assert [row["size"] for row in (first, second)] == [30, 120]
-    assert 30 <= first["chunks"] < 60
-    assert 120 <= second["chunks"] < 180
-    assert first["vectors"]["embedded"] >= 10
-    assert (second["vectors"]["embedded"], second["vectors"]["made_up"] > 0) == (0, True)
-    assert second["modes"].keys() == {"lexical", "vector", "hybrid"}
-    assert len(dropped) == 1
-    assert all(row["disk_mb"]["vector_index"] > 0 for row in (first, second))
-    assert not Workspace.objects.exists()
-
-
-def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
-    report = run_json("bench", "--workspaces", "3", "--path", str(folder), "--report", str(tmp_path / "out"))
-    found = report["tenants"]
-    assert (found["workspaces"], found["chunks"] >= 3 * 50) == (3, True)
-    assert found["modes"].keys() == {"lexical", "vector", "hybrid"}
-    assert {"sweep", "prune queries", "status"} <= found["upkeep_s"].keys()
-    assert not Workspace.objects.exists()
-    assert (tmp_path / "out" / "README.md").read_text()
-
-
-def test_growth_without_an_embedder_or_text_is_refused(folder, settings, tmp_path):
-    settings.KEBAB_EMBEDDER = "none"
-    error = error_of("bench", "--growth", "12", "--path", str(folder), code=2)
-    assert "KEBAB_EMBEDDER" in error["message"]
-    settings.KEBAB_EMBEDDER = "hash"
-    (tmp_path / "empty").mkdir()
-    error = error_of("bench", "--growth", "12", "--path", str(tmp_path / "empty"), code=2)
-    assert error["code"] == "no_text"

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ingest.cli.bench.report.plots import STYLE, save_figure
+from tests.drills.bench.report.plots import STYLE, save_figure
 
 _COLOURS: Final = ("#d9622b", "#3b8ea5", "#8e6bbf", "#5a9e4b", "#a08a3c", "#8a8a8a", "#c0392b")
 _SETTLING: Final = "#8a8a8a22"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from txtai.embeddings import Embeddings
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 # Training the index needs as many vectors as it has centroids; fewer are scanned.
 _INDEXED_FROM = 1_000

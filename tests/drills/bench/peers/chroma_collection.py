@@ -9,8 +9,8 @@ import chromadb
 import numpy as np
 from chromadb.config import Settings
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 #: The collection's name.
 COLLECTION = "chunks"

@@ -13,10 +13,6 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
-from ingest.cli.bench.growth.idle import count_resources, idle_cores
-from ingest.cli.bench.growth.measure import as_json, memory_mb, tables_bytes
-from ingest.cli.bench.growth.texts import GrowingText, TextWriter
-from ingest.cli.bench.growth.vectors import make_up
 from ingest.cli.bench.search import search_s, stack_client
 from ingest.cli.scratch import scratch_folder
 from ingest.cli.targets import IngestRequest, request_ingest
@@ -39,6 +35,10 @@ from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.tasks import prune_answers_task, prune_changes_task, prune_queries_task
 from search.vectors.spaces import ensure_live_space
+from tests.drills.bench.growth.idle import count_resources, idle_cores
+from tests.drills.bench.growth.measure import as_json, memory_mb, tables_bytes
+from tests.drills.bench.growth.texts import GrowingText, TextWriter
+from tests.drills.bench.growth.vectors import make_up
 
 _SEED = 1
 # Of recombined text, including the excess of a folder's last document.
@@ -163,7 +163,7 @@ def _search(workspaces: Sequence[Workspace], url: str, say: Say) -> dict[str, An
     """Search some workspaces once in each mode, mostly with closed mirror files and without cached plans."""
     say("Searching ...")
     number = min(_ASKED, len(workspaces))
-    searched = random.Random(_SEED).sample(list(workspaces), number)  # noqa: S311 - not a secret
+    searched = random.Random(_SEED).sample(list(workspaces), number)
     queries = [_query(workspace) for workspace in searched]
     modes = {}
     for mode in Mode:

@@ -9,10 +9,10 @@ import numpy as np
 from pgvector import HalfVector
 from psycopg import Connection
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
 from kebab.tenancy.owner_connection import owner_connection
 from search.retrieval.query.stopwords import content_terms
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 # More candidates than pgvector takes can't be asked for.
 _MOST_EF_SEARCH = 1_000

@@ -251,5 +251,5 @@ def _colour(system: str) -> str:
 
 def _figure_of(axes: Axes) -> Figure:
     figure = axes.get_figure()
-    assert isinstance(figure, Figure)  # noqa: S101 - `_axes` creates one
+    assert isinstance(figure, Figure)
     return figure

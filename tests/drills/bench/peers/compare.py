@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.judged import judged_rows
-from ingest.cli.bench.peers.registry import PEERS, Peer
-from ingest.cli.bench.peers.servers import SERVERS, PeerServer, throughput_rows
-from ingest.cli.bench.peers.speed import speed_rows
 from ingest.cli.bench.search import heading_queries
 from kebab.people.models import Workspace
 from search.embedders.configured import query_embedder
 from search.evaluation.beir import read_judged_set
 from search.retrieval.errors import EmbedderUnavailable
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.judged import judged_rows
+from tests.drills.bench.peers.registry import PEERS, Peer
+from tests.drills.bench.peers.servers import SERVERS, PeerServer, throughput_rows
+from tests.drills.bench.peers.speed import speed_rows
 
 Say = Callable[[str], None]
 

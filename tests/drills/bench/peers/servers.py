@@ -19,14 +19,14 @@ from django.conf import settings
 
 from ingest.cli.bench.clients import CLIENTS, Client, ClientRequest, Crowd, ask_at_once
 from ingest.cli.bench.demo_start import free_port
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import installed_version
 from ingest.cli.bench.search import stack_client
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
 from search.evaluation.latency import Latencies
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import installed_version
 
 _TOP = 10
 _ROUNDS = 4
@@ -45,7 +45,7 @@ def chroma_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Cl
     """Run `chroma run` over the corpus; a request has the query's vector and returns ids and texts."""
     import chromadb
 
-    from ingest.cli.bench.peers.chroma_collection import fill
+    from tests.drills.bench.peers.chroma_collection import fill
 
     port = free_port()
     program = (sys.executable, "-c", "from chromadb.cli.cli import app; app()", "run")
@@ -67,8 +67,8 @@ def _chroma_body(vector: np.ndarray) -> dict[str, Any]:
 @contextmanager
 def txtai_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Client]:
     """Run `txtai.api` over a hybrid index of the corpus; it looks up the query's vector and returns ids."""
-    from ingest.cli.bench.peers import txtai_index
-    from ingest.cli.bench.peers import txtai_server as txtai_serving
+    from tests.drills.bench.peers import txtai_index
+    from tests.drills.bench.peers import txtai_server as txtai_serving
 
     index = txtai_index.build_index(corpus, {})
     index.save(str(folder / "index"))

@@ -1,12 +1,12 @@
-"""The page, the figures and the plots of `kebab bench --report`."""
+"""The page, the figures and the plots of the measurements."""
 
 import json
 
 import pytest
 
 from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.report import page
-from ingest.cli.bench.report.page import write_report
+from tests.drills.bench.report import page
+from tests.drills.bench.report.page import write_report
 
 FIGURES = [
     Figure(name="lexical in-process, p50", value=4.0, unit="ms", at_most=8.0),

@@ -34,7 +34,7 @@ class GrowingText:
     def documents(self) -> Iterator[str]:
         """Yield the real documents, then recombined ones. Raises CliError for a folder without text."""
         order = list(self._real)
-        random.Random(_SEED).shuffle(order)  # noqa: S311 - not a secret
+        random.Random(_SEED).shuffle(order)
         yield from order
         number = 0
         while True:
@@ -48,7 +48,7 @@ class GrowingText:
 
     def recombine(self, number: int) -> str:
         """Return the recombined document `number`, always the same."""
-        drawn = random.Random(f"{_SEED}:{number}")  # noqa: S311 - not a secret
+        drawn = random.Random(f"{_SEED}:{number}")
         blocks = [f"# {drawn.choice(self._titles)}"]
         for place in range(_PARAGRAPHS):
             if place % _HEADED == 0:

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import Peer, PeerSearch, open_peer
-from ingest.cli.bench.peers.speed import KEBAB
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
@@ -24,6 +21,9 @@ from search.evaluation.run_topics import hits_needed
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode, SearchQuery
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import Peer, PeerSearch, open_peer
+from tests.drills.bench.peers.speed import KEBAB
 
 _DEPTH = 10
 _MEASURE = "nDCG@10"

@@ -1,23 +1,22 @@
-"""`kebab bench --peers`: peers are asked the same as Kebab, and find what there is."""
+"""Peers are asked the same as Kebab, and find what there is."""
 
 import pytest
 
 from ingest.cli.bench.clients import Client, ClientRequest
-from ingest.cli.bench.peers import registry, servers
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PEERS, open_peer
-from ingest.cli.bench.peers.servers import SERVERS, crowds_by_turns
-from ingest.cli.bench.peers.speed import by_turns
 from ingest.cli.judged_documents import embed_all
 from kebab.people.models import Workspace
 from search.embedders.hash_embedder import HashEmbedder
 from tests.cli.ingest.beir_folder import write_beir
 from tests.cli.ingest.stub_server import serving
 from tests.cli.running import run_json
+from tests.drills.bench.command import Command
+from tests.drills.bench.peers import registry, servers
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PEERS, open_peer
+from tests.drills.bench.peers.servers import SERVERS, crowds_by_turns
+from tests.drills.bench.peers.speed import by_turns
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import sync
-
-pytestmark = pytest.mark.slow
 
 FRUIT = {"apple": "apples are harvested in autumn", "pear": "pears ripen in summer", "plum": "plums are blue"}
 
@@ -57,7 +56,7 @@ def test_peer_finds_the_chunk_that_is_asked_for(stored, tmp_path, peer):
 
 
 def test_speed_of_a_workspace_is_compared_and_missing_peers_are_named(stored, only_what_kebab_has):
-    peers = run_json("bench", "--peers", "--workspace", stored.slug, "--queries", "3")["peers"]
+    peers = run_json(Command(), "peers", "--workspace", stored.slug, "--queries", "3")["peers"]
     assert [(row["group"], row["system"]) for row in peers["speed"]] == [
         ("lexical", "Kebab"),
         ("lexical", "SQLite FTS5"),
@@ -79,7 +78,7 @@ def test_peers_are_judged_on_a_set_beside_kebab(transactional_db, tmp_path, only
     documents = [{"_id": name, "title": "", "text": text} for name, text in FRUIT.items()]
     queries = {"q1": "apples in autumn", "q2": "blue plums"}
     folder = write_beir(tmp_path / "fruit", documents, queries, "q1\tapple\t1\nq2\tplum\t1\n")
-    report = run_json("bench", "--peers", "--beir", str(folder))
+    report = run_json(Command(), "peers", "--beir", str(folder))
     rows = {(row["group"], row["system"]): row for row in report["peers"]["quality"]}
     assert rows.keys() == {
         ("lexical", "Kebab"),

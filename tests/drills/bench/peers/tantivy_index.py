@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import tantivy
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
 from search.retrieval.query.stopwords import content_terms
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 _FIELDS = ["breadcrumb", "text"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from ingest.cli.bench.peers.corpus import Corpus
 from search.retrieval.types import Mode
+from tests.drills.bench.peers.corpus import Corpus
 
 #: Returns the chunk ids of the best hits; parameters: query, its vector (dim,) float32 of length 1, number.
 PeerSearch = Callable[[str, np.ndarray, int], list[str]]
@@ -49,37 +49,37 @@ class Peer:
 
 # Imported when opened, as a peer's package may be missing.
 def _fts5(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.plain_fts5 import open_index
+    from tests.drills.bench.peers.plain_fts5 import open_index
 
     return open_index(corpus, folder)
 
 
 def _tantivy(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.tantivy_index import open_index
+    from tests.drills.bench.peers.tantivy_index import open_index
 
     return open_index(corpus, folder)
 
 
 def _chroma(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.chroma_collection import open_index
+    from tests.drills.bench.peers.chroma_collection import open_index
 
     return open_index(corpus, folder)
 
 
 def _sql_fusion(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.sql_fusion import open_index
+    from tests.drills.bench.peers.sql_fusion import open_index
 
     return open_index(corpus, folder)
 
 
 def _lancedb(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.lancedb_table import open_index
+    from tests.drills.bench.peers.lancedb_table import open_index
 
     return open_index(corpus, folder)
 
 
 def _txtai(corpus: Corpus, folder: Path) -> AbstractContextManager[PeerSearch]:
-    from ingest.cli.bench.peers.txtai_index import open_index
+    from tests.drills.bench.peers.txtai_index import open_index
 
     return open_index(corpus, folder)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from ingest.cli.bench.peers.corpus import Corpus
-from ingest.cli.bench.peers.registry import PeerSearch
 from search.retrieval.query.stopwords import content_terms
+from tests.drills.bench.peers.corpus import Corpus
+from tests.drills.bench.peers.registry import PeerSearch
 
 _TABLE = """
 CREATE VIRTUAL TABLE chunks USING fts5 (chunk_id UNINDEXED, breadcrumb, text, tokenize = 'porter unicode61')

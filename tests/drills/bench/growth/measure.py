@@ -11,9 +11,6 @@ from django.conf import settings
 from django.db import connection
 from rich.console import Console
 
-from ingest.cli.bench.growth.idle import cpu_taken
-from ingest.cli.bench.growth.texts import GrowingText, TextWriter
-from ingest.cli.bench.growth.vectors import Filled, fill_vectors
 from ingest.cli.bench.ingestion import ingest_folder, warm_up
 from ingest.cli.bench.machine import memory_figures
 from ingest.cli.bench.search import WARM_UP, heading_queries, search_all, stack_client
@@ -32,6 +29,9 @@ from search.vectors.index import drop_index_concurrently, ensure_index, index_na
 from search.vectors.quantised_file import SUFFIX
 from search.vectors.quantised_index import prepare_codes
 from search.vectors.spaces import ensure_live_space, update_known_share
+from tests.drills.bench.growth.idle import cpu_taken
+from tests.drills.bench.growth.texts import GrowingText, TextWriter
+from tests.drills.bench.growth.vectors import Filled, fill_vectors
 
 _MB = 1_000_000
 # Includes the partitions of partitioned tables.

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ingest.cli.bench.peers.registry import installed_version
-from ingest.cli.bench.report.tables import budget_lines, growth_lines, peer_lines, tenant_lines
+from tests.drills.bench.peers.registry import installed_version
+from tests.drills.bench.report.tables import budget_lines, growth_lines, peer_lines, tenant_lines
 
 #: The files of figures, by key of a `bench.v1`.
 FILES: Final = {
@@ -28,8 +28,8 @@ _SECTIONS: Final[Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]]] = {
 _PAGE = "README.md"
 _HEAD = """# Benchmarks
 
-Made by `kebab bench … --report docs/benchmarks` ([how](method.md)); the figures are in the JSON files beside
-this page. Absolute figures vary between machines: compare ratios, which come from one run,
+Made by `python -m tests.drills.bench --report docs/benchmarks …` ([how](method.md)); the figures are in the
+JSON files beside this page. Absolute figures vary between machines: compare ratios, which come from one run,
 on one machine, by turns.
 """
 
@@ -85,7 +85,7 @@ def _draw_plots(folder: Path, known: Mapping[str, Any]) -> tuple[dict[str, list[
     """Draw the plots, and return their names by kind and messages about them."""
     if installed_version("matplotlib") is None:
         return {}, ["matplotlib is not installed (deploy/requirements-peers.txt): no plots."]
-    from ingest.cli.bench.report import plots
+    from tests.drills.bench.report import plots
 
     return {kind: plots.draw(folder, kind, found) for kind, found in known.items() if found is not None}, []
 

@@ -1,0 +1,1 @@
+"""Measurements of Kebab beside peers, and of how costs grow."""

@@ -1,0 +1,170 @@
+"""The command line of `python -m tests.drills.bench`."""
+
+import json
+import signal
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from ingest.cli.bench.ingestion import check_succeeded, ingest_folder
+from ingest.cli.bench.machine import conditions
+from ingest.cli.bench.plan import stack_url
+from ingest.cli.job_progress import follow
+from ingest.cli.scratch import demo_folder, scratch_workspace
+from ingest.cli.targets import existing_folder
+from ingest.jobs.queue.request import request_embedding
+from kebab.cli.command import KebabCommand
+from kebab.cli.errors import CliError
+from kebab.cli.lookup import find_workspace
+from kebab.cli.output import plain
+from kebab.people.models import Workspace
+from search.evaluation.machine import describe_machine
+from search.models import Chunk, Document
+from tests.drills.bench.growth.measure import Growth, measure_growth
+from tests.drills.bench.growth.tenants import Tenants, measure_tenants
+from tests.drills.bench.output import show
+from tests.drills.bench.peers.compare import compare_peers, measure_quality
+from tests.drills.bench.report.page import write_report
+
+_MOST_CHUNKS = 5_000_000
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = tuple(int(each.replace("_", "")) for each in text.split(","))
+    if list(sizes) != sorted(set(sizes)) or not 1 <= sizes[0] <= sizes[-1] <= _MOST_CHUNKS:
+        raise ArgumentTypeError(f"{text!r} are no rising sizes from 1 to {_MOST_CHUNKS:,}")
+    return sizes
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ArgumentTypeError(f"{number} is below 1")
+    return number
+
+
+class Command(KebabCommand):
+    """The measurements; each prints tables, or a `bench.v1` with `--json`."""
+
+    help = "Measure Kebab beside peers, and how its costs grow."
+    needs = "workers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the subcommands."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too"
+        )
+        kinds = parser.add_subparsers(dest="kind", required=True)
+        peers = kinds.add_parser("peers", help="compare with the peers that are installed, by turns")
+        peers.add_argument(
+            "--path", type=existing_folder, metavar="FOLDER", help="text to ingest (the demo's)"
+        )
+        peers.add_argument("--workspace", metavar="W", help="compare on this workspace, which stays as it is")
+        peers.add_argument(
+            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
+        )
+        peers.add_argument(
+            "--beir",
+            type=existing_folder,
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="a judged set in BEIR's layout; may be repeated",
+        )
+        growth = kinds.add_parser("growth", help="measure one workspace at rising numbers of chunks")
+        growth.add_argument("sizes", type=_sizes, metavar="N,…")
+        growth.add_argument(
+            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
+        )
+        growth.add_argument(
+            "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
+        )
+        growth.add_argument(
+            "--embed-at-most",
+            type=_positive,
+            default=10_000,
+            metavar="N",
+            help="chunks to embed; other vectors are made up around theirs (10,000)",
+        )
+        tenants = kinds.add_parser("tenants", help="measure many workspaces of 100 chunks")
+        tenants.add_argument("number", type=_positive, metavar="N")
+        tenants.add_argument(
+            "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
+        )
+        kinds.add_parser(
+            "report", help="write the `bench.v1` on standard input, as `kebab bench --json` prints it"
+        )
+
+    def run_command(self, **options: Any) -> None:
+        """Measure, print, and write the report."""
+        # Workspaces are deleted also when the measurement is interrupted.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        measure = {
+            "peers": self._compare,
+            "growth": self._measure_growth,
+            "tenants": self._measure_tenants,
+            "report": lambda _: json.load(sys.stdin),
+        }[options["kind"]]
+        document = {"schema_version": "bench.v1", "figures": [], **measure(options)}
+        if options["report"] is not None:
+            for sentence in write_report(options["report"], document):
+                self.remarks.print(sentence)
+        if self.as_json:
+            self.print_json(document)
+        else:
+            show(self.console, document)
+
+    @contextmanager
+    def _filled_workspace(self, options: dict[str, Any]) -> Iterator[Workspace]:
+        if options["workspace"] is not None:
+            yield find_workspace(options["workspace"])
+            return
+        with scratch_workspace("bench") as workspace:
+            ingest_folder(workspace, options["path"] or demo_folder(), "bench", self.remarks)
+            check_succeeded(follow(request_embedding(workspace.pk), self.remarks, "Embedding"))
+            yield workspace
+
+    def _compare(self, options: dict[str, Any]) -> dict[str, Any]:
+        if options["path"] and options["workspace"]:
+            raise CliError("Give --path or --workspace, not both.", code="invalid_request")
+        found: dict[str, Any] = {"speed": [], "http": [], "skipped": {}}
+        facts = conditions(chunks=0, documents=0, queries=0)
+        if not options["beir"] or options["path"] or options["workspace"]:
+            with self._filled_workspace(options) as workspace:
+                found = compare_peers(workspace, options["queries"], stack_url(), self._say)
+                facts = _facts(workspace, options["queries"])
+        quality = measure_quality(options["beir"], self._say)
+        return {"conditions": facts, "peers": {**found, "quality": quality}}
+
+    def _measure_growth(self, options: dict[str, Any]) -> dict[str, Any]:
+        growth = Growth(
+            folder=options["path"] or demo_folder(),
+            sizes=options["sizes"],
+            embed_at_most=options["embed_at_most"],
+            queries=options["queries"],
+        )
+        found = measure_growth(growth, stack_url(), self._say)
+        last = found["rows"][-1]
+        facts = conditions(chunks=last["chunks"], documents=last["documents"], queries=found["queries"])
+        return {"conditions": facts, "growth": found}
+
+    def _measure_tenants(self, options: dict[str, Any]) -> dict[str, Any]:
+        tenants = Tenants(folder=options["path"] or demo_folder(), number=options["number"])
+        found = measure_tenants(tenants, stack_url(), self._say)
+        facts = {**describe_machine(), "chunks": found["chunks"], "queries": found["asked"]}
+        return {"conditions": facts, "tenants": found}
+
+    def _say(self, sentence: str) -> None:
+        self.remarks.print(plain(sentence))
+
+
+def _facts(workspace: Workspace, queries: int) -> dict[str, Any]:
+    chunks = Chunk.objects.in_workspace(workspace).count()
+    documents = Document.objects.in_workspace(workspace).count()
+    return conditions(chunks=chunks, documents=documents, queries=queries)
