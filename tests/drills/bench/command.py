@@ -22,6 +22,7 @@ from kebab.cli.command import KebabCommand
 from kebab.cli.errors import CliError
 from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
+from kebab.cli.parser import add_subcommand
 from kebab.people.models import Workspace
 from search.evaluation.machine import describe_machine
 from search.models import Chunk, Document
@@ -61,7 +62,7 @@ class Command(KebabCommand):
             "--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too"
         )
         kinds = parser.add_subparsers(dest="kind", required=True)
-        peers = kinds.add_parser("peers", help="compare with the peers that are installed, by turns")
+        peers = add_subcommand(kinds, "peers", "compare with the peers that are installed, by turns")
         peers.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to ingest (the demo's)"
         )
@@ -77,7 +78,7 @@ class Command(KebabCommand):
             metavar="DIR",
             help="a judged set in BEIR's layout; may be repeated",
         )
-        growth = kinds.add_parser("growth", help="measure one workspace at rising numbers of chunks")
+        growth = add_subcommand(kinds, "growth", "measure one workspace at rising numbers of chunks")
         growth.add_argument("sizes", type=_sizes, metavar="N,…")
         growth.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
@@ -92,13 +93,13 @@ class Command(KebabCommand):
             metavar="N",
             help="chunks to embed; other vectors are made up around theirs (10,000)",
         )
-        tenants = kinds.add_parser("tenants", help="measure many workspaces of 100 chunks")
+        tenants = add_subcommand(kinds, "tenants", "measure many workspaces of 100 chunks")
         tenants.add_argument("number", type=_positive, metavar="N")
         tenants.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to recombine (the demo's)"
         )
-        kinds.add_parser(
-            "report", help="write the `bench.v1` on standard input, as `kebab bench --json` prints it"
+        add_subcommand(
+            kinds, "report", "write the `bench.v1` on standard input, as `kebab bench --json` prints it"
         )
 
     def run_command(self, **options: Any) -> None:

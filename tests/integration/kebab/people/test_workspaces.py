@@ -152,7 +152,7 @@ def test_failing_hook_or_audit_leaves_workspaces_as_they_were(workspace, monkeyp
     assert not AuditEvent.objects.exists()
 
 
-def test_change_is_recorded_with_the_values_before_and_an_empty_one_is_not(workspace, theme):
+def test_change_is_recorded_with_the_values_before_and_an_empty_one_is_not(workspace, theme_and_size):
     admin, slug = member_client(workspace, Role.ADMIN), workspace.slug
     for body in ({}, {"name": workspace.name, "slug": slug, "settings": {"theme": None}}):
         assert change(admin, workspace, **body).status_code == 200
