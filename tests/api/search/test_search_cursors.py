@@ -150,7 +150,7 @@ def test_hit_deleted_while_its_page_is_made_leaves_a_gap(ask, workspace, monkeyp
         paging,
         "read_back",
         lambda scope, chunk_ids: VisibleCandidates(
-            documents=dict.fromkeys(chunk_ids, 1), similarities={}, places={}
+            documents=dict.fromkeys(chunk_ids, 1), similarities={}, encoded_vectors={}
         ),
     )
 

@@ -14,7 +14,7 @@ from tests.support.searching import embed
 
 @pytest.fixture
 def path(workspace, mirrors):
-    CodeCache(lambda workspace_id: mirrors / str(workspace_id)).make(workspace.pk, live_space(workspace))
+    CodeCache(lambda workspace_id: mirrors / str(workspace_id)).build(workspace.pk, live_space(workspace))
     (path,) = mirrors.glob("*/*.codes")
     return path
 

@@ -67,7 +67,7 @@ def test_damaged_file_is_made_anew(made, folder, monkeypatch):
     other = quantised_index.CodeCache(lambda workspace_id: folder)
     monkeypatch.setattr(nearest, "code_cache", lambda: other)
     assert_both_agree(made, by_codes=False)
-    other.make(made.pk, live_space(made))
+    other.build(made.pk, live_space(made))
     assert_both_agree(made)
 
 

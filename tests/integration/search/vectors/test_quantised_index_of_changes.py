@@ -113,7 +113,7 @@ def test_another_process_maps_the_file_catches_up_and_its_new_file_is_taken(
     with monkeypatch.context() as patched:
         patched.setattr(nearest, "code_cache", lambda: other)
         assert_both_agree(made)
-    other.make(made.pk, live_space(made))
+    other.build(made.pk, live_space(made))
     assert_both_agree(made)
     assert [len(held.base) for held in codes._open_codes.values()] == [401]
 
