@@ -60,14 +60,10 @@ def _statuses(noticed: Noticed) -> str:
 def _large_document(url: str, base: str, token: str) -> str:
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         body = {"path": "front-door.txt", "text": f"# Large\n\n{_SENTENCE * 230_000}"}
-        client.post(f"{base}/documents", json=body).raise_for_status()
-
-        def found() -> list[dict[str, str]]:
-            results = client.get(f"{base}/documents", params={"path": "front-door.txt"}).json()["results"]
-            return [each for each in results if each["path"] == "front-door.txt"]
-
-        eventually(lambda: bool(found()), "the large document is there", 120)
-        return f"{base}/documents/{found()[0]['id']}/content"
+        accepted = client.post(f"{base}/documents", json=body).raise_for_status().json()
+        document = f"{base}/documents/{accepted['document']['id']}"
+        eventually(lambda: client.get(document).is_success, "the large document is there", 120, 1.0)
+        return f"{document}/content"
 
 
 def _print(line: str) -> None:
