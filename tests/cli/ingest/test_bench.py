@@ -17,8 +17,6 @@ from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import sync
 
-pytestmark = pytest.mark.slow
-
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 
 
@@ -46,6 +44,7 @@ def folder(tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_each_part_gives_its_figures_and_the_workspace_is_deleted(folder):
     report = run_json("bench", "--path", str(folder), "--queries", "3", "--parts", QUICK)
     figures = {figure["name"]: figure for figure in report["figures"]}
@@ -98,11 +97,11 @@ def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(f
     dropped = []
     real = measuring.drop_index_beside
     monkeypatch.setattr(measuring, "drop_index_beside", lambda space: (dropped.append(space.pk), real(space)))
-    report = run_json("bench", "--growth", "30,120", "--path", str(folder), "--embed-at-most", "10")
+    report = run_json("bench", "--growth", "20,50", "--path", str(folder), "--embed-at-most", "10")
     first, second = report["growth"]["rows"]
-    assert [row["size"] for row in (first, second)] == [30, 120]
-    assert 30 <= first["chunks"] < 60
-    assert 120 <= second["chunks"] < 180
+    assert [row["size"] for row in (first, second)] == [20, 50]
+    assert 20 <= first["chunks"] < 50
+    assert 50 <= second["chunks"] < 110
     assert first["vectors"]["embedded"] >= 10
     assert (second["vectors"]["embedded"], second["vectors"]["made_up"] > 0) == (0, True)
     assert second["modes"].keys() == {"lexical", "vector", "hybrid"}
@@ -112,9 +111,9 @@ def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(f
 
 
 def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
-    report = run_json("bench", "--workspaces", "3", "--path", str(folder), "--report", str(tmp_path / "out"))
+    report = run_json("bench", "--workspaces", "2", "--path", str(folder), "--report", str(tmp_path / "out"))
     found = report["tenants"]
-    assert (found["workspaces"], found["chunks"] >= 3 * 50) == (3, True)
+    assert (found["workspaces"], found["chunks"] >= 2 * 50) == (2, True)
     assert found["modes"].keys() == {"lexical", "vector", "hybrid"}
     assert {"sweep", "prune queries", "status"} <= found["upkeep_s"].keys()
     assert not Workspace.objects.exists()

@@ -17,8 +17,6 @@ from tests.cli.running import run_json
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import sync
 
-pytestmark = pytest.mark.slow
-
 FRUIT = {"apple": "apples are harvested in autumn", "pear": "pears ripen in summer", "plum": "plums are blue"}
 
 
