@@ -12,10 +12,9 @@ import httpx
 
 from tests.drills.front_door.others import Noticed, Others, WebProcesses
 from tests.drills.front_door.playing import RECOVERY_S, Played, play
-from tests.drills.front_door.rude import ATTACKS, Target, attacking, read_nothing
+from tests.drills.front_door.rude import ATTACKS, LARGE_FILE, Target, attacking, read_nothing
 from tests.support.stack import eventually
 
-_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
 _SENTENCE = "The wombat digs a long burrow. "
 _MOST = 2.0
 
@@ -25,7 +24,7 @@ def main(url: str, pid: str, workspace: str, token: str) -> int:
     base = f"/api/v1/workspaces/{workspace}"
     others = Others(url, f"{base}/search?q=wombat", token)
     processes = WebProcesses(url, int(pid))
-    anybody = Target(port=urlsplit(url).port or 80, large=_FILE)
+    anybody = Target(port=urlsplit(url).port or 80, large=LARGE_FILE)
     somebody = replace(anybody, token=token, large=_large_document(url, base, token))
     with attacking(read_nothing, anybody):  # so that all threads are started
         others.ask(seconds=2, least=50)
