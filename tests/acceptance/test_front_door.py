@@ -14,6 +14,7 @@ from tests.drills.front_door.others import Others, WebProcesses, is_open
 from tests.drills.front_door.playing import play
 from tests.drills.front_door.rude import (
     ATTACKS,
+    LARGE_FILE,
     Target,
     attacking,
     endless_header,
@@ -26,14 +27,11 @@ from tests.support.stack import eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
 
-#: Swagger UI's largest file, which anybody may ask for.
-_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
-
 
 @pytest.fixture(scope="module")
 def target(stack):
     """What somebody attacks who has not signed in: a file of 3.9 MB."""
-    return Target(port=stack.port, large=_FILE)
+    return Target(port=stack.port, large=LARGE_FILE)
 
 
 @pytest.fixture(scope="module")

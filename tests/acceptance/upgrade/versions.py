@@ -85,8 +85,9 @@ def first_release(folder: Path) -> Path:
 def _install_missing(requirements: Path, folder: Path) -> None:
     lines = (line.partition("#")[0].strip() for line in requirements.read_text().splitlines())
     missing = [line for line in lines if line and not _is_installed(Requirement(line))]
-    command = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--target", str(folder)]
-    subprocess.run([*command, *missing], check=True)
+    if missing:
+        command = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--target", str(folder)]
+        subprocess.run([*command, *missing], check=True)
 
 
 def _is_installed(requirement: Requirement) -> bool:

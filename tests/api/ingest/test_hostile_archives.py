@@ -32,7 +32,7 @@ def test_hostile_archive_is_refused_or_becomes_a_job_that_ends(client, workspace
 def test_no_bad_file_breaks_the_server(client, workspace, subtests):
     head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\n'
     for path, (make, _) in BAD.items():
-        with subtests.test(path):
+        with subtests.test(ascii(path)):
             body = head % os.fsencode(path.rpartition("/")[2]) + make() + b"\r\n--x--\r\n"
             answer = client.generic(
                 "POST", address(workspace, "/documents"), body, content_type="multipart/form-data; boundary=x"

@@ -12,10 +12,9 @@ import httpx
 
 from tests.drills.front_door.others import Noticed, Others, WebProcesses
 from tests.drills.front_door.playing import RECOVERY_S, Played, play
-from tests.drills.front_door.rude import ATTACKS, Target, attacking, read_nothing
+from tests.drills.front_door.rude import ATTACKS, LARGE_FILE, Target, attacking, read_nothing
 from tests.support.stack import eventually
 
-_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
 _SENTENCE = "The wombat digs a long burrow. "
 _MOST = 2.0
 
@@ -25,7 +24,7 @@ def main(url: str, pid: str, workspace: str, token: str) -> int:
     base = f"/api/v1/workspaces/{workspace}"
     others = Others(url, f"{base}/search?q=wombat", token)
     processes = WebProcesses(url, int(pid))
-    anybody = Target(port=urlsplit(url).port or 80, large=_FILE)
+    anybody = Target(port=urlsplit(url).port or 80, large=LARGE_FILE)
     somebody = replace(anybody, token=token, large=_large_document(url, base, token))
     with attacking(read_nothing, anybody):  # so that all threads are started
         others.ask(seconds=2, least=50)
@@ -60,14 +59,10 @@ def _statuses(noticed: Noticed) -> str:
 def _large_document(url: str, base: str, token: str) -> str:
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         body = {"path": "front-door.txt", "text": f"# Large\n\n{_SENTENCE * 230_000}"}
-        client.post(f"{base}/documents", json=body).raise_for_status()
-
-        def found() -> list[dict[str, str]]:
-            results = client.get(f"{base}/documents", params={"path": "front-door.txt"}).json()["results"]
-            return [each for each in results if each["path"] == "front-door.txt"]
-
-        eventually(lambda: bool(found()), "the large document is there", 120)
-        return f"{base}/documents/{found()[0]['id']}/content"
+        accepted = client.post(f"{base}/documents", json=body).raise_for_status().json()
+        document = f"{base}/documents/{accepted['document']['id']}"
+        eventually(lambda: client.get(document).is_success, "the large document is there", 120, 1.0)
+        return f"{document}/content"
 
 
 def _print(line: str) -> None:

@@ -1,7 +1,9 @@
 """Attacks played one at a time while others ask, or in turn for as long as a load lasts."""
 
+import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -53,16 +55,18 @@ def play(attack: Attack, target: Target, others: Others, processes: WebProcesses
 
 
 @contextmanager
-def attacking_in_turn(targets: Sequence[Target]) -> Iterator[None]:
-    """Play all attacks on the targets, again and again, three seconds each and three apart."""
-    ended = threading.Event()
+def attacking_in_turn(targets: Sequence[Target]) -> Iterator[Counter[str]]:
+    """Play all attacks on the targets, again and again, three seconds each and three apart; count them."""
+    ended, played = threading.Event(), Counter[str]()
 
     def run() -> None:
-        while True:
+        while targets:
             for attack in ATTACKS:
                 for target in targets:
-                    with ExitStack() as stack:
+                    # A client that is refused goes on with its next attack.
+                    with ExitStack() as stack, contextlib.suppress(OSError):
                         attack(target, stack)
+                        played[attack.__name__] += 1
                         ended.wait(_DURING_S)
                     if ended.wait(_DURING_S):
                         return
@@ -70,7 +74,7 @@ def attacking_in_turn(targets: Sequence[Target]) -> Iterator[None]:
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        yield
+        yield played
     finally:
         ended.set()
         thread.join()

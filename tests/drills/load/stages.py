@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from tests.drills.front_door.playing import attacking_in_turn
-from tests.drills.front_door.rude import Target
+from tests.drills.front_door.rude import LARGE_FILE, Target
 from tests.drills.load.arrivals import Heard, one_after_the_other, when_due
 from tests.drills.load.gauges import Gauges
 from tests.drills.load.growth import growing, taken
@@ -23,8 +23,6 @@ STEADY, OVERLOAD = 0.7, 3.0
 #: How much of the best useful throughput has to be left when too much is asked.
 USEFUL_AT_LEAST = 0.9
 _BUCKETS = 60
-#: A file of 3.9 MB that anybody may ask for.
-_LARGE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
 
 Say = Callable[[str], None]
 
@@ -84,7 +82,7 @@ class Stages:
         gauges = Gauges()
         watching = asyncio.create_task(gauges.watch(self._stack, settings.REDIS_URL))
         try:
-            with attacking_in_turn(self._attacked) if self._attacked else contextlib.nullcontext():
+            with attacking_in_turn(self._attacked) as played:
                 heard = await when_due(
                     self._stack.url, self._traffic.draw, per_s=per_s, length_s=length_s, seed=self._seed
                 )
@@ -92,13 +90,15 @@ class Stages:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
+        if self._attacked:
+            self._say(f"{played.total()} attacks beside the steady load")
         self._say(f"{STEADY:.0%} of it, {per_s:.0f} requests/s for {length_s:.0f} s: {_told(heard)}")
         return heard, gauges
 
 
 def _targets(stack: Stack, place: Place) -> tuple[Target, Target]:
     """Return what somebody attacks who has not signed in, and somebody with a token."""
-    anybody = Target(port=stack.port, large=_LARGE, source="127.0.0.3")
+    anybody = Target(port=stack.port, large=LARGE_FILE, source="127.0.0.3")
     return anybody, replace(anybody, token=place.token)
 
 
