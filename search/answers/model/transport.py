@@ -33,7 +33,7 @@ class CallDeadline(Deadline):
             raise TimeoutError("the time for the answer is over")
         return remaining if at_most_s is None else min(remaining, at_most_s)
 
-    def look(self) -> None:
+    def run_on_wait(self) -> None:
         """Call `on_wait`, whose exception ends the call."""
         self._on_wait()
 
