@@ -26,8 +26,8 @@ FAULTS = (
     Fault(
         name="read-back off",
         file="search/engine/readback.py",
-        right='    if not failpoints.is_on("readback"):\n        believed',
-        wrong="    if True:\n        believed",
+        right='    if not failpoints.is_on("readback"):\n        unchecked',
+        wrong="    if True:\n        unchecked",
         tests=_ENGINE,
     ),
     Fault(
@@ -214,13 +214,13 @@ FAULTS = (
         file="search/evaluation/gate.py",
         right="self.compared.difference >= -TOLERANCE",
         wrong="self.compared.difference >= -1.0",
-        tests=("integration/ingest/gate",),
+        tests=("integration/ingest/quality_gate",),
     ),
     Fault(
         name="per-file cap one too many",
         file="search/retrieval/fusion/document_cap.py",
-        right="        if taken[file_of(candidate)] <= cap:",
-        wrong="        if taken[file_of(candidate)] <= cap + 1:",
+        right="        if counts[file_of(candidate)] <= cap:",
+        wrong="        if counts[file_of(candidate)] <= cap + 1:",
         tests=_RETRIEVAL,
     ),
     Fault(
