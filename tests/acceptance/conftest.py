@@ -18,13 +18,13 @@ _numbers = itertools.count(1)
 _MADE_AT_ONCE = 8
 _MAKE = """
 import sys
-from kebab.people.operator import operating_caller
+from kebab.people.operator import command_line_caller
 from kebab.people.tokens import mint_token
 from kebab.people.workspaces import create_workspace
 from kebab.tenancy.current_workspace import acting_everywhere
 with acting_everywhere():
     for slug in {slugs}:
-        workspace = create_workspace(operating_caller(), slug)
+        workspace = create_workspace(command_line_caller(), slug)
         sys.stdout.write(mint_token(workspace, scopes=("search", "ingest"))[1] + "\\n")
 """
 

@@ -130,7 +130,7 @@ def test_openapi_document_is_generated_once(address):
 def test_request_takes_one_call_of_the_limiter(address):
     token, client = good_token(), person(address)
     for request in (lambda: ask(address, token), lambda: client.get("/")):
-        with patch.object(Limiter, "_ask", autospec=True, return_value=True) as asked:
+        with patch.object(Limiter, "_call", autospec=True, return_value=True) as asked:
             request()
         assert asked.call_count == 1
 
@@ -199,7 +199,7 @@ def test_successful_sign_in_resets_the_count_and_uses_up_nothing_of_the_address(
 def test_attempt_takes_three_calls_of_the_limiter(few, owner, address):
     client, asked = Client(REMOTE_ADDR=address), []
     for password in (WRONG, WRONG, WRONG, WRONG, PASSWORD):
-        with patch.object(Limiter, "_ask", autospec=True, side_effect=Limiter._ask) as ask_limiter:
+        with patch.object(Limiter, "_call", autospec=True, side_effect=Limiter._call) as ask_limiter:
             try_password(client, password)
         asked.append(ask_limiter.call_count)
     # To count the request, the account's attempt and the address's; or how long to wait.
