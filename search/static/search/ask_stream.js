@@ -109,15 +109,13 @@ function found(live, { conversation_id, hits }) {
   say(live, `Found ${hits.length} passage${hits.length === 1 ? "" : "s"}. Answering …`);
 }
 
-// A frame at a time: a model writes faster than a page is drawn.
+// At most twenty times a second: a model writes faster than a page is drawn. A page that is hidden draws no frames.
 function show(live, text) {
   live.dataset.text = text;
-  if (live.isDrawn) return;
-  live.isDrawn = true;
-  requestAnimationFrame(() => {
-    live.isDrawn = false;
+  live.drawing ??= setTimeout(() => {
+    live.drawing = null;
     part(live, "text").textContent = live.dataset.text;
-  });
+  }, 50);
 }
 
 // From here on it is the kept answer, as every page shows it.
