@@ -105,7 +105,7 @@ def _servers_run_already() -> None:
 
 @pytest.fixture(autouse=True)
 def _role() -> Iterator[None]:
-    """Importing `kebab.asgi` makes this process a web process; the next test finds it a command again."""
+    """Commands set the role of this process; the next test finds it a one-off command again."""
     from kebab.runtime import role
 
     yield

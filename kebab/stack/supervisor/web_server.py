@@ -33,7 +33,8 @@ class WebServer(Server):
 
     def __init__(self, *, host: str, port: int, workers: int, drain_s: float) -> None:
         super().__init__(
-            "kebab.asgi:application",
+            "kebab.asgi:create_application",
+            factory=True,
             address=host,
             port=port,
             workers=workers,

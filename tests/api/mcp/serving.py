@@ -15,7 +15,7 @@ from tests.support.stack import eventually, free_port
 @contextmanager
 def served() -> Iterator[str]:
     """Serve, and give the address."""
-    from kebab.asgi import application
+    from kebab.http.application import create_application
 
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -23,7 +23,7 @@ def served() -> Iterator[str]:
     stopping = asyncio.Event()
 
     async def serve() -> None:
-        server = Server(application, address="127.0.0.1", port=port, log_enabled=False, **OPTIONS)
+        server = Server(create_application(), address="127.0.0.1", port=port, log_enabled=False, **OPTIONS)
         serving = asyncio.create_task(server.serve())
         await stopping.wait()
         server.stop()

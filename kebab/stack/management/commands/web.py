@@ -14,7 +14,7 @@ from kebab.stack.supervisor.web_server import serve
 
 
 class Command(KebabCommand):
-    """Serves `kebab.asgi` in `KEBAB_WEB_WORKERS` processes that share the port."""
+    """Serves the application of `kebab.asgi` in `KEBAB_WEB_WORKERS` processes that share the port."""
 
     help = "Serve the API and the pages."
     acts_everywhere = False

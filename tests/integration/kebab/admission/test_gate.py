@@ -3,10 +3,10 @@ import uuid
 
 import pytest
 
-from kebab import asgi
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.gate import Gate, ViewGate
 from kebab.http.admission.request_bodies import BufferBudget
+from kebab.http.application import create_application
 from kebab.observability.health import probes
 from tests.integration.kebab.admission.callers import (
     LEAVES,
@@ -157,7 +157,7 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtest
 
 
 def test_half_of_the_threads_of_the_views_may_wait_for_changes():
-    gate = asgi._select_app(
+    gate = create_application().select(
         {"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"}
     )
     assert gate._searches_that_wait._capacity.slots == gate._turns._capacity.slots // 2
@@ -175,7 +175,8 @@ def test_half_of_the_threads_of_the_views_may_wait_for_changes():
 )
 def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
-    assert (asgi._select_app(scope) is asgi._waiting_upload_gate) is is_waiting
+    application = create_application()
+    assert (application.select(scope) is application.waiting_upload_gate) is is_waiting
 
 
 async def test_lasting_answer_takes_a_turn_until_it_begins():
@@ -224,7 +225,8 @@ async def test_failure_before_the_answer_begins_gives_the_turn_back():
 
 
 def test_probe_passes_no_gate():
+    application = create_application()
     for path in sorted(probes.PATHS):
         scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
-        assert asgi._select_app({**scope, "method": "GET"}) is probes.application
-        assert isinstance(asgi._select_app({**scope, "method": "POST"}), ViewGate)
+        assert application.select({**scope, "method": "GET"}) is probes.application
+        assert isinstance(application.select({**scope, "method": "POST"}), ViewGate)

@@ -8,11 +8,11 @@ from ipaddress import ip_network
 
 import pytest
 
-from kebab import asgi
 from kebab.http.admission import connections, fair_queue, send_timeout
 from kebab.http.admission.connections import ConnectionGuard
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.watchdog import Watchdog
+from kebab.http.application import create_application
 from kebab.observability.health import responses
 
 pytestmark = pytest.mark.anyio
@@ -92,8 +92,9 @@ def test_a_connection_that_was_given_up_is_closed_once():
 
 async def test_web_process_whose_turns_are_stalled_says_so_when_it_is_asked(monkeypatch):
     monkeypatch.setattr(responses, "probe_stores", dict)
+    application = create_application()
     assert responses.readiness_reply().status == 200
-    monkeypatch.setattr(asgi._view_queue, "_full_since", {None: float("-inf")})
+    monkeypatch.setattr(application.view_queue, "_exhausted_since", {None: float("-inf")})
     assert (responses.readiness_reply().status, json.loads(responses.readiness_reply().body)["checks"]) == (
         503,
         {"turns": "failed"},

@@ -7,7 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from kebab.asgi import takes_long
+from kebab.http.application import takes_long
 from kebab.people.models import Group
 from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token

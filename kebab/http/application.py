@@ -1,0 +1,194 @@
+"""The ASGI application of a web process: MCP and long requests run natively, all others in threads.
+
+Django's synchronous views are two to four times faster over WSGI than through its own ASGI bridge
+(docs/decisions). Event streams and generated answers don't run in those threads: a stream would hold one for
+as long as a client listens, an answer for as long as the model writes.
+"""
+
+import asyncio
+import re
+import threading
+from typing import Any
+
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.wsgi import WSGIHandler
+
+from kebab.http.admission.connections import ConnectionGuard, Peer
+from kebab.http.admission.fair_queue import Capacity, FairQueue
+from kebab.http.admission.gate import Gate, ViewGate
+from kebab.http.admission.refusals import refuse_upgrade
+from kebab.http.admission.request_bodies import BufferBudget, is_short
+from kebab.http.admission.request_patterns import query_field_pattern
+from kebab.http.admission.send_timeout import SendTimeout, limit_sending
+from kebab.http.admission.watchdog import Watchdog
+from kebab.http.admission.wsgi_bridge import WsgiThreads
+from kebab.http.request_id import answer_with_request_id
+from kebab.observability.health import probes
+from kebab.observability.health.responses import register_blocker
+from kebab.runtime import draining
+from kebab.runtime.shutdown import run_callbacks
+
+_MCP_PATHS = frozenset({"/mcp", "/mcp/"})
+_STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
+_WAIT_IN_QUERY = query_field_pattern("wait_for")
+
+
+class Application:
+    """Routes requests to the applications of a web process, each behind a gate with its own queue."""
+
+    def __init__(self, *, threads: int, streams: int) -> None:
+        """Take the number of threads for views, and of streams that may be open at once."""
+        held_bytes = BufferBudget()
+        # The clients of running requests.
+        self._active_peers: set[Peer] = set()
+        self._guard = ConnectionGuard(self._active_peers)
+        views = WSGIHandler()
+        self.view_queue = FairQueue(_view_capacity(threads))
+        self.view_gate = _create_view_gate(views, threads, self.view_queue, held_bytes)
+        # Requests that wait until a document is searchable hold a thread for up to half a minute, hence this
+        # gate.
+        self.waiting_upload_queue = FairQueue(_view_capacity(2 * threads))
+        self.waiting_upload_gate = _create_view_gate(
+            views, 2 * threads, self.waiting_upload_queue, held_bytes
+        )
+        # Starting a stream or an answer is an ordinary view, in a thread with a database connection.
+        starting = FairQueue(Capacity(slots=2 * threads, waiting=8 * threads, wait_s=5.0))
+        # Open streams hold no thread, but memory and, from time to time, a connection.
+        is_open = FairQueue(Capacity(slots=streams, waiting=0, wait_s=0.0))
+        self._mcp = _LazyMcp()
+        self._mcp_gate = Gate(self._mcp, is_open, held=held_bytes)
+        starting_gate = Gate(ASGIHandler(), starting, held=held_bytes, release_on_start=True)
+        self._stream_gate = Gate(starting_gate, is_open, held=held_bytes)
+        self.watchdog = Watchdog(
+            {"views": self.view_queue, "waiting uploads": self.waiting_upload_queue}, self._guard
+        )
+        # References to tasks that nobody awaits: the event loop itself keeps only weak ones.
+        self._shutdown_tasks: set[asyncio.Future[None]] = set()
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Route a request by its path."""
+        if scope["type"] == "lifespan":
+            await self._handle_lifespan(receive, send)
+            return
+        if scope["type"] == "websocket" or _has_header(scope, b"upgrade", b"websocket"):
+            await refuse_upgrade(scope, send)
+            return
+        if probes.is_health_check(scope) and not _has_header(scope, b"x-request-id"):
+            # The most frequent request, with nothing to log or to limit.
+            await probes.application(scope, receive, send)
+            return
+        host, port = scope.get("client") or ("", 0)
+        peer = host, int(port or 0)
+        self._active_peers.add(peer)
+        try:
+            await answer_with_request_id(
+                self.select(scope), scope, receive, limit_sending(send, lambda: self._guard.abandon(peer))
+            )
+        except* SendTimeout:  # the client is gone; MCP raises it in a group
+            pass
+        finally:
+            self._active_peers.discard(peer)
+
+    def select(self, scope: HTTPScope) -> ASGI3Application:
+        """Return the application that answers a request."""
+        if probes.is_probe(scope):
+            return probes.application
+        if scope["path"] in _MCP_PATHS:
+            return self._mcp_gate
+        if takes_long(scope):
+            return self._stream_gate
+        waits = _WAIT_IN_QUERY.search(scope["query_string"]) is not None
+        return self.waiting_upload_gate if waits else self.view_gate
+
+    async def _handle_lifespan(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self.watchdog.start()
+                if threading.current_thread() is threading.main_thread():
+                    loop = asyncio.get_running_loop()
+                    loop.add_signal_handler(draining.END_SIGNAL, self._end_streams)
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                self.watchdog.stop()
+                await self._mcp.end()
+                await asyncio.to_thread(run_callbacks)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def _end_streams(self) -> None:
+        """End event streams of jobs and MCP sessions, which would keep the process from stopping."""
+        draining.end_streams()
+        self._shutdown_tasks.add(asyncio.ensure_future(self._mcp.end()))
+
+
+def create_application() -> Application:
+    """Return an application as the settings size it, whose stalled queues make this process not ready."""
+    application = Application(threads=settings.KEBAB_WEB_THREADS, streams=settings.KEBAB_WEB_STREAMS)
+    register_blocker("turns", lambda: application.watchdog.is_stalled)
+    return application
+
+
+def takes_long(scope: HTTPScope) -> bool:
+    """Return whether a request goes to a view that runs natively.
+
+    Django reads the body of such a request before authentication: one that is longer than such a view
+    accepts, or has no length, goes to the others, which refuse it unread.
+    """
+    return _STREAM_PATH.match(scope["path"]) is not None and is_short(scope)
+
+
+class _LazyMcp:
+    """The application at `/mcp`, created on the first request."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._endpoint: Any = None
+
+    async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Handle a request."""
+        if self._endpoint is None:
+            await self._create()
+        await self._endpoint(scope, receive, send)
+
+    async def _create(self) -> None:
+        async with self._lock:
+            if self._endpoint is None:
+                self._endpoint = await asyncio.to_thread(_create_mcp_endpoint)
+
+    async def end(self) -> None:
+        """End running requests; the next request creates the application again."""
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.end()
+
+
+def _create_mcp_endpoint() -> Any:
+    from kebab.urls import create_mcp_endpoint  # imports every view
+
+    return create_mcp_endpoint()
+
+
+def _view_capacity(slots: int) -> Capacity:
+    return Capacity(slots=slots, waiting=4 * slots, wait_s=2.0)
+
+
+def _create_view_gate(views: WSGIHandler, slots: int, queue: FairQueue, held_bytes: BufferBudget) -> ViewGate:
+    """Return a gate to the views, which run in as many threads as `queue` has slots."""
+    long_bodies = Capacity(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
+    # Most are answered at once, but while mirrors are built they may hold their threads for half a minute.
+    # They don't use the threads of waiting uploads, where clients that read their writes would be refused.
+    waiting = Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0)
+    return ViewGate(
+        WsgiThreads(views, threads=slots),
+        queue,
+        long_bodies=FairQueue(long_bodies),
+        searches_that_wait=FairQueue(waiting),
+        held=held_bytes,
+    )
+
+
+def _has_header(scope: HTTPScope, wanted: bytes, holding: bytes = b"") -> bool:
+    return any(name == wanted and holding in value.lower() for name, value in scope["headers"])
