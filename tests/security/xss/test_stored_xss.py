@@ -259,7 +259,7 @@ def _acts(route):
     """What can be done on a page of its own, by name; nothing for a route that does nothing."""
     if "act_name" not in route.arguments:
         return [""]
-    return [act.name for act in site._registry[_model(route)].acts]
+    return [act.name for act in site._registry[_model(route)].row_actions]
 
 
 def _model(route):
