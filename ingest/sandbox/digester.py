@@ -1,50 +1,44 @@
 """Digester of documents in a sandboxed process, with one parser of the ladder after the other."""
 
-import os
-from collections.abc import Iterable
-from contextlib import closing
+import logging
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any, Self
+from functools import partial
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.metrics import STAGE_SECONDS
-from ingest.parsers.errors import ParserDied, ParseRefused, Quarantined, SandboxUnavailable
-from ingest.sandbox.frames import Header
-from ingest.sandbox.process import SandboxProcess
+from ingest.parsers.errors import ParseRefused, Quarantined
 from ingest.sandbox.types import Digest, DigestLimits, Overrides, chunk_from_wire
+from kebab.sandbox.errors import ChildDied
+from kebab.sandbox.frames import Header
+from kebab.sandbox.process import Request
+from kebab.sandbox.program import Limits, Program
+from kebab.sandbox.worker import SandboxWorker
+from search.corpus.content_ids import content_hash
+
+logger = logging.getLogger(__name__)
 
 NO_OVERRIDES = Overrides()
 #: more than the rungs of any ladder, as a process that dies before choosing a parser never ends the ladder
 MAX_ATTEMPTS = 4
+MODULE = "ingest.sandbox.child"
+#: writable memory above that of the idle process; with the code of libraries it stays below 700 MB
+MAX_DATA_BYTES = 560 * 1024**2
 
 
-class Digester:
-    """Owner of one sandboxed process, started when first needed and again whenever it has died.
+class Digester(SandboxWorker):
+    """Owner of one sandboxed process that digests documents.
 
     It is for one thread; the process ends with the thread, with `close` and with the program.
     """
 
     def __init__(self, limits: DigestLimits | None = None) -> None:
         self._limits = limits or DigestLimits()
-        self._process: SandboxProcess | None = None
-        self._owner_pid = os.getpid()
-        self._is_aborted = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def child_pid(self) -> int | None:
-        """Return the process id of the child, None without one."""
-        return None if self._process is None else self._process.pid
-
-    @property
-    def is_aborted(self) -> bool:
-        """Return whether the digester refuses further documents."""
-        return self._is_aborted
+        memory_bytes = self._limits.memory_bytes
+        most = Limits(
+            extra_address_space_bytes=memory_bytes, extra_data_bytes=min(memory_bytes, MAX_DATA_BYTES)
+        )
+        super().__init__(Program(module=MODULE, limits=most))
 
     def digest(
         self,
@@ -64,97 +58,46 @@ class Digester:
             SandboxUnavailable: no sandboxed process can be started; the document is not the cause.
         """
         deaths: list[str] = []
+        header = {"path": path, "overrides": asdict(overrides), "chunk_tokens": chunk_tokens}
         while len(deaths) < MAX_ATTEMPTS:
+            request = Request(
+                header={**header, "first_rung": len(deaths)},
+                content=content,
+                start_deadline=partial(self._limits.start_deadline, len(content)),
+                log_stderr=partial(_log_stderr, content),
+            )
             try:
-                header = {
-                    "path": path,
-                    "first_rung": len(deaths),
-                    "overrides": asdict(overrides),
-                    "chunk_tokens": chunk_tokens,
-                }
-                return self._try_rung(header, content)
-            except ParserDied as death:
-                deaths.append(death.reason)
+                return self.ask(request, _read_digest)
+            except ChildDied as death:
+                deaths.append(f"{death.reason}: {death.detail}" if death.detail else death.reason)
             except ParseRefused as refusal:
                 if refusal.code != "no_rung" or not deaths:
                     raise
                 break
         raise Quarantined(_quarantine_reason(deaths))
 
-    def close(self) -> None:
-        """Stop the child, if there is one."""
-        process, self._process = self._process, None
-        if process is not None and self._owner_pid == os.getpid():
-            process.close()
 
-    def abort(self) -> None:
-        """Stop the document that another thread is digesting here, and refuse further ones."""
-        self._is_aborted = True
-        process = self._process  # read once: the other thread may set it to None meanwhile
-        if process is not None:
-            process.stop()
-
-    def _try_rung(self, header: Header, content: bytes) -> Digest:
-        """Try one rung, a second time when the first child was killed from outside."""
-        try:
-            return self._exchange(header, content)
-        except ParserDied:
-            is_retryable = self._process is not None and self._process.was_killed_from_outside
-            self.close()
-            if not is_retryable:
-                raise
-        return self._exchange(header, content)
-
-    def _exchange(self, header: Header, content: bytes) -> Digest:
-        chunks: list[ChunkDraft] = []
-        with closing(self._ready_process().exchange(header, content)) as replies:
-            for reply in replies:
-                if "chunks" in reply:
-                    chunks.extend(_drafts(reply["chunks"], len(chunks)))
-                elif "document" in reply:
-                    _record_times(reply.get("took_s"))
-                    return _digest(reply["document"], chunks)
-                elif "refused" in reply:
-                    raise ParseRefused(reply["refused"], reply["detail"])
-                elif "unavailable" in reply:
-                    raise SandboxUnavailable(reply["unavailable"])
-                else:
-                    raise ParserDied(reply["died"])
-        raise ParserDied("it ended its answer early")
-
-    def _ready_process(self) -> SandboxProcess:
-        if self._is_aborted:
-            raise SandboxUnavailable("this digester was aborted")
-        if self._owner_pid != os.getpid():
-            # after a fork the child belongs to the parent process, whose messages would mix with ours
-            self._process, self._owner_pid = None, os.getpid()
-        if self._process is not None and not self._process.is_alive:
-            self.close()
-        if self._process is None:
-            self._process = SandboxProcess(self._limits)
-        if self._is_aborted:  # while the process was starting
-            self._process.stop()
-        return self._process
+def _log_stderr(content: bytes, text: str) -> None:
+    logger.warning("parsing process on content %s: %s", content_hash(content), text)
 
 
-def _drafts(wire: Iterable[list[Any]], first_ordinal: int) -> list[ChunkDraft]:
-    return [chunk_from_wire(ordinal, values) for ordinal, values in enumerate(wire, start=first_ordinal)]
+def _read_digest(replies: Iterator[Header]) -> Digest:
+    chunks: list[ChunkDraft] = []
+    for reply in replies:
+        if "chunks" in reply:
+            numbered = enumerate(reply["chunks"], start=len(chunks))
+            chunks.extend(chunk_from_wire(ordinal, values) for ordinal, values in numbered)
+        elif "document" in reply:
+            _record_times(reply.get("took_s"))
+            return _digest(reply["document"], chunks)
+        else:
+            raise ParseRefused(reply["refused"], reply["detail"])
+    raise ChildDied("it ended its answer early")
 
 
 def _digest(document: Header, chunks: list[ChunkDraft]) -> Digest:
-    return Digest(
-        title=document["title"],
-        lang=document["lang"],
-        tags=tuple(document["tags"]),
-        mime=document["mime"],
-        media=document["media"],
-        metadata=document["metadata"],
-        parser=document["parser"],
-        parser_version=document["parser_version"],
-        chunker_version=document["chunker_version"],
-        warnings=tuple(document["warnings"]),
-        chunks=tuple(chunks),
-    )
+    sequences = {name: tuple(document[name]) for name in ("tags", "warnings")}
+    return Digest(**{**document, **sequences}, chunks=tuple(chunks))
 
 
 def _record_times(took_s: object) -> None:

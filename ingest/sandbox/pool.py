@@ -9,11 +9,12 @@ from functools import partial
 from itertools import count
 from typing import Any, Self
 
-from ingest.parsers.errors import IngestParseError, SandboxUnavailable
+from ingest.parsers.errors import IngestParseError
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.types import Digest, DigestLimits, Submission
 from kebab.observability import tracing
 from kebab.runtime.context_executor import ContextExecutor
+from kebab.sandbox.errors import SandboxUnavailable
 
 #: pending documents per process, and bytes of their content in total
 LOOK_AHEAD = 16
@@ -233,8 +234,6 @@ def _digest(digester: Digester, document: Submission) -> Outcome:
         return digester.digest(
             document.content, document.path, document.overrides, chunk_tokens=document.chunk_tokens
         )
-    except SandboxUnavailable:
-        raise
     except IngestParseError as error:
         return error
 

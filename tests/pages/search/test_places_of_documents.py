@@ -3,6 +3,7 @@
 import html
 import re
 import struct
+from contextlib import closing
 from itertools import product
 
 import pytest
@@ -20,7 +21,7 @@ PRINTED, TALK, NOTICE = "pdf/printed.pdf", "transcript/talk.vtt", "image/notice.
 @pytest.fixture(scope="module")
 def digests():
     """Digest the files once, by name."""
-    with Digester() as digester:
+    with closing(Digester()) as digester:
         return {name: digester.digest(content_of(name), name) for name in (PRINTED, TALK, NOTICE)}
 
 

@@ -1,6 +1,7 @@
 """The real tokenizer, the real parsers and one limited process; nothing here is mocked."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -40,5 +41,5 @@ def chunk_file(chunk_parsed: ChunkParsed) -> ChunkFile:
 @pytest.fixture(scope="session")
 def shared_digester() -> Iterator[Digester]:
     """One limited process for all tests that only read files in it."""
-    with Digester() as digester:
+    with closing(Digester()) as digester:
         yield digester

@@ -5,13 +5,14 @@ from itertools import chain
 
 import pytest
 
-from ingest.parsers.errors import ParseRefused, SandboxUnavailable
+from ingest.parsers.errors import ParseRefused
 from ingest.sandbox import pool as sandbox_pool
-from ingest.sandbox.digester import Digester
 from ingest.sandbox.pool import LOOK_AHEAD, DigesterPool
 from ingest.sandbox.types import Submission
-from tests.unit.ingest.sandbox.processes import MARKDOWN, is_running, wait_until
+from kebab.sandbox.errors import SandboxUnavailable
+from tests.support.processes import is_running, wait_until
 
+MARKDOWN = b"# Title\n\nSome text.\n"
 #: takes a parser several seconds
 LONG = Submission(key=2, content=b"words " * 3_000_000, path="b.md")
 SHORT = Submission(key=1, content=MARKDOWN, path="a.md")
@@ -200,28 +201,3 @@ def test_every_digester_is_aborted_while_threads_let_go_of_theirs():
     pool._digesters.extend(leaving)
     pool.close()
     assert all(digester.is_aborted for digester in leaving)
-
-
-def test_digester_is_aborted_while_its_thread_lets_go_of_its_process():
-    class Child:
-        is_stopped = False
-
-        def stop(self):
-            self.is_stopped = True
-
-    class LettingGo(Digester):
-        """Has its process for whoever looks first."""
-
-        @property
-        def _process(self):
-            process, self._kept = self._kept, None
-            return process
-
-        @_process.setter
-        def _process(self, process):
-            self._kept = process
-
-    digester, child = LettingGo(), Child()
-    digester._process = child
-    digester.abort()
-    assert child.is_stopped
