@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 from django.test import Client
 
-from ingest.sandbox.digester import Digester
+from ingest.digest.digester import Digester
 from search.models import Chunk
 from search.pages.document import media as places
 from tests.pages.search.shelf import Passage, shelve

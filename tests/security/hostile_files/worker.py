@@ -36,7 +36,7 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
 
 
 def _use_the_spellbound_child() -> None:
-    from ingest.sandbox import digester
+    from ingest.digest import digester
     from kebab.sandbox.deadline import Deadline
     from kebab.sandbox.process import Request
 

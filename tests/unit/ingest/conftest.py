@@ -7,9 +7,9 @@ import pytest
 
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import ChunkDraft
+from ingest.digest.digester import Digester
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
-from ingest.sandbox.digester import Digester
 from search.embedders.minilm.tokenizer import TokenCounter
 
 ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]

@@ -5,10 +5,10 @@ from itertools import chain
 
 import pytest
 
+from ingest.digest import pool as digester_pool
+from ingest.digest.pool import LOOK_AHEAD, DigesterPool
+from ingest.digest.types import Submission
 from ingest.parsers.errors import ParseRefused
-from ingest.sandbox import pool as sandbox_pool
-from ingest.sandbox.pool import LOOK_AHEAD, DigesterPool
-from ingest.sandbox.types import Submission
 from kebab.sandbox.errors import SandboxUnavailable
 from tests.support.processes import is_running, wait_until
 
@@ -28,13 +28,13 @@ def child_pids(pool):
 
 def note_digests(monkeypatch, begun):
     """Put the key of each document into `begun` when its parser is called."""
-    digest = sandbox_pool._digest
+    digest = digester_pool._digest
 
     def digest_noted(digester, document):
         begun.append(document.key)
         return digest(digester, document)
 
-    monkeypatch.setattr(sandbox_pool, "_digest", digest_noted)
+    monkeypatch.setattr(digester_pool, "_digest", digest_noted)
 
 
 def test_pool_keeps_the_order_and_returns_errors_in_place():
@@ -137,8 +137,8 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
     def unwanted():
         raise InterruptedError
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
-    monkeypatch.setattr(sandbox_pool, "_digest", digest_long)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
+    monkeypatch.setattr(digester_pool, "_digest", digest_long)
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(2)]
     with DigesterPool(2) as pool:
         with pytest.raises(InterruptedError):
@@ -157,7 +157,7 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
         asked.append(1)
         assert len(asked) < 30, "nothing is digested any more"
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(9)]
     with DigesterPool(3) as pool:
         groups = list(pool.digest_groups(documents, ask))
@@ -166,17 +166,17 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
 
 def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     begun, held_up = [], set()
-    has_room = sandbox_pool._DigestBuffer.has_room
+    has_room = digester_pool._DigestBuffer.has_room
 
     def has_room_noted(shelf, place, within_s):
         answer = has_room(shelf, place, within_s)
         (held_up.discard if answer else held_up.add)(threading.get_ident())
         return answer
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", 100_000)
-    monkeypatch.setattr(sandbox_pool, "GROUP_BYTES", 1)
-    monkeypatch.setattr(sandbox_pool, "WATCH_S", 0.02)
-    monkeypatch.setattr(sandbox_pool._DigestBuffer, "has_room", has_room_noted)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", 100_000)
+    monkeypatch.setattr(digester_pool, "GROUP_BYTES", 1)
+    monkeypatch.setattr(digester_pool, "WATCH_S", 0.02)
+    monkeypatch.setattr(digester_pool._DigestBuffer, "has_room", has_room_noted)
     note_digests(monkeypatch, begun)
     documents = [Submission(key=n, content=b"word " * 20_000, path="a.txt") for n in range(8)]
     with DigesterPool(2) as pool:

@@ -1,6 +1,6 @@
 """Program of the sandboxed process that parses documents and cuts them into chunks.
 
-Run as `python -m ingest.sandbox.child`, by `ingest.sandbox.digester`.
+Run as `python -m ingest.digest.child`, by `ingest.digest.digester`.
 """
 
 import gc
@@ -13,10 +13,10 @@ from functools import partial
 
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import chunker_version
+from ingest.digest.types import Overrides, chunk_to_wire
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
-from ingest.sandbox.types import Overrides, chunk_to_wire
 from kebab.sandbox.child import serve
 from kebab.sandbox.frames import Header
 from search.embedders.minilm.tokenizer import TokenCounter

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Self
 
+from ingest.digest.digester import Digester
+from ingest.digest.types import Digest, DigestLimits, Submission
 from ingest.parsers.errors import IngestParseError
-from ingest.sandbox.digester import Digester
-from ingest.sandbox.types import Digest, DigestLimits, Submission
 from kebab.observability import tracing
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.sandbox.errors import SandboxUnavailable

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from functools import partial
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
+from ingest.digest.types import Digest, DigestLimits, Overrides, chunk_from_wire
 from ingest.metrics import STAGE_SECONDS
 from ingest.parsers.errors import ParseRefused, Quarantined
-from ingest.sandbox.types import Digest, DigestLimits, Overrides, chunk_from_wire
 from kebab.sandbox.errors import ChildDied
 from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Request
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 NO_OVERRIDES = Overrides()
 #: more than the rungs of any ladder, as a process that dies before choosing a parser never ends the ladder
 MAX_ATTEMPTS = 4
-MODULE = "ingest.sandbox.child"
+MODULE = "ingest.digest.child"
 #: writable memory above that of the idle process; with the code of libraries it stays below 700 MB
 MAX_DATA_BYTES = 560 * 1024**2
 

@@ -7,12 +7,12 @@ from contextlib import closing
 import psutil
 import pytest
 
+from ingest.digest import digester as digester_module
+from ingest.digest.digester import MAX_ATTEMPTS, Digester
+from ingest.digest.types import DigestLimits, Overrides
 from ingest.parsers.errors import ParseRefused, Quarantined
 from ingest.parsers.file_types import MARKUP, STRUCTURED, TRANSCRIPTS, type_by_name
 from ingest.parsers.registry import parser_version_for
-from ingest.sandbox import digester as sandbox_digester
-from ingest.sandbox.digester import MAX_ATTEMPTS, Digester
-from ingest.sandbox.types import DigestLimits, Overrides
 from search.corpus.content_ids import content_hash
 from tests.support.paths import ROOT
 
@@ -57,7 +57,7 @@ def test_document_that_takes_too_long_is_quarantined(monkeypatch):
         pytest.raises(Quarantined, match=r"attempt 1: .* 0\.05 s; attempt 2"),
     ):
         digester.digest(b"words of a long text " * 300_000, "a.md")
-    monkeypatch.setattr(sandbox_digester, "MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(digester_module, "MAX_ATTEMPTS", 2)
     limits = DigestLimits(seconds=0, seconds_per_mb=0)
     with closing(Digester(limits)) as digester, pytest.raises(Quarantined, match=r"attempt 2: .* 0 s$"):
         digester.digest(MARKDOWN, "a.md")  # it ends before a parser is chosen
@@ -103,7 +103,7 @@ def test_memory_of_the_child_is_limited(digester):
 def test_child_imports_no_django_and_no_grammar_before_it_needs_one():
     program = """
 import sys
-from ingest.sandbox import child
+from ingest.digest import child
 from ingest.parsers.content_type import identify
 from ingest.parsers.syntax.tree import read_syntax
 assert "django" not in sys.modules
