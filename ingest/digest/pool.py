@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Self
 
 from ingest.digest.digester import Digester
-from ingest.digest.types import Digest, DigestLimits, Submission
+from ingest.digest.types import Digest, Submission
 from ingest.parsers.errors import IngestParseError
 from kebab.observability import tracing
 from kebab.runtime.context_executor import ContextExecutor
@@ -41,9 +41,8 @@ class DigesterPool:
     Construct it in the process that uses it, after any fork.
     """
 
-    def __init__(self, size: int, limits: DigestLimits | None = None) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._limits = limits
         self._threads = ContextExecutor(size, thread_name_prefix="digester")
         self._own = threading.local()
         self._digesters: list[Digester] = []
@@ -117,7 +116,7 @@ class DigesterPool:
             self._digesters.remove(digester)
             digester = None
         if digester is None:
-            digester = self._own.digester = Digester(self._limits)
+            digester = self._own.digester = Digester()
             self._digesters.append(digester)
         return digester
 

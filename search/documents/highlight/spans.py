@@ -24,17 +24,15 @@ PROGRAM: Final = Program(
     limits=Limits(address_space_bytes=512 * 1024**2, cpu_seconds=2),
     libraries=(pygments,),
 )
-#: Time limits for all pieces of a page: one is checked between words, the other includes the process start.
-ALLOWANCE_S, TIMEOUT_S = 0.5, 2.0
+#: Time limit for all pieces of a page, with the start of the process.
+TIMEOUT_S = 2.0
 #: (start, end, class) of a word, end excluded.
 Span = tuple[int, int, str]
 
 
-def spans_of(pieces: Sequence[tuple[str, str]], *, allowance_s: float = ALLOWANCE_S) -> list[Sequence[Span]]:
+def spans_of(pieces: Sequence[tuple[str, str]]) -> list[Sequence[Span]]:
     """Return the spans of the words of each (lexer, text), in order; none after the time limit."""
-    request = Request(
-        header={"allowance_s": allowance_s, "pieces": pieces}, start_deadline=partial(Deadline, TIMEOUT_S)
-    )
+    request = Request(header={"pieces": pieces}, start_deadline=partial(Deadline, TIMEOUT_S))
     found: list[Sequence[Span]] = []
     with closing(run_once(PROGRAM, request)) as replies:
         try:
