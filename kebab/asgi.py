@@ -16,9 +16,9 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from kebab.runtime import draining
+from kebab.runtime.lifeline import tie_to_spawner
 from kebab.runtime.malloc import limit_malloc_arenas
 from kebab.runtime.shutdown import run_callbacks
-from kebab.stack.supervisor.lifeline import tie_to_spawner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 limit_malloc_arenas()

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import BinaryIO
 
+from kebab.runtime.lifeline import die_with_parent
 from kebab.sandbox.errors import SandboxUnavailable
 from kebab.sandbox.frames import GOING_ON, Header, frame_start, read_frame
 from kebab.sandbox.progress import report_progress_to
-from kebab.stack.supervisor.lifeline import die_with_parent
 
 OPEN_FILES = 64
 

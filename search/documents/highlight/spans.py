@@ -5,15 +5,17 @@ within one match, where nothing in this process could stop it, and all its threa
 """
 
 import logging
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pygments
 
 from kebab.sandbox.deadline import Deadline
-from kebab.sandbox.errors import SandboxError
+from kebab.sandbox.errors import ChildDied, SandboxError
+from kebab.sandbox.frames import Header
 from kebab.sandbox.process import Request, run_once
 from kebab.sandbox.program import Limits, Program
 
@@ -28,6 +30,7 @@ PROGRAM: Final = Program(
 TIMEOUT_S = 2.0
 #: (start, end, class) of a word, end excluded.
 Span = tuple[int, int, str]
+_CLASS: Final = re.compile(r"[a-z]\Z")
 
 
 def spans_of(pieces: Sequence[tuple[str, str]]) -> list[Sequence[Span]]:
@@ -37,7 +40,23 @@ def spans_of(pieces: Sequence[tuple[str, str]]) -> list[Sequence[Span]]:
     with closing(run_once(PROGRAM, request)) as replies:
         try:
             for _ in pieces:
-                found.append(next(replies)["spans"])
+                found.append(_read_spans(next(replies)))
         except SandboxError as error:
             logger.warning("code stays without colours: %s", error)
     return found + [()] * (len(pieces) - len(found))
+
+
+def _read_spans(reply: Header) -> Sequence[Span]:
+    """Return the spans of a reply. Raises ChildDied for anything else: hostile code may have taken over."""
+    spans = reply.get("spans")
+    if not isinstance(spans, list) or not all(map(_is_span, spans)):
+        raise ChildDied("it sent a malformed answer")
+    return spans
+
+
+def _is_span(value: Any) -> bool:
+    match value:
+        case [int(), int(), str(name)]:
+            return _CLASS.match(name) is not None
+        case _:
+            return False
