@@ -6,8 +6,8 @@ import django
 from asgiref.typing import ASGI3Application
 
 from kebab.runtime import draining
+from kebab.runtime.lifeline import tie_to_spawner
 from kebab.runtime.malloc import limit_malloc_arenas
-from kebab.stack.supervisor.lifeline import tie_to_spawner
 
 
 def create_application() -> ASGI3Application:

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.db import transaction
 
 from ingest.connectors.types import ItemContent
+from ingest.digest.pool import DigesterPool
+from ingest.digest.types import Digest, Submission
 from ingest.jobs.items.drafts import document_draft, parser_overrides
 from ingest.jobs.kinds.embed import embed_batches
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
-from ingest.sandbox.pool import DigesterPool
-from ingest.sandbox.types import Digest, Submission
 from kebab.people.models import Workspace
 from search.corpus import DocumentLocation, ensure_source, ensure_version, replace_document
 from search.corpus.content_ids import content_hash

@@ -1,10 +1,10 @@
 """Errors of parsing a document.
 
 IngestParseError
-├── ParseRefused        the content is not something any parser reads (a skip, with its reason)
-├── ParserDied          the sandboxed process ended, hung or ran out of memory on this content
-├── Quarantined         every parser of the ladder died on this content
-└── SandboxUnavailable  no sandboxed process can be started: the machine's fault, not the document's
+├── ParseRefused  the content is not something any parser reads (a skip, with its reason)
+└── Quarantined   every parser of the ladder died on this content
+
+`kebab.sandbox.errors` has those of the sandboxed process.
 """
 
 
@@ -21,21 +21,9 @@ class ParseRefused(IngestParseError):
         self.detail = detail
 
 
-class ParserDied(IngestParseError):
-    """The parsing process did not answer; `reason` is a message for people."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 class Quarantined(IngestParseError):
     """Every parser died; `reason` lists the end of each. Retry when the content or a parser changes."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-class SandboxUnavailable(IngestParseError):
-    """No sandboxed process can be started, or its pool was closed; try the same document again later."""

@@ -12,8 +12,7 @@ from ingest.parsers.data.notebook import parse_notebook
 from ingest.parsers.data.structured import parse_log, parse_structured
 from ingest.parsers.data.table import parse_table
 from ingest.parsers.data.transcript import parse_transcript
-from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.parsers.failure_log import failure_location
+from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images.image import parse_image
 from ingest.parsers.images.ocr import is_ocr_installed
@@ -33,6 +32,8 @@ from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
 from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
+from kebab.sandbox.errors import SandboxUnavailable
+from kebab.sandbox.failure_log import failure_location
 
 logger = logging.getLogger(__name__)
 

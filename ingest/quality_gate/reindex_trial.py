@@ -19,10 +19,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from ingest.connectors.types import ItemContent
+from ingest.digest.types import Digest, Submission
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.drafts import document_draft, parser_overrides
 from ingest.jobs.items.parser_pool import digester_pool
-from ingest.sandbox.types import Digest, Submission
 from kebab.people.access.caller import Caller, operator_access
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace

@@ -1,8 +1,8 @@
 """Sample files that real programs made, and the citations of their passages."""
 
 from ingest.chunking.types import ChunkDraft
-from ingest.sandbox.digester import Digester
-from ingest.sandbox.types import Digest
+from ingest.digest.digester import Digester
+from ingest.digest.types import Digest
 from search.retrieval.citation import citation_from_span
 from tests.support.paths import FILES
 

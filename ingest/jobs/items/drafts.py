@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Protocol
 
-from ingest.sandbox.types import Digest, Overrides
+from ingest.digest.types import Digest, Overrides
 from search.corpus import DocumentDraft
 from search.models import Source
 from search.models.document import MAX_TITLE_CHARS

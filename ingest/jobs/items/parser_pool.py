@@ -4,7 +4,7 @@ from functools import cache
 
 from django.conf import settings
 
-from ingest.sandbox.pool import DigesterPool
+from ingest.digest.pool import DigesterPool
 
 
 @cache

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ingest.chunking.types import ChunkDraft, chunker_version
+from ingest.digest.types import Digest
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.parsers.registry import is_current
-from ingest.sandbox.types import Digest
 from search.corpus import DocumentLocation
 from search.corpus.content_ids import document_id
 from search.models import Chunk, Document, SourceVersion

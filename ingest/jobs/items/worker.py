@@ -11,6 +11,7 @@ from django.db.models import Case, F, When
 
 from ingest.chunking.types import chunker_version
 from ingest.connectors.types import ItemContent
+from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
 from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.chunk_size import chunk_tokens_of
@@ -23,7 +24,6 @@ from ingest.jobs.queue.context import Ending, JobContext
 from ingest.models import ItemState, JobItem, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
-from ingest.sandbox.types import Digest, Submission
 from kebab.runtime import failpoints
 from kebab.stack.storage.blob_storage import BlobsUnavailable
 from kebab.stack.supervisor import worker_stop

@@ -13,13 +13,13 @@ from django.db.models import Q
 
 from ingest.blob_cleanup import release_blobs
 from ingest.connectors.types import ItemContent
+from ingest.digest.types import Digest
 from ingest.errors import LeaseLost
 from ingest.jobs.items.drafts import document_draft
 from ingest.jobs.queue.context import JobContext
 from ingest.metrics import count_chunks, count_items, time_write
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
-from ingest.sandbox.types import Digest
 from ingest.services.quotas import Addition, refusals
 from kebab.http.api.parsers import strip_unstorable
 from kebab.runtime import failpoints

@@ -15,8 +15,8 @@ from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.scanned import is_scanned, recognise_page
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import PageText
-from ingest.parsers.progress import report_progress
 from ingest.parsers.types import FileType, Outline
+from kebab.sandbox.progress import report_progress
 
 #: a file of a few kilobytes can contain one page a million times
 MAX_PAGES = 10_000

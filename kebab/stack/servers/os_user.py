@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from kebab.runtime import lifeline
 from kebab.stack.errors import PathRefused
-from kebab.stack.supervisor import lifeline
 
 _CANDIDATES = ("postgres", "nobody")
 _CHECK = (

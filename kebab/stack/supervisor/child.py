@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from kebab.runtime import lifeline
 from kebab.stack.servers.os_user import Account
-from kebab.stack.supervisor import lifeline
 from kebab.stack.supervisor.process_logs import open_log
 
 

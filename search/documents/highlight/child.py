@@ -1,12 +1,9 @@
-"""The resource-limited highlighting process: pieces of code on standard input, spans on standard output.
+"""Program of the sandboxed process that classifies the words of code.
 
-Run as `python -m search.documents.highlight.child`. It imports only Pygments and the standard library, since
-its start takes most of its time. It need not end with its parent, as its processor time is limited.
+Run as `python -m search.documents.highlight.child`, by `search.documents.highlight.spans`. It imports little
+besides Pygments, since its start takes most of its time.
 """
 
-import json
-import resource
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -15,8 +12,11 @@ from typing import Final
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
 
-MEMORY_BYTES = 512 * 1024**2
-CPU_SECONDS = 2
+from kebab.sandbox.child import serve
+from kebab.sandbox.frames import Header
+
+#: Time limit for all pieces of a page, checked between words.
+ALLOWANCE_S = 0.5
 
 #: The CSS class of a word by its token type; the first match counts.
 _CLASSES: Final[Sequence[tuple[_TokenType, str]]] = (
@@ -42,14 +42,11 @@ _CLASSES: Final[Sequence[tuple[_TokenType, str]]] = (
 Span = tuple[int, int, str]
 
 
-def main() -> int:
-    """Write a line for each piece as soon as it is done, so that a slow piece leaves the others intact."""
-    _limit_resources()
-    request = json.load(sys.stdin)
-    ends_at = time.monotonic() + request["allowance_s"]
-    for language, text in request["pieces"]:
-        print(json.dumps(list(spans(language, text, ends_at))), flush=True)  # noqa: T201
-    return 0
+def handle(header: Header, _: bytes) -> Iterator[Header]:
+    """Yield a frame for each piece as soon as it is done, so that a slow piece leaves the others intact."""
+    ends_at = time.monotonic() + ALLOWANCE_S
+    for language, text in header["pieces"]:
+        yield {"spans": list(spans(language, text, ends_at))}
 
 
 def spans(language: str, text: str, ends_at: float) -> Iterator[Span]:
@@ -66,12 +63,5 @@ def _class_of(kind: _TokenType) -> str:
     return next((name for of, name in _CLASSES if kind in of), "")
 
 
-def _limit_resources() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    serve(handle)

@@ -1,63 +1,62 @@
-"""Highlighted spans of code, computed in a process with resource limits.
+"""Highlighted spans of code, computed in a sandboxed process.
 
 Pygments' lexers are regular expressions, some of which take exponential time on hostile text. That happens
 within one match, where nothing in this process could stop it, and all its threads would wait.
 """
 
-import json
 import logging
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
-from pathlib import Path
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any, Final
 
 import pygments
 
-import search
+from kebab.sandbox.deadline import Deadline
+from kebab.sandbox.errors import ChildDied, SandboxError
+from kebab.sandbox.frames import Header
+from kebab.sandbox.process import Request, run_once
+from kebab.sandbox.program import Limits, Program
 
 logger = logging.getLogger(__name__)
 
-#: Time limits for all pieces of a page: one is checked between words, the other includes the process start.
-ALLOWANCE_S, TIMEOUT_S = 0.5, 2.0
+PROGRAM: Final = Program(
+    module="search.documents.highlight.child",
+    limits=Limits(address_space_bytes=512 * 1024**2, cpu_seconds=2),
+    libraries=(pygments,),
+)
+#: Time limit for all pieces of a page, with the start of the process.
+TIMEOUT_S = 2.0
 #: (start, end, class) of a word, end excluded.
 Span = tuple[int, int, str]
+_CLASS: Final = re.compile(r"[a-z]\Z")
 
 
-def spans_of(pieces: Sequence[tuple[str, str]], *, allowance_s: float = ALLOWANCE_S) -> list[Sequence[Span]]:
+def spans_of(pieces: Sequence[tuple[str, str]]) -> list[Sequence[Span]]:
     """Return the spans of the words of each (lexer, text), in order; none after the time limit."""
-    found = _parse_spans(json.dumps({"allowance_s": allowance_s, "pieces": pieces})) if pieces else iter(())
-    return [spans for spans, _ in zip(chain(found, repeat(())), pieces, strict=False)]
+    request = Request(header={"pieces": pieces}, start_deadline=partial(Deadline, TIMEOUT_S))
+    found: list[Sequence[Span]] = []
+    with closing(run_once(PROGRAM, request)) as replies:
+        try:
+            for _ in pieces:
+                found.append(_read_spans(next(replies)))
+        except SandboxError as error:
+            logger.warning("code stays without colours: %s", error)
+    return found + [()] * (len(pieces) - len(found))
 
 
-def _parse_spans(request: str) -> Iterator[Sequence[Span]]:
-    # a line without an end is incomplete
-    return (json.loads(line) for line in _run_child(request.encode()).split(b"\n")[:-1])
+def _read_spans(reply: Header) -> Sequence[Span]:
+    """Return the spans of a reply. Raises ChildDied for anything else: hostile code may have taken over."""
+    spans = reply.get("spans")
+    if not isinstance(spans, list) or not all(map(_is_span, spans)):
+        raise ChildDied("it sent a malformed answer")
+    return spans
 
 
-def _run_child(request: bytes) -> bytes:
-    """Return the output of the process until it ended or was killed."""
-    try:
-        result = subprocess.run(
-            [sys.executable, "-P", "-s", "-S", "-B", "-m", "search.documents.highlight.child"],
-            input=request,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_environment(),
-            cwd="/",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        logger.warning("code stays without colours: its words took over %s s", TIMEOUT_S)
-        return error.output or b""
-    if result.returncode != 0:
-        logger.warning("code stays without colours: the process ended with status %s", result.returncode)
-    return result.stdout
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment with the paths of the code only; importing `site` would take too long."""
-    roots = [Path(module.__file__).resolve().parent.parent for module in (search, pygments)]
-    return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join(map(str, roots))}
+def _is_span(value: Any) -> bool:
+    match value:
+        case [int(), int(), str(name)]:
+            return _CLASS.match(name) is not None
+        case _:
+            return False

@@ -1,16 +1,22 @@
-"""Rendering of a PDF page as an image, in a process with resource limits, as the PDF is untrusted."""
+"""Rendering of a PDF page as an image, in a sandboxed process, as the PDF is untrusted."""
 
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from base64 import b64decode
+from contextlib import closing
+from functools import partial
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-import search
+from kebab.sandbox.deadline import Deadline
+from kebab.sandbox.errors import SandboxError
+from kebab.sandbox.process import Request, run_once
+from kebab.sandbox.program import Limits, Program
 
-_TIMEOUT_S = 15
+PROGRAM: Final = Program(
+    module="search.documents.pdf_render.child",
+    limits=Limits(address_space_bytes=1024**3, cpu_seconds=10),
+)
+_TIMEOUT_S = 15.0
 
 
 class PageNotDrawn(Exception):
@@ -22,29 +28,14 @@ def page_png(content: BinaryIO, page: int) -> bytes:
     with TemporaryFile() as copy:  # the blob store may have no file for the process
         shutil.copyfileobj(content, copy)
         copy.seek(0)
+        request = Request(
+            header={"page": page, "pdf_fd": copy.fileno()}, start_deadline=partial(Deadline, _TIMEOUT_S)
+        )
         try:
-            result = subprocess.run(
-                _command(page),
-                stdin=copy,
-                capture_output=True,
-                env=_environment(),
-                cwd="/",
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise PageNotDrawn(f"page {page} took over {_TIMEOUT_S} s") from None
-    if result.returncode != 0:
-        raise PageNotDrawn(f"page {page} can't be drawn (status {result.returncode})")
-    return result.stdout
-
-
-def _command(page: int) -> list[str]:
-    options = ["--parent", str(os.getpid()), "--page", str(page)]
-    return [sys.executable, "-P", "-s", "-B", "-m", "search.documents.pdf_render.child", *options]
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment with the path of the code only: a compromised parser finds no secret."""
-    package_root = str(Path(search.__file__).resolve().parent.parent)
-    return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": package_root}
+            with closing(run_once(PROGRAM, request, pass_fds=[copy.fileno()])) as replies:
+                picture = next(replies)["png"]
+        except SandboxError as error:
+            raise PageNotDrawn(f"page {page} can't be drawn: {error}") from None
+    if picture is None:
+        raise PageNotDrawn(f"page {page} can't be drawn: it doesn't exist, or the PDF is damaged")
+    return b64decode(picture)

@@ -5,10 +5,10 @@ Costs are counts: what PostgreSQL, SQLite, Redis and Python are asked to do. A b
 
 import pytest
 
+from ingest.digest import pool
 from ingest.jobs.items import worker
 from ingest.jobs.kinds import embed as embed_job
 from ingest.jobs.queue import lease
-from ingest.sandbox import pool
 from search.vectors import nearest
 from tests.drills.regression import planted
 from tests.drills.regression.budgets import COSTS, GROWTH

@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from search.documents.highlight import spans as highlight
 from search.documents.highlight.child import spans
 from search.pages.document import highlighted_code
 from search.pages.document.highlighted_code import Code, highlight_lines, language_of_fence, language_of_path
@@ -73,6 +74,14 @@ def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_i
     assert within == HOSTILE_C
     assert after == PYTHON.lines
     assert "without colours" in caplog.text
+
+
+def test_malformed_answer_of_the_lexer_leaves_code_plain(monkeypatch, subtests):
+    for found in (None, [1], [[0, 3]], [["0", 3, "k"]], [[0, 3, 'k" onclick="']], [[0, 3, "k\n"]]):
+        with subtests.test(spans=found):
+            replies = ({"spans": each} for each in [found])
+            monkeypatch.setattr(highlight, "run_once", lambda *_, replies=replies: replies)
+            assert highlight_lines([PYTHON]) == [PYTHON.lines]
 
 
 def test_what_the_lexer_says_changes_no_text():

@@ -3,12 +3,13 @@
 import html
 import re
 import struct
+from contextlib import closing
 from itertools import product
 
 import pytest
 from django.test import Client
 
-from ingest.sandbox.digester import Digester
+from ingest.digest.digester import Digester
 from search.models import Chunk
 from search.pages.document import media as places
 from tests.pages.search.shelf import Passage, shelve
@@ -20,7 +21,7 @@ PRINTED, TALK, NOTICE = "pdf/printed.pdf", "transcript/talk.vtt", "image/notice.
 @pytest.fixture(scope="module")
 def digests():
     """Digest the files once, by name."""
-    with Digester() as digester:
+    with closing(Digester()) as digester:
         return {name: digester.digest(content_of(name), name) for name in (PRINTED, TALK, NOTICE)}
 
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from ingest.digest import child
 from ingest.parsers import registry
 from ingest.parsers.types import FileType, Outline
-from ingest.sandbox import child
 
 
 def hang() -> None:

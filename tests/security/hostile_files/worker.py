@@ -6,6 +6,8 @@ Run as `python -m tests.security.hostile_files.worker DATABASE WORKSPACE JOB`.
 import json
 import resource
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +36,21 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
 
 
 def _use_the_spellbound_child() -> None:
-    from ingest.sandbox import process
-    from ingest.sandbox.frames import Header
-    from ingest.sandbox.types import DigestLimits
+    from ingest.digest import digester
+    from kebab.sandbox.deadline import Deadline
+    from kebab.sandbox.process import Request
 
-    command, exchange = process._command, process.SandboxProcess.exchange
+    ask = digester.Digester.ask
 
-    def spellbound(limits: DigestLimits) -> list[str]:
-        module = {"ingest.sandbox.child": "tests.security.hostile_files.child"}
-        return [module.get(part, part) for part in command(limits)]
+    def impatient(self: digester.Digester, request: Request, read: Any) -> Any:
+        path = request.header["path"]
+        hangs = "hang" in path and (request.header["first_rung"] == 0 or "once" not in path)
+        if hangs:
+            request = replace(request, start_deadline=partial(Deadline, SECONDS))
+        return ask(self, request, read)
 
-    def impatient(self: process.SandboxProcess, header: Header, content: bytes) -> Any:
-        path = header["path"]
-        hangs = "hang" in path and (header["first_rung"] == 0 or "once" not in path)
-        self._limits = DigestLimits(seconds=SECONDS) if hangs else DigestLimits()
-        return exchange(self, header, content)
-
-    process._command = spellbound
-    process.SandboxProcess.exchange = impatient  # type: ignore[method-assign]
+    digester.MODULE = "tests.security.hostile_files.child"
+    digester.Digester.ask = impatient  # type: ignore[method-assign]
 
 
 def _peak_bytes() -> int:

@@ -1,14 +1,15 @@
 """The real tokenizer, the real parsers and one limited process; nothing here is mocked."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import ChunkDraft
+from ingest.digest.digester import Digester
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
-from ingest.sandbox.digester import Digester
 from search.embedders.minilm.tokenizer import TokenCounter
 
 ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]
@@ -40,5 +41,5 @@ def chunk_file(chunk_parsed: ChunkParsed) -> ChunkFile:
 @pytest.fixture(scope="session")
 def shared_digester() -> Iterator[Digester]:
     """One limited process for all tests that only read files in it."""
-    with Digester() as digester:
+    with closing(Digester()) as digester:
         yield digester

@@ -13,12 +13,12 @@ from kebab.cli.command import KebabCommand
 from kebab.observability import tracing
 from kebab.observability.metrics.exporter import serve_metrics
 from kebab.observability.metrics.store import begin_process
+from kebab.runtime.lifeline import die_with_parent
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.models import ProcessRole
 from kebab.stack.nodes.heartbeat import Heartbeat
 from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.supervisor import worker_stop
-from kebab.stack.supervisor.lifeline import die_with_parent
 from kebab.stack.supervisor.self_watchdog import SelfWatchdog
 from kebab.stack.supervisor.worker_activity import WorkerActivity
 

@@ -8,13 +8,13 @@ import pytest
 
 from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.folder_source import FolderSource
+from ingest.digest.digester import Digester
 from ingest.jobs.items import writer
 from ingest.jobs.kinds import sync_source
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync, retry
 from ingest.models import Unreadable
 from ingest.parsers.errors import Quarantined
-from ingest.sandbox.digester import Digester
 from kebab.people.models import Workspace
 from search.corpus import ensure_version
 from search.corpus.blobs import has_blob

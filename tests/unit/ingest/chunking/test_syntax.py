@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.chunking.chunker import Chunker
-from ingest.sandbox import child
+from kebab.sandbox.errors import SandboxUnavailable
 from tests.support.paths import FILES
 from tests.unit.ingest.chunking.tiling import assert_tiled
 
@@ -247,10 +246,9 @@ def test_threads_share_one_reader_and_outlive_each_other(chunk_file):
     assert len(reader_pids()) == 1
 
 
-def test_reader_that_cannot_be_started_is_not_the_fault_of_the_file(exact_counter, monkeypatch):
-    header = {"path": "a.py", "first_rung": 0, "overrides": {}, "chunk_tokens": 254}
+def test_reader_that_cannot_be_started_is_not_the_fault_of_the_file(chunk_file, monkeypatch):
     for pid in reader_pids():
         os.kill(pid, signal.SIGKILL)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    (reply,) = child._digest(header, FUNCTION, Chunker(exact_counter))
-    assert "unavailable" in reply
+    with pytest.raises(SandboxUnavailable):
+        chunk_file(FUNCTION, "a.py")

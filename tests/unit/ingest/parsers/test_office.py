@@ -3,10 +3,10 @@
 import io
 import zipfile
 
+from ingest.digest.types import Digest
 from ingest.parsers.office.titles import sensible_sheet, sensible_title
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
-from ingest.sandbox.types import Digest
 from tests.support.archives import zipped
 from tests.support.samples import content_of, digested
 

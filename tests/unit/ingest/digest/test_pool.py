@@ -5,13 +5,14 @@ from itertools import chain
 
 import pytest
 
-from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.sandbox import pool as sandbox_pool
-from ingest.sandbox.digester import Digester
-from ingest.sandbox.pool import LOOK_AHEAD, DigesterPool
-from ingest.sandbox.types import Submission
-from tests.unit.ingest.sandbox.processes import MARKDOWN, is_running, wait_until
+from ingest.digest import pool as digester_pool
+from ingest.digest.pool import LOOK_AHEAD, DigesterPool
+from ingest.digest.types import Submission
+from ingest.parsers.errors import ParseRefused
+from kebab.sandbox.errors import SandboxUnavailable
+from tests.support.processes import is_running, wait_until
 
+MARKDOWN = b"# Title\n\nSome text.\n"
 #: takes a parser several seconds
 LONG = Submission(key=2, content=b"words " * 3_000_000, path="b.md")
 SHORT = Submission(key=1, content=MARKDOWN, path="a.md")
@@ -27,13 +28,13 @@ def child_pids(pool):
 
 def note_digests(monkeypatch, begun):
     """Put the key of each document into `begun` when its parser is called."""
-    digest = sandbox_pool._digest
+    digest = digester_pool._digest
 
     def digest_noted(digester, document):
         begun.append(document.key)
         return digest(digester, document)
 
-    monkeypatch.setattr(sandbox_pool, "_digest", digest_noted)
+    monkeypatch.setattr(digester_pool, "_digest", digest_noted)
 
 
 def test_pool_keeps_the_order_and_returns_errors_in_place():
@@ -136,8 +137,8 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
     def unwanted():
         raise InterruptedError
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
-    monkeypatch.setattr(sandbox_pool, "_digest", digest_long)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
+    monkeypatch.setattr(digester_pool, "_digest", digest_long)
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(2)]
     with DigesterPool(2) as pool:
         with pytest.raises(InterruptedError):
@@ -156,7 +157,7 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
         asked.append(1)
         assert len(asked) < 30, "nothing is digested any more"
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(9)]
     with DigesterPool(3) as pool:
         groups = list(pool.digest_groups(documents, ask))
@@ -165,17 +166,17 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
 
 def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     begun, held_up = [], set()
-    has_room = sandbox_pool._DigestBuffer.has_room
+    has_room = digester_pool._DigestBuffer.has_room
 
     def has_room_noted(shelf, place, within_s):
         answer = has_room(shelf, place, within_s)
         (held_up.discard if answer else held_up.add)(threading.get_ident())
         return answer
 
-    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", 100_000)
-    monkeypatch.setattr(sandbox_pool, "GROUP_BYTES", 1)
-    monkeypatch.setattr(sandbox_pool, "WATCH_S", 0.02)
-    monkeypatch.setattr(sandbox_pool._DigestBuffer, "has_room", has_room_noted)
+    monkeypatch.setattr(digester_pool, "DIGEST_BYTES", 100_000)
+    monkeypatch.setattr(digester_pool, "GROUP_BYTES", 1)
+    monkeypatch.setattr(digester_pool, "WATCH_S", 0.02)
+    monkeypatch.setattr(digester_pool._DigestBuffer, "has_room", has_room_noted)
     note_digests(monkeypatch, begun)
     documents = [Submission(key=n, content=b"word " * 20_000, path="a.txt") for n in range(8)]
     with DigesterPool(2) as pool:
@@ -200,28 +201,3 @@ def test_every_digester_is_aborted_while_threads_let_go_of_theirs():
     pool._digesters.extend(leaving)
     pool.close()
     assert all(digester.is_aborted for digester in leaving)
-
-
-def test_digester_is_aborted_while_its_thread_lets_go_of_its_process():
-    class Child:
-        is_stopped = False
-
-        def stop(self):
-            self.is_stopped = True
-
-    class LettingGo(Digester):
-        """Has its process for whoever looks first."""
-
-        @property
-        def _process(self):
-            process, self._kept = self._kept, None
-            return process
-
-        @_process.setter
-        def _process(self, process):
-            self._kept = process
-
-    digester, child = LettingGo(), Child()
-    digester._process = child
-    digester.abort()
-    assert child.is_stopped

@@ -1,4 +1,4 @@
-"""Length-prefixed frames over a pipe: a JSON header, then raw bytes. Never pickle.
+"""Length-prefixed frames over a pipe: a JSON object as header, then raw bytes. Never pickle.
 
 Layout: 4 bytes length of the header, 8 bytes length of the body (big endian), header, body.
 """
@@ -14,7 +14,7 @@ MAX_BODY_BYTES: Final = 1024**3
 
 Header = dict[str, Any]
 
-#: message that the child sends between the steps of a slow document
+#: message that the child sends between the steps of a slow request
 GOING_ON: Final[Header] = {"going_on": True}
 
 
@@ -45,30 +45,30 @@ def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
     return json.loads(encoded), body
 
 
-class HeaderReader:
-    """Reader that assembles frames without a body from the pieces of a non-blocking pipe."""
+def take_headers(received: bytearray) -> Iterator[Header]:
+    """Yield the headers of frames without a body that are complete in the buffer, and remove them from it.
 
-    def __init__(self) -> None:
-        self._buffer = bytearray()
+    Raises:
+        FrameError: a length is over its limit, or a header is not a JSON object.
+    """
+    while len(received) >= PREFIX.size:
+        header_bytes, _ = _parse_lengths(received[: PREFIX.size])
+        end = PREFIX.size + header_bytes
+        if len(received) < end:
+            return
+        encoded = bytes(received[PREFIX.size : end])
+        del received[:end]
+        yield _parse_header(encoded)
 
-    def feed(self, received: bytes) -> Iterator[Header]:
-        """Yield the headers that are complete with these bytes.
 
-        Raises:
-            FrameError: a length is over its limit, or a header is not JSON.
-        """
-        self._buffer += received
-        while len(self._buffer) >= PREFIX.size:
-            header_bytes, _ = _parse_lengths(self._buffer[: PREFIX.size])
-            end = PREFIX.size + header_bytes
-            if len(self._buffer) < end:
-                return
-            encoded = bytes(self._buffer[PREFIX.size : end])
-            del self._buffer[:end]
-            try:
-                yield json.loads(encoded)
-            except ValueError as error:
-                raise FrameError(f"a frame's header is not JSON: {error}") from error
+def _parse_header(encoded: bytes) -> Header:
+    try:
+        header = json.loads(encoded)
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"a frame's header is not JSON: {error}") from error
+    if not isinstance(header, dict):
+        raise FrameError(f"a frame's header is not a JSON object but of type {type(header).__name__}")
+    return header
 
 
 def _parse_lengths(prefix: bytes | bytearray) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from kebab.stack.supervisor import lifeline
+from kebab.runtime import lifeline
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_id import ProcessIdentity
 from tests.integration.kebab.stack.conftest import is_running

@@ -1,12 +1,10 @@
-"""A small document, and waits for processes."""
+"""Waits for processes."""
 
 from collections.abc import Callable
 
 import psutil
 
 from tests.support.stack import eventually
-
-MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome text.\n"
 
 
 def wait_until(claim: Callable[[], object]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.types import Media
+from kebab.sandbox.deadline import Deadline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,13 @@ class DigestLimits:
     seconds_per_step: float = 60.0
     most_seconds: float = 1_800.0
 
-    def seconds_for(self, size_bytes: int) -> float:
-        """Return the seconds that a document of this size may take."""
-        return self.seconds + self.seconds_per_mb * size_bytes / 1_000_000
+    def start_deadline(self, size_bytes: int) -> Deadline:
+        """Return the deadline of a document of this size that is parsed from now on."""
+        return Deadline(
+            self.seconds + self.seconds_per_mb * size_bytes / 1_000_000,
+            seconds_per_step=self.seconds_per_step,
+            most_seconds=self.most_seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 Also a program, `python lifeline.py --signal N --parent PID [--uid U --gid G] [--nice N] -- COMMAND…`: it ties
 itself to its parent, drops to the user and execs the command. The standard library's `preexec_fn` would do
 this between fork and exec, where Python code may hang in a process that has threads.
+
+Sandboxed processes import it when they start: what only some callers need is imported where it is used.
 """
 
-import argparse
 import ctypes
-import multiprocessing
 import os
 import signal
 import sys
@@ -35,12 +35,16 @@ def die_with_parent(death_signal: int, *, parent_pid: int) -> str | None:
 
 def tie_to_spawner() -> None:
     """Tie a process that `multiprocessing` spawned (a web worker) to its parent; do nothing in others."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None and parent.pid is not None:
         die_with_parent(signal.SIGKILL, parent_pid=parent.pid)
 
 
 def _become_command() -> None:
+    import argparse
+
     parser = argparse.ArgumentParser()
     parser.add_argument("--signal", type=int, required=True)
     parser.add_argument("--parent", type=int, required=True)

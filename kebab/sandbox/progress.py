@@ -1,4 +1,4 @@
-"""Progress reports of a slow parser, so that it is not taken for a hung one."""
+"""Progress reports of slow work, so that it is not taken for hung."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ _listener: ContextVar[Callable[[], None] | None] = ContextVar("listener", defaul
 
 @contextmanager
 def report_progress_to(listener: Callable[[], None]) -> Iterator[None]:
-    """Call `listener` at each step that a parser reports inside the block."""
+    """Call `listener` at each step that is reported inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -18,7 +18,7 @@ def report_progress_to(listener: Callable[[], None]) -> Iterator[None]:
 
 
 def report_progress() -> None:
-    """Report that a step of a long document is done, such as a page."""
+    """Report that a step of a long request is done, such as a page of a document."""
     listener = _listener.get()
     if listener is not None:
         listener()

@@ -9,11 +9,12 @@ from functools import partial
 from itertools import count
 from typing import Any, Self
 
-from ingest.parsers.errors import IngestParseError, SandboxUnavailable
-from ingest.sandbox.digester import Digester
-from ingest.sandbox.types import Digest, DigestLimits, Submission
+from ingest.digest.digester import Digester
+from ingest.digest.types import Digest, Submission
+from ingest.parsers.errors import IngestParseError
 from kebab.observability import tracing
 from kebab.runtime.context_executor import ContextExecutor
+from kebab.sandbox.errors import SandboxUnavailable
 
 #: pending documents per process, and bytes of their content in total
 LOOK_AHEAD = 16
@@ -40,9 +41,8 @@ class DigesterPool:
     Construct it in the process that uses it, after any fork.
     """
 
-    def __init__(self, size: int, limits: DigestLimits | None = None) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
-        self._limits = limits
         self._threads = ContextExecutor(size, thread_name_prefix="digester")
         self._own = threading.local()
         self._digesters: list[Digester] = []
@@ -116,7 +116,7 @@ class DigesterPool:
             self._digesters.remove(digester)
             digester = None
         if digester is None:
-            digester = self._own.digester = Digester(self._limits)
+            digester = self._own.digester = Digester()
             self._digesters.append(digester)
         return digester
 
@@ -233,8 +233,6 @@ def _digest(digester: Digester, document: Submission) -> Outcome:
         return digester.digest(
             document.content, document.path, document.overrides, chunk_tokens=document.chunk_tokens
         )
-    except SandboxUnavailable:
-        raise
     except IngestParseError as error:
         return error
 

@@ -1,0 +1,1 @@
+"""Parsing and chunking of documents in sandboxed processes."""

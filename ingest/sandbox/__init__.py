@@ -1,1 +1,0 @@
-"""Sandbox of parsing and chunking: separate processes with limits on time and memory."""

@@ -1,0 +1,26 @@
+"""Errors of the sandbox.
+
+SandboxError
+├── ChildDied           the sandboxed process ended, hung or ran out of memory on this request
+└── SandboxUnavailable  no sandboxed process can be started: the machine's fault, not the request's
+"""
+
+
+class SandboxError(Exception):
+    """A sandboxed process gave no answer."""
+
+
+class ChildDied(SandboxError):
+    """The sandboxed process did not answer; `reason` is a message for people and logs.
+
+    `detail` is the message of the error that the request failed with, if any; it may quote the content.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+
+
+class SandboxUnavailable(SandboxError):
+    """No sandboxed process can be started, or its owner was closed; try the same request again later."""

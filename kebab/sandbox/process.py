@@ -1,0 +1,214 @@
+"""Parent's side of one sandboxed process."""
+
+import os
+import selectors
+import signal
+import subprocess
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import IO, cast
+
+from kebab.sandbox.deadline import Deadline
+from kebab.sandbox.errors import ChildDied, SandboxUnavailable
+from kebab.sandbox.frames import GOING_ON, FrameError, Header, frame_start, take_headers
+from kebab.sandbox.program import Program
+
+START_SECONDS = 30.0
+PIPE_PIECE_BYTES = 1024**2
+#: last bytes of standard error that are passed on; the rest is dropped
+STDERR_BYTES = 4_096
+#: exit statuses that the request may not have caused: signals sent by others
+OUTSIDE_SIGNALS = (-signal.SIGKILL, -signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request to a sandboxed process."""
+
+    header: Header
+    content: bytes = b""
+    #: starts the clock of one attempt
+    start_deadline: Callable[[], Deadline]
+    #: called with the process's standard error after an attempt, if any; it may quote the content
+    log_stderr: Callable[[str], None] = lambda text: None
+
+
+def run_once(
+    program: Program, request: Request, *, pass_fds: Sequence[int] = ()
+) -> Generator[Header, None, None]:
+    """Yield the frames that a process of its own answers; the deadline includes its start.
+
+    Close the generator: this ends the process. The child inherits `pass_fds` under the same numbers.
+
+    Raises:
+        ChildDied: the child ended, sent an invalid answer or took too long.
+        SandboxUnavailable: the child does not start.
+    """
+    deadline = request.start_deadline()
+    with closing(SandboxProcess(program, deadline, pass_fds=pass_fds)) as process:
+        yield from process.exchange(request, deadline)
+
+
+class SandboxProcess:
+    """A child process that answers one request at a time.
+
+    It dies with the thread that constructed it (Linux ties it to the thread, not to the process),
+    so construct it in the thread that uses it.
+
+    Raises:
+        SandboxUnavailable: the child does not start.
+    """
+
+    def __init__(
+        self, program: Program, start_deadline: Deadline | None = None, *, pass_fds: Sequence[int] = ()
+    ) -> None:
+        try:
+            self._process = subprocess.Popen(
+                program.command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=program.environment(),
+                bufsize=0,
+                cwd="/",
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxUnavailable(f"the process of {program.module} did not start: {error}") from error
+        self.pid = self._process.pid
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._stdin, self._stdout, self._stderr = cast(tuple[IO[bytes], IO[bytes], IO[bytes]], pipes)
+        self._selector = selectors.DefaultSelector()
+        self._stderr_tail = bytearray()
+        self._was_stopped = False
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(pipe.fileno(), False)
+        self._selector.register(self._stdout, selectors.EVENT_READ, "stdout")
+        self._selector.register(self._stderr, selectors.EVENT_READ, "stderr")
+        self._await_start(program.module, start_deadline or Deadline(START_SECONDS))
+
+    @property
+    def is_alive(self) -> bool:
+        """Return False once the child has ended for any reason."""
+        return self._process.poll() is None
+
+    @property
+    def was_killed_from_outside(self) -> bool:
+        """Return True when a signal ended the child that neither a request nor this parent sends."""
+        return not self._was_stopped and self._process.poll() in OUTSIDE_SIGNALS
+
+    def exchange(self, request: Request, deadline: Deadline) -> Generator[Header, None, None]:
+        """Send one request and yield the frames of the answer; the caller stops at the last one.
+
+        Raises:
+            ChildDied: the child failed, ended, sent an invalid answer or took too long.
+            SandboxUnavailable: a process that the child needs can't be started.
+        """
+        content = request.content
+        outgoing = [memoryview(frame_start(request.header, len(content))), memoryview(content)]
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
+        try:
+            for reply in self._transfer(outgoing, deadline):
+                if "died" in reply:
+                    raise ChildDied(str(reply["died"]), str(reply.get("detail", "")))
+                if "unavailable" in reply:
+                    raise SandboxUnavailable(str(reply["unavailable"]))
+                yield reply
+        finally:
+            if outgoing:
+                self._selector.unregister(self._stdin)
+            if self._stderr_tail:
+                request.log_stderr(self._take_stderr())
+
+    def stop(self) -> None:
+        """Kill the child; any thread may call it, `exchange` then raises in its own thread."""
+        self._was_stopped = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Kill the child and close its pipes; only the thread that uses the child may call it."""
+        self.stop()
+        self._process.wait()
+        self._selector.close()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            pipe.close()
+
+    def _await_start(self, module: str, deadline: Deadline) -> None:
+        try:
+            next(self._transfer([], deadline))
+        except ChildDied as death:
+            message = f"the process of {module} did not start: {death.reason}; {self._take_stderr()}"
+            self.close()
+            raise SandboxUnavailable(message) from None
+
+    def _transfer(self, outgoing: list[memoryview], deadline: Deadline) -> Iterator[Header]:
+        """Write and read as the pipes allow, so that neither side blocks on a full one."""
+        received = bytearray()
+        while True:
+            ready = self._selector.select(deadline.seconds_left)
+            if deadline.seconds_left <= 0:
+                raise self._overdue(deadline)
+            # standard output last, so that the rest is done when the caller gets a frame
+            for key, _ in sorted(ready, key=lambda event: event[0].data):
+                if key.data == "stdin":
+                    self._write(outgoing)
+                elif key.data == "stderr":
+                    self._read_stderr()
+                else:
+                    for reply in self._read_stdout(received, deadline):
+                        if reply == GOING_ON:
+                            deadline.extend()
+                        else:
+                            yield reply
+
+    def _write(self, outgoing: list[memoryview]) -> None:
+        try:
+            written = os.write(self._stdin.fileno(), outgoing[0][:PIPE_PIECE_BYTES]) if outgoing[0] else 0
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            outgoing[:] = [memoryview(b"")]  # the end of standard output will report the exit
+            written = 0
+        outgoing[0] = outgoing[0][written:]
+        while outgoing and not outgoing[0]:
+            outgoing.pop(0)
+        if not outgoing:
+            self._selector.unregister(self._stdin)
+
+    def _read_stdout(self, received: bytearray, deadline: Deadline) -> Iterator[Header]:
+        piece = os.read(self._stdout.fileno(), PIPE_PIECE_BYTES)
+        if not piece:
+            raise self._death(deadline)
+        received += piece
+        try:
+            yield from take_headers(received)
+        except FrameError as error:
+            self.stop()
+            raise ChildDied(f"it wrote what is not an answer: {error}") from error
+
+    def _read_stderr(self) -> None:
+        received = os.read(self._stderr.fileno(), PIPE_PIECE_BYTES)
+        if not received:
+            self._selector.unregister(self._stderr)
+        self._stderr_tail = (self._stderr_tail + received)[-STDERR_BYTES:]
+
+    def _take_stderr(self) -> str:
+        text = self._stderr_tail.decode(errors="replace").strip()
+        self._stderr_tail.clear()
+        return text
+
+    def _death(self, deadline: Deadline) -> ChildDied:
+        """Return the end of a child that has closed its standard output; it may live on."""
+        try:
+            code = self._process.wait(max(0.0, deadline.seconds_left))
+        except subprocess.TimeoutExpired:
+            return self._overdue(deadline)
+        if code >= 0:
+            return ChildDied(f"it ended with status {code}")
+        return ChildDied(f"it crashed ({signal.Signals(-code).name})")
+
+    def _overdue(self, deadline: Deadline) -> ChildDied:
+        self.stop()
+        return ChildDied(f"it took over {round(deadline.seconds, 2):g} s")

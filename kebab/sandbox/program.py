@@ -1,0 +1,58 @@
+"""Program of a sandboxed process: its module, its limits and how it is started."""
+
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+
+import kebab
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Resource limits of one program, besides those that `kebab.sandbox.child` sets for all.
+
+    None sets no limit. Limits above the memory of the idle process are set on Linux only, which tells it.
+    """
+
+    #: address space in total, and above that of the idle process
+    address_space_bytes: int | None = None
+    extra_address_space_bytes: int | None = None
+    #: writable memory above that of the idle process
+    extra_data_bytes: int | None = None
+    #: processor time of the process, and of one request
+    cpu_seconds: int | None = None
+    request_cpu_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A module that calls `kebab.sandbox.child.serve` when it is run, with its limits."""
+
+    module: str
+    limits: Limits
+    #: the only packages that the module imports besides ours and the standard library, so that the process
+    #: starts without `site`, which takes most of the time of a short program; None for all that are installed
+    libraries: tuple[ModuleType, ...] | None = None
+
+    def command(self) -> list[str]:
+        """Return the command line of a child of this process."""
+        options = json.dumps({"parent_pid": os.getpid(), "limits": asdict(self.limits)})
+        flags = ["-P", "-s", "-B"] if self.libraries is None else ["-P", "-s", "-S", "-B"]
+        return [sys.executable, *flags, "-m", self.module, options]
+
+    def environment(self) -> dict[str, str]:
+        """Return an environment without secrets, in case the process is exploited."""
+        packages = (kebab, *(self.libraries or ()))
+        roots = [str(Path(str(package.__file__)).resolve().parent.parent) for package in packages]
+        return {
+            "PATH": os.defpath,
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": os.pathsep.join(roots),
+            "PYTHONUTF8": "1",
+            "TOKENIZERS_PARALLELISM": "false",
+            "OMP_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "1",  # each thread of a library would reserve 64 MB of address space
+        }
