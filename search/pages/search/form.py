@@ -1,13 +1,14 @@
 """The search form's values, parsed from the page's address."""
 
+import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
+from search.retrieval.query.filter_codec import SINGLE, filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
 
@@ -30,10 +31,9 @@ FILTERS = (
     "path_not_glob",
     "doc_id",
 )
-#: Filters with a single value; the last one in an address counts.
-SINGLE = frozenset({"trust_min", "ingested_after"})
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
 
@@ -138,8 +138,8 @@ class SearchInput:
         for name in SINGLE & given.keys():
             given[name] = given[name][-1]
         if "ingested_after" in given:
-            given["ingested_after"] = _parse_moment(given["ingested_after"])
-        return SearchFilters(**given)
+            given["ingested_after"] = _add_midnight(given["ingested_after"])
+        return filters_from_json(given)
 
 
 def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
@@ -152,12 +152,6 @@ def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
     ]
 
 
-def _parse_moment(text: str) -> datetime:
-    """Parse an ISO 8601 time; a date alone means midnight UTC. Raises InvalidFilter."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidFilter(
-            f"ingested_after {preview(text)} is not a time like 2026-01-31T12:00:00Z."
-        ) from error
-    return moment.replace(tzinfo=UTC) if len(text) == len("2026-01-31") else moment
+def _add_midnight(text: str) -> str:
+    """Return the time; a date alone, as a browser's date field sends it, means midnight UTC."""
+    return f"{text}T00:00:00Z" if _DATE.fullmatch(text) else text
