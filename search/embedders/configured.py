@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -22,9 +21,6 @@ from search.embedders.registry import create_embedder
 from search.embedders.spec import DEFAULT, NONE, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 from search.vectors.spaces import SpaceFields, is_made_by
-
-if TYPE_CHECKING:
-    from search.embedders.endpoint import EndpointSettings
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +129,6 @@ def _load_embedder(text: str) -> Embedder | None:
         text,
         models_dir=DataDirectory(settings.KEBAB_DATA_DIR).models,
         threads=settings.KEBAB_EMBED_THREADS,
-        endpoints=_endpoint_settings,
     )
 
 
@@ -141,13 +136,3 @@ def _load_embedder(text: str) -> Embedder | None:
 def _load_query_embedder(text: str) -> Embedder | None:
     embedder = _load_embedder(text)
     return None if embedder is None else CachedQueryEmbedder(embedder)
-
-
-def _endpoint_settings() -> "EndpointSettings":
-    from search.embedders.endpoint import OPENAI_URL, EndpointSettings
-
-    return EndpointSettings(
-        url=(settings.KEBAB_EMBED_URL or OPENAI_URL).rstrip("/").removesuffix("/embeddings"),
-        api_keys=settings.KEBAB_EMBED_API_KEYS,
-        private_hosts=settings.KEBAB_PRIVATE_HOSTS,
-    )

@@ -1,9 +1,9 @@
 """A registry that creates embedders from their specs in the settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from search.embedders import spec as forms
 from search.embedders.base import Embedder
@@ -11,9 +11,6 @@ from search.embedders.hash_embedder import HashEmbedder
 from search.embedders.null_embedder import NullEmbedder
 from search.embedders.spec import EmbedderSpec, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
-
-if TYPE_CHECKING:
-    from search.embedders.endpoint import EndpointSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +21,9 @@ class EmbedderContext:
     models_dir: Path
     #: Number of concurrent passages or requests.
     threads: int
-    #: Returns the settings of endpoints; called for an endpoint only.
-    endpoints: "Callable[[], EndpointSettings] | None" = field(default=None)
 
 
-def create_embedder(
-    text: str,
-    *,
-    models_dir: Path,
-    threads: int,
-    endpoints: "Callable[[], EndpointSettings] | None" = None,
-) -> Embedder:
+def create_embedder(text: str, *, models_dir: Path, threads: int) -> Embedder:
     """Create the embedder of a spec (`search.embedders.spec`); its model is loaded with the first text.
 
     Raises: EmbedderUnavailable for an invalid spec.
@@ -43,7 +32,7 @@ def create_embedder(
         spec = parse_spec(text)
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
-    context = EmbedderContext(models_dir=models_dir, threads=threads, endpoints=endpoints)
+    context = EmbedderContext(models_dir=models_dir, threads=threads)
     return _FACTORIES[spec.kind](spec, context)
 
 
@@ -70,10 +59,11 @@ def _create_fastembed(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
 
 def _create_endpoint(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
     # Lazy import: the HTTP client takes 0.1 s and 6 MB.
-    from search.embedders.endpoint import EndpointSettings, create_endpoint_embedder
+    from search.embedders.endpoint import create_endpoint_embedder
+    from search.endpoints.settings import embed_endpoint
 
-    endpoints = EndpointSettings() if context.endpoints is None else context.endpoints()
-    return create_endpoint_embedder(spec, endpoints, threads=context.threads)
+    configured = embed_endpoint(model=spec.model, url=spec.url, key=spec.key, limit_s=spec.limit_s)
+    return create_endpoint_embedder(spec, configured, threads=context.threads)
 
 
 _FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, EmbedderContext], Embedder]]] = {

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from search.embedders.minilm.weights import MODEL
 from search.embedders.model_catalogue import Traits, traits_of
+from search.endpoints.configured_endpoint import url_problems
 
 DEFAULT: Final = "default"
 NONE: Final = "none"
@@ -145,19 +146,13 @@ def _parse_languages(value: str) -> tuple[str, ...]:
 
 
 def _parse_url(value: str) -> str:
-    # Errors don't repeat the URL, since people put keys into URLs.
-    try:
-        parts = urlsplit(value)
-        host = parts.hostname
-        parts.port  # noqa: B018 - raises for one that is no port
-    except ValueError:
-        raise ValueError("The URL of an embedder can't be read.") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise ValueError("The URL of an embedder must be like http://127.0.0.1:11434/v1.")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise ValueError(
-            "The URL of an embedder has a name, a password or a query in it; give the key apart."
-        )
+    for problem in url_problems(
+        "The URL of an embedder", value, "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
+    ):
+        raise ValueError(f"{problem.message}. {problem.remedy}")
+    parts = urlsplit(value)
+    if parts.query or parts.fragment:
+        raise ValueError("The URL of an embedder has a query in it; give the key apart.")
     return value.rstrip("/").removesuffix("/embeddings")
 
 

@@ -7,7 +7,7 @@ from kebab.observability.health.checks import CheckStatus
 from kebab.stack import init_steps
 from search.rerank import configured_reranker
 from search.rerank.checks import check_reranker, check_settings
-from search.rerank.options import RerankOptions, find_problems
+from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.behaviours import raw, tei
 from tests.integration.search.rerank.tiny import make_model
@@ -91,7 +91,7 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(choose, subtests):
 
 def test_several_problems_are_reported_together(choose):
     choose("cohere", limit_ms=0)
-    assert {each.setting for each in find_problems(RerankOptions.from_settings())} == {
+    assert {each.setting for each in RerankOptions.from_settings().problems()} == {
         "KEBAB_RERANK_URL",
         "KEBAB_RERANK_MODEL",
         "KEBAB_RERANK_LIMIT_MS",
@@ -112,7 +112,7 @@ def test_written_address_is_permitted_and_a_name_must_be_listed(choose, settings
         settings.KEBAB_PRIVATE_HOSTS = frozenset(hosts)
         choose("tei", url=url)
         with subtests.test(url=url, hosts=hosts):
-            assert RerankOptions.from_settings().private_hosts == private
+            assert RerankOptions.from_settings().endpoint.private_hosts == private
 
 
 def test_without_a_reranker_doctor_is_content(choose):
