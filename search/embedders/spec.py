@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from search.embedders.minilm.weights import MODEL
 from search.embedders.model_catalogue import Traits, traits_of
-from search.endpoints.configured_endpoint import url_problems
+from search.endpoints.configured_endpoint import describe_problems, url_problem
 
 DEFAULT: Final = "default"
 NONE: Final = "none"
@@ -146,12 +146,11 @@ def _parse_languages(value: str) -> tuple[str, ...]:
 
 
 def _parse_url(value: str) -> str:
-    for problem in url_problems(
-        "The URL of an embedder", value, "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
-    ):
-        raise ValueError(f"{problem.message}. {problem.remedy}")
-    parts = urlsplit(value)
-    if parts.query or parts.fragment:
+    key_setting, example = "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
+    problem = url_problem("The URL of an embedder", value, key_setting, example)
+    if problem is not None:
+        raise ValueError(describe_problems([problem]))
+    if "?" in value or "#" in value:
         raise ValueError("The URL of an embedder has a query in it; give the key apart.")
     return value.rstrip("/").removesuffix("/embeddings")
 

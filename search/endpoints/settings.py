@@ -68,7 +68,6 @@ def embed_endpoint(*, model: str, url: str | None, key: str | None, limit_s: flo
         limit_s=limit_s,
         private_hosts=_private_hosts(address),
         key_suffix=f"_{name.upper()}" if name else "",
-        needs_key=key is not None,
     )
 
 

@@ -32,25 +32,17 @@ class RerankOptions:
     def problems(self) -> list[SettingProblem]:
         """Return the problems of the settings that can be detected without a model or a network."""
         if self.kind not in KINDS:
-            return [
-                SettingProblem(
-                    setting="KEBAB_RERANKER",
-                    message=f"KEBAB_RERANKER is {self.kind!r}",
-                    remedy=f"Give one of {', '.join(KINDS)}.",
-                )
-            ]
+            remedy = f"Give one of {', '.join(KINDS)}."
+            return [SettingProblem("KEBAB_RERANKER", f"is {self.kind!r}", remedy)]
         if self.kind == NONE:
             return []
         return self._local_problems() if self.kind == LOCAL else self.endpoint.problems()
 
     def _local_problems(self) -> list[SettingProblem]:
-        problems = list(self.endpoint.limit_problems())
+        limit_problem = self.endpoint.limit_problem()
+        problems = [] if limit_problem is None else [limit_problem]
         if not self.endpoint.model:
-            problems.append(
-                SettingProblem(
-                    setting="KEBAB_RERANK_MODEL",
-                    message="KEBAB_RERANK_MODEL is not set, and KEBAB_RERANKER is local",
-                    remedy="Set it to the folder of a cross-encoder.",
-                )
-            )
+            remedy = "Set it to the folder of a cross-encoder."
+            fault = "is not set, and KEBAB_RERANKER is local"
+            problems.append(SettingProblem("KEBAB_RERANK_MODEL", fault, remedy))
         return problems

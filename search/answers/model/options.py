@@ -1,6 +1,5 @@
 """Settings of the chat model and their validation."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,13 +38,11 @@ class AnswerOptions:
 
     def problems(self) -> list[SettingProblem]:
         """Return the problems of the settings that can be found without a network."""
-        return [] if self.is_unconfigured else [*self.endpoint.problems(), *self._context_problems()]
-
-    def _context_problems(self) -> Iterator[SettingProblem]:
+        if self.is_unconfigured:
+            return []
+        problems = self.endpoint.problems()
         if self.context_tokens < MIN_CONTEXT_TOKENS:
-            yield SettingProblem(
-                setting="KEBAB_ANSWER_CONTEXT_TOKENS",
-                message=f"KEBAB_ANSWER_CONTEXT_TOKENS is {self.context_tokens}",
-                remedy="Give what the model reads and writes together, at least"
-                f" {MIN_CONTEXT_TOKENS} tokens.",
-            )
+            remedy = f"Give what the model reads and writes together, at least {MIN_CONTEXT_TOKENS} tokens."
+            fault = f"is {self.context_tokens}"
+            problems.append(SettingProblem("KEBAB_ANSWER_CONTEXT_TOKENS", fault, remedy))
+        return problems
