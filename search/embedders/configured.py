@@ -30,11 +30,6 @@ def configured_embedder() -> Embedder | None:
     return _load_embedder(settings.KEBAB_EMBEDDER)
 
 
-def query_embedder() -> Embedder | None:
-    """Return the configured embedder for queries, with a cache of recent ones."""
-    return _load_query_embedder(settings.KEBAB_EMBEDDER)
-
-
 def clear_query_caches() -> None:
     """Clear the query caches of all embedders of this process, for measurements."""
     _load_query_embedder.cache_clear()
@@ -51,7 +46,8 @@ def allowed_embedders() -> Mapping[str, str]:
 def workspace_embedder_name(workspace: Workspace) -> str:
     """Return the name of the workspace's embedder: its own choice if allowed, else the operator's default."""
     chosen: str | None = preference(workspace, "embedder")
-    return chosen if chosen in allowed_embedders() else _parse_name(settings.KEBAB_EMBEDDER)  # type: ignore[return-value]
+    allowed = allowed_embedders()
+    return chosen if chosen in allowed else next(iter(allowed))  # type: ignore[return-value]
 
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:
@@ -108,17 +104,12 @@ def embedded_text(breadcrumb: str, text: str) -> str:
 @cache
 def _by_name(specs: tuple[str, ...]) -> Mapping[str, str]:
     by_name: dict[str, str] = {}
-    for text in specs:
-        by_name.setdefault(_parse_name(text), text)
-    return MappingProxyType(by_name)
-
-
-@cache
-def _parse_name(text: str) -> str:
     try:
-        return parse_spec(text).name
+        for text in specs:
+            by_name.setdefault(parse_spec(text).name, text)
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
+    return MappingProxyType(by_name)
 
 
 @cache

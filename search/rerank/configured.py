@@ -1,7 +1,6 @@
-"""The configured reranker of this process."""
+"""Construction of the reranker from the settings."""
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -16,9 +15,8 @@ from search.retrieval.errors import RerankerUnavailable
 from search.retrieval.fusion.rerank import Reranker
 
 
-@cache
-def configured_reranker() -> Reranker | None:
-    """Return the reranker of this process, None if `KEBAB_RERANKER` is `none`.
+def make_reranker() -> Reranker | None:
+    """Return the reranker of the settings, None if `KEBAB_RERANKER` is `none`.
 
     With invalid settings return one that always fails with a message, as a search must survive it.
     """
@@ -37,10 +35,6 @@ def make_scorer(options: RerankOptions) -> Scorer:
         return _MisconfiguredScorer()
     if options.kind == LOCAL:
         return LocalScorer(Path(options.endpoint.model).expanduser(), threads=settings.KEBAB_EMBED_THREADS)
-    return _endpoint_scorer(options)
-
-
-def _endpoint_scorer(options: RerankOptions) -> Scorer:
     # Imported late: the HTTP client takes 0.1 s and 6 MB, which other processes save.
     from search.rerank.endpoint import make_endpoint_scorer
 

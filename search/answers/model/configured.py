@@ -1,7 +1,6 @@
-"""The chat model of this process, built from the settings."""
+"""Construction of the chat model from the settings."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Protocol
 
 from search.answers.errors import ModelFailed
@@ -29,9 +28,8 @@ class ChatModel(Protocol):
         ...
 
 
-@cache
-def configured_model() -> ChatModel | None:
-    """Return this process's model, None when the settings name none.
+def make_model() -> ChatModel | None:
+    """Return the model of the settings, None when they name none.
 
     With invalid settings it returns a model whose every call fails as misconfigured.
     """

@@ -134,9 +134,7 @@ class SearchInput:
             raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
         given: dict[str, Any] = {}
         for name, value in self.filters:
-            given.setdefault(name, []).append(value)
-        for name in SINGLE & given.keys():
-            given[name] = given[name][-1]
+            given[name] = value if name in SINGLE else [*given.get(name, ()), value]
         if "ingested_after" in given:
             given["ingested_after"] = _add_midnight(given["ingested_after"])
         return filters_from_json(given)

@@ -6,7 +6,6 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from search.corpus import delete_documents
-from search.engine import cursor_store
 from search.engine import pages as paging
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import VisibleCandidates
@@ -15,6 +14,7 @@ from tests.api.refusals import refused
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.api import address
 from tests.support.corpus import write
+from tests.support.runtime import renew_runtime
 
 MODES = ["lexical", "vector", "hybrid"]
 DOCUMENTS = 23
@@ -43,10 +43,10 @@ def send(reader, workspace):
 
 @pytest.fixture
 def no_redis(settings, tmp_path):
-    cursor_store.cursor_store.cache_clear()
+    renew_runtime()
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     yield
-    cursor_store.cursor_store.cache_clear()
+    renew_runtime()
 
 
 def turned(ask, page, **given):
