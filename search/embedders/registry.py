@@ -36,10 +36,6 @@ def _create_hash(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder
     return HashEmbedder() if spec.dim is None else HashEmbedder(spec.dim)
 
 
-def _create_null(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
-    return NullEmbedder()
-
-
 def _create_fastembed(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     from search.embedders.fastembed_model import FastEmbedder
 
@@ -58,7 +54,7 @@ def _create_endpoint(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embe
 _FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, Path, int], Embedder]]] = {
     forms.DEFAULT: _create_minilm,
     forms.HASH: _create_hash,
-    forms.NONE: _create_null,
+    forms.NONE: lambda spec, models_dir, threads: NullEmbedder(),
     forms.FASTEMBED: _create_fastembed,
     forms.OPENAI: _create_endpoint,
 }

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -16,21 +16,21 @@ from search.retrieval.types import Mode, SearchQuery
 HIT_COUNTS = ("10", "20", "50")
 _SNIPPET_CHARS = 300
 
-#: The filters by their API names, in the order in which addresses have them.
-FILTERS = (
-    "source",
-    "media",
-    "lang",
-    "tags_any",
-    "trust_min",
-    "version",
-    "ingested_after",
-    "kind",
-    "code_lang",
-    "path_glob",
-    "path_not_glob",
-    "doc_id",
-)
+#: The labels of filters by their API names, in the order in which addresses have them.
+FILTER_LABELS: Final = {
+    "source": "Source",
+    "media": "Kind",
+    "lang": "Language",
+    "tags_any": "Tag",
+    "trust_min": "Trust",
+    "version": "Version",
+    "ingested_after": "Indexed since",
+    "kind": "Passages",
+    "code_lang": "Written in",
+    "path_glob": "Path",
+    "path_not_glob": "Not in",
+    "doc_id": "Document",
+}
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -142,7 +142,7 @@ class SearchInput:
 
 def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
     """Return the filters, each value once, without the blanks of a form's empty fields."""
-    given = [(name, value) for name in FILTERS for value in parameters.getlist(name) if value]
+    given = [(name, value) for name in FILTER_LABELS for value in parameters.getlist(name) if value]
     return [
         each
         for place, each in enumerate(given)
