@@ -7,9 +7,11 @@ from django.apps import apps
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
+    from kebab.runtime.context_executor import ContextExecutor
     from search.answers.model.configured import ChatModel
     from search.engine.cursor_store import CursorStore
     from search.mcp.cancellation import CancelledCalls
+    from search.mirror.sync.last_used import UseRecorder
     from search.query_log.buffer import QueryLog
     from search.retrieval.fusion.rerank import Reranker
 
@@ -29,6 +31,8 @@ class SearchRuntime:
     cursor_store: "CursorStore" = _built_by("search.engine.cursor_store.make_cursor_store")
     cancelled_calls: "CancelledCalls" = _built_by("search.mcp.cancellation.make_cancelled_calls")
     query_log: "QueryLog" = _built_by("search.query_log.recorder.make_query_log")
+    use_recorder: "UseRecorder" = _built_by("search.mirror.local_mirrors.make_use_recorder")
+    leg_executor: "ContextExecutor" = _built_by("search.mirror.local_mirrors.make_leg_executor")
 
 
 def runtime() -> SearchRuntime:
