@@ -300,6 +300,15 @@ def test_list_is_kept_once_without_texts_for_fifteen_minutes_from_its_last_use(a
     assert "beta" not in repr(frozen)
 
 
+def test_list_with_a_filter_value_of_another_version_is_stale(ask, send, workspace, store):
+    pattern = f"kebab:cursor:{workspace.pk.hex}:*"
+    store.delete(*store.keys(pattern), "nothing")
+    cursor = ask(q="alpha", k=4, filters={"kind": ["info"]})["next_cursor"]
+    (name,) = store.keys(pattern)
+    store.set(name, store.get(name).replace(b'["info"]', b'["xnfo"]'))
+    assert send(cursor=cursor).status_code == 410
+
+
 def test_workspace_is_deleted_with_its_lists_and_no_others(
     ask, workspace, other_workspace, store, django_capture_on_commit_callbacks
 ):
