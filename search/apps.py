@@ -3,6 +3,8 @@
 from django.apps import AppConfig
 from django.core import checks
 
+from search.runtime import SearchRuntime
+
 
 class SearchConfig(AppConfig):
     """The app of the corpus and its search."""
@@ -11,7 +13,8 @@ class SearchConfig(AppConfig):
     extension = "search.wiring.EXTENSION"
 
     def ready(self) -> None:
-        """Register Django's system checks of the settings."""
+        """Hold the app's runtime, and register Django's system checks of the settings."""
+        self.runtime = SearchRuntime()
         from kebab.extension import lazy
         from search.embedders.checks import check_settings as check_embedder
         from search.rerank.checks import check_settings as check_reranker

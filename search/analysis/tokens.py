@@ -1,6 +1,6 @@
 """Tokenization of texts, for the index and for queries."""
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -24,9 +24,6 @@ _MAX_CACHED_CHARS = 40
 class _RunCache(dict[str, str | tuple[Part, ...]]):
     """A cache of the tokens of each run in one language; just the term if there is only one."""
 
-    #: Number of cached runs in all languages.
-    count = 0
-
     def __init__(self, language: str | None) -> None:
         self._language = language
 
@@ -36,15 +33,26 @@ class _RunCache(dict[str, str | tuple[Part, ...]]):
         if len(parts) == 1 and len(parts[0]) == 3:
             found = parts[0][2]
         if len(run) <= _MAX_CACHED_CHARS:
-            if _RunCache.count >= _MAX_CACHED_RUNS:
-                _run_cache.cache_clear()
-                _RunCache.count = 0
+            _run_caches.make_room()
             self[run] = found
-            _RunCache.count += 1
         return found
 
 
-_run_cache = cache(_RunCache)
+class _RunCaches(dict[str | None, _RunCache]):
+    """The caches by language. Threads share them without a lock: each step is atomic."""
+
+    def __missing__(self, language: str | None) -> _RunCache:
+        return self.setdefault(language, _RunCache(language))
+
+    def make_room(self) -> None:
+        """Empty all caches if they are full together."""
+        caches = list(self.values())
+        if sum(map(len, caches)) >= _MAX_CACHED_RUNS:
+            for each in caches:
+                each.clear()
+
+
+_run_caches = _RunCaches()
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
@@ -60,7 +68,7 @@ def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
     borders = list(accumulate(lengths))
     runs = pieces[1::2]
     language = language_of(map(str.lower, runs[:_LANGUAGE_WORDS])) if is_stemmed else UNSTEMMED
-    found = list(map(_run_cache(None if language == "en" else language).__getitem__, runs))
+    found = list(map(_run_caches[None if language == "en" else language].__getitem__, runs))
     return tuple(_flatten(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
 
 

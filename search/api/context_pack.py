@@ -36,10 +36,10 @@ from search.context import (
     build_context_pack,
 )
 from search.context.wire import pack_to_wire
-from search.rerank import configured_reranker
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.document_cap import TOP_M
 from search.retrieval.types import Fusion, Mode
+from search.runtime import runtime
 from search.search_settings import SearchSettings
 from search.wire_schemas import inline_schema
 
@@ -173,7 +173,7 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
             **query_fields,
             "q": given["information_request"],
             "k": given.get("k", TOP_M),
-            "rerank": given.get("rerank", configured_reranker() is not None),
+            "rerank": given.get("rerank", runtime().reranker is not None),
             "per_file_cap": given.get("per_file_cap", SearchSettings.of(workspace).pre_rerank_max_per_file),
         },
         given.get("filters", {}),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from enum import Enum
 from typing import Any, ClassVar, TypeVar
 
@@ -20,6 +19,7 @@ from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.filter_codec import filters_from_json, parse_moment
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 from search.search_settings import SearchSettings
@@ -73,14 +73,15 @@ class FlagField(serializers.BooleanField):
 
 
 class MomentField(serializers.DateTimeField):
-    """An ISO 8601 time, parsed as written: the filter refuses a missing time zone."""
+    """An ISO 8601 time; the filter refuses a missing time zone."""
 
-    def to_internal_value(self, value: Any) -> datetime:
-        """Return the time. Raises ValidationError."""
+    def to_internal_value(self, value: Any) -> str:
+        """Return the text. Raises ValidationError if it is no time."""
         try:
-            return datetime.fromisoformat(value)
-        except (TypeError, ValueError):
+            parse_moment(value)
+        except InvalidFilter:
             self.fail("invalid", format="2026-01-31T12:00:00Z")
+        return value
 
 
 class AwaitedSeqField(serializers.IntegerField):
@@ -283,18 +284,10 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
 
 
 def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
-    for name, type_ in (("kind", ChunkKind), ("media", Media)):
-        if name in values:
-            values[name] = tuple(parse_enum(type_, prefix + name, value) for value in values[name])
-    if "trust_min" in values:
-        values["trust_min"] = parse_enum(TrustLevel, f"{prefix}trust_min", values["trust_min"])
-    for name, value in values.items():  # one by one first, so that an error names its field
+    for name, value in given.items():  # one by one first, so that an error names its field
         with _attribute_errors_to(prefix + name):
-            SearchFilters(**{name: value})
-    return SearchFilters(**values)
+            filters_from_json({name: value})
+    return filters_from_json(given)
 
 
 def _channels(given: Mapping[str, Any]) -> QueryChannels | None:

@@ -57,7 +57,7 @@ class _Export:
     on_progress: Progress
 
     def run(self) -> Manifest:
-        numbers = write_small_sections(self.workspace, self.writer.add, lambda: None)
+        numbers = write_small_sections(self.workspace, self.writer.add)
         spaces = filled_spaces(self.workspace)
         counts = {
             "chunks": self._write_corpus(numbers),

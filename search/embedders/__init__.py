@@ -1,4 +1,4 @@
 """Embedders, which turn text into vectors: local models, HTTP endpoints, `hash` and `none`.
 
-Only `configured` and `checks` import Django.
+Only `configured`, `checks` and endpoints import Django.
 """

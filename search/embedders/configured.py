@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -23,20 +22,12 @@ from search.embedders.spec import DEFAULT, NONE, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 from search.vectors.spaces import SpaceFields, is_made_by
 
-if TYPE_CHECKING:
-    from search.embedders.endpoint import EndpointSettings
-
 logger = logging.getLogger(__name__)
 
 
 def configured_embedder() -> Embedder | None:
     """Return this process's embedder, None when `KEBAB_EMBEDDER` is `none`. Raises EmbedderUnavailable."""
     return _load_embedder(settings.KEBAB_EMBEDDER)
-
-
-def query_embedder() -> Embedder | None:
-    """Return the configured embedder for queries, with a cache of recent ones."""
-    return _load_query_embedder(settings.KEBAB_EMBEDDER)
 
 
 def clear_query_caches() -> None:
@@ -55,7 +46,8 @@ def allowed_embedders() -> Mapping[str, str]:
 def workspace_embedder_name(workspace: Workspace) -> str:
     """Return the name of the workspace's embedder: its own choice if allowed, else the operator's default."""
     chosen: str | None = preference(workspace, "embedder")
-    return chosen if chosen in allowed_embedders() else _parse_name(settings.KEBAB_EMBEDDER)  # type: ignore[return-value]
+    allowed = allowed_embedders()
+    return chosen if chosen in allowed else next(iter(allowed))  # type: ignore[return-value]
 
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:
@@ -112,17 +104,12 @@ def embedded_text(breadcrumb: str, text: str) -> str:
 @cache
 def _by_name(specs: tuple[str, ...]) -> Mapping[str, str]:
     by_name: dict[str, str] = {}
-    for text in specs:
-        by_name.setdefault(_parse_name(text), text)
-    return MappingProxyType(by_name)
-
-
-@cache
-def _parse_name(text: str) -> str:
     try:
-        return parse_spec(text).name
+        for text in specs:
+            by_name.setdefault(parse_spec(text).name, text)
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
+    return MappingProxyType(by_name)
 
 
 @cache
@@ -133,7 +120,6 @@ def _load_embedder(text: str) -> Embedder | None:
         text,
         models_dir=DataDirectory(settings.KEBAB_DATA_DIR).models,
         threads=settings.KEBAB_EMBED_THREADS,
-        endpoints=_endpoint_settings,
     )
 
 
@@ -141,13 +127,3 @@ def _load_embedder(text: str) -> Embedder | None:
 def _load_query_embedder(text: str) -> Embedder | None:
     embedder = _load_embedder(text)
     return None if embedder is None else CachedQueryEmbedder(embedder)
-
-
-def _endpoint_settings() -> "EndpointSettings":
-    from search.embedders.endpoint import OPENAI_URL, EndpointSettings
-
-    return EndpointSettings(
-        url=(settings.KEBAB_EMBED_URL or OPENAI_URL).rstrip("/").removesuffix("/embeddings"),
-        api_keys=settings.KEBAB_EMBED_API_KEYS,
-        private_hosts=settings.KEBAB_PRIVATE_HOSTS,
-    )

@@ -2,18 +2,14 @@
 
 import logging
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from kebab.http_client.addresses import is_explicit_address
 from kebab.http_client.endpoint import JsonEndpoint
 from kebab.http_client.errors import AddressRefused, RequestFailed, StatusRefused, TimedOut
 from kebab.runtime.context_executor import ContextExecutor
@@ -21,11 +17,11 @@ from search.embedders.base import SpaceIdentity
 from search.embedders.response_parser import BadAnswer, WrongDimension, parse_vectors
 from search.embedders.spec import USUAL_MAX_TOKENS, EmbedderSpec
 from search.endpoints.circuit_breaker import CircuitBreaker
+from search.endpoints.configured_endpoint import ConfiguredEndpoint, describe_problems
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)
 
-OPENAI_URL: Final = "https://api.openai.com/v1"
 #: Tokens that OpenAI's models read of a text.
 OPENAI_MAX_TOKENS: Final = 8_191
 
@@ -41,51 +37,19 @@ _MAX_ANSWER_BYTES = 100_000_000
 _BYTES_A_TOKEN = 3
 # A refused text of this length is not refused for its length.
 _SHORTEST_CHARS = 64
-_HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointSettings:
-    """The settings for endpoints of all embedders."""
-
-    #: Default for an embedder without a url.
-    url: str = OPENAI_URL
-    #: By the lower-cased suffix of the variable's name; "" for KEBAB_EMBED_API_KEY itself.
-    api_keys: dict[str, str] = field(default_factory=dict, repr=False)
-    #: Host names that may resolve to private addresses.
-    private_hosts: frozenset[str] = frozenset()
-
-    def find_api_key(self, spec: EmbedderSpec) -> str:
-        """Return the key for `spec`, '' for none; the default endpoint's key is never sent to another url.
-
-        Raises: EmbedderUnavailable when the named key is missing, or invalid in a header.
-        """
-        name = "" if spec.key is None else spec.key.lower()
-        if spec.key is None and spec.url is not None:
-            return ""
-        variable = f"KEBAB_EMBED_API_KEY{'_' if name else ''}{name.upper()}"
-        key = self.api_keys.get(name, "")
-        if spec.key is not None and not key:
-            raise EmbedderUnavailable(f"{spec.name} needs a key, and {variable} is not set.", is_lasting=True)
-        if _HEADER_VALUE.fullmatch(key) is None:
-            raise EmbedderUnavailable(
-                f"{variable} holds characters that no header may have; give the key alone.", is_lasting=True
-            )
-        return key
 
 
 def create_endpoint_embedder(
-    spec: EmbedderSpec, endpoints: EndpointSettings, *, threads: int
+    spec: EmbedderSpec, configured: ConfiguredEndpoint, *, threads: int
 ) -> "EndpointEmbedder":
-    """Create the embedder for the endpoint in `spec`. Raises: EmbedderUnavailable for an invalid one."""
-    url = spec.url or endpoints.url
-    host = urlsplit(url).hostname or ""
-    literal_hosts = frozenset({host}) if host and is_explicit_address(host) else frozenset[str]()
-    key = endpoints.find_api_key(spec)
+    """Create the embedder for the endpoint of `spec`. Raises: EmbedderUnavailable for an invalid one."""
+    problems = configured.problems()
+    if problems:
+        raise EmbedderUnavailable(describe_problems(problems), is_lasting=True)
     endpoint = JsonEndpoint(
-        f"{url}/embeddings",
-        headers={"Authorization": f"Bearer {key}"} if key else {},
-        private_hosts=endpoints.private_hosts | literal_hosts,
+        configured.url_of("/embeddings"),
+        headers=configured.headers,
+        private_hosts=configured.private_hosts,
         max_response_bytes=_MAX_ANSWER_BYTES,
     )
     return EndpointEmbedder(endpoint, spec, identity_of(spec), threads=threads)

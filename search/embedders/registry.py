@@ -1,9 +1,8 @@
 """A registry that creates embedders from their specs in the settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from search.embedders import spec as forms
 from search.embedders.base import Embedder
@@ -12,74 +11,50 @@ from search.embedders.null_embedder import NullEmbedder
 from search.embedders.spec import EmbedderSpec, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 
-if TYPE_CHECKING:
-    from search.embedders.endpoint import EndpointSettings
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedderContext:
-    """The resources of an embedder."""
-
-    #: Folder for built graphs and downloaded models.
-    models_dir: Path
-    #: Number of concurrent passages or requests.
-    threads: int
-    #: Returns the settings of endpoints; called for an endpoint only.
-    endpoints: "Callable[[], EndpointSettings] | None" = field(default=None)
-
-
-def create_embedder(
-    text: str,
-    *,
-    models_dir: Path,
-    threads: int,
-    endpoints: "Callable[[], EndpointSettings] | None" = None,
-) -> Embedder:
+def create_embedder(text: str, *, models_dir: Path, threads: int) -> Embedder:
     """Create the embedder of a spec (`search.embedders.spec`); its model is loaded with the first text.
 
+    `models_dir` is for built graphs and downloaded models; `threads` passages or requests run concurrently.
     Raises: EmbedderUnavailable for an invalid spec.
     """
     try:
         spec = parse_spec(text)
     except ValueError as error:
         raise EmbedderUnavailable(f"KEBAB_EMBEDDER: {error}", is_lasting=True) from error
-    context = EmbedderContext(models_dir=models_dir, threads=threads, endpoints=endpoints)
-    return _FACTORIES[spec.kind](spec, context)
+    return _FACTORIES[spec.kind](spec, models_dir, threads)
 
 
-def _create_minilm(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+def _create_minilm(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     # Lazy import: onnxruntime takes about 30 MB.
     from search.embedders.minilm.embedder import MiniLmEmbedder
 
-    return MiniLmEmbedder(context.models_dir, threads=context.threads)
+    return MiniLmEmbedder(models_dir, threads=threads)
 
 
-def _create_hash(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+def _create_hash(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     return HashEmbedder() if spec.dim is None else HashEmbedder(spec.dim)
 
 
-def _create_null(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
-    return NullEmbedder()
-
-
-def _create_fastembed(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+def _create_fastembed(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     from search.embedders.fastembed_model import FastEmbedder
 
-    return FastEmbedder(spec, cache_dir=context.models_dir / "fastembed", threads=context.threads)
+    return FastEmbedder(spec, cache_dir=models_dir / "fastembed", threads=threads)
 
 
-def _create_endpoint(spec: EmbedderSpec, context: EmbedderContext) -> Embedder:
+def _create_endpoint(spec: EmbedderSpec, models_dir: Path, threads: int) -> Embedder:
     # Lazy import: the HTTP client takes 0.1 s and 6 MB.
-    from search.embedders.endpoint import EndpointSettings, create_endpoint_embedder
+    from search.embedders.endpoint import create_endpoint_embedder
+    from search.endpoints.settings import embed_endpoint
 
-    endpoints = EndpointSettings() if context.endpoints is None else context.endpoints()
-    return create_endpoint_embedder(spec, endpoints, threads=context.threads)
+    configured = embed_endpoint(model=spec.model, url=spec.url, key=spec.key, limit_s=spec.limit_s)
+    return create_endpoint_embedder(spec, configured, threads=threads)
 
 
-_FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, EmbedderContext], Embedder]]] = {
+_FACTORIES: Final[Mapping[str, Callable[[EmbedderSpec, Path, int], Embedder]]] = {
     forms.DEFAULT: _create_minilm,
     forms.HASH: _create_hash,
-    forms.NONE: _create_null,
+    forms.NONE: lambda spec, models_dir, threads: NullEmbedder(),
     forms.FASTEMBED: _create_fastembed,
     forms.OPENAI: _create_endpoint,
 }

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from search.embedders.minilm.weights import MODEL
 from search.embedders.model_catalogue import Traits, traits_of
+from search.endpoints.configured_endpoint import describe_problems, url_problem
 
 DEFAULT: Final = "default"
 NONE: Final = "none"
@@ -145,19 +146,12 @@ def _parse_languages(value: str) -> tuple[str, ...]:
 
 
 def _parse_url(value: str) -> str:
-    # Errors don't repeat the URL, since people put keys into URLs.
-    try:
-        parts = urlsplit(value)
-        host = parts.hostname
-        parts.port  # noqa: B018 - raises for one that is no port
-    except ValueError:
-        raise ValueError("The URL of an embedder can't be read.") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise ValueError("The URL of an embedder must be like http://127.0.0.1:11434/v1.")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise ValueError(
-            "The URL of an embedder has a name, a password or a query in it; give the key apart."
-        )
+    key_setting, example = "KEBAB_EMBED_API_KEY_<NAME>", "http://127.0.0.1:11434/v1"
+    problem = url_problem("The URL of an embedder", value, key_setting, example)
+    if problem is not None:
+        raise ValueError(describe_problems([problem]))
+    if "?" in value or "#" in value:
+        raise ValueError("The URL of an embedder has a query in it; give the key apart.")
     return value.rstrip("/").removesuffix("/embeddings")
 
 

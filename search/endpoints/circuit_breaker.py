@@ -45,7 +45,8 @@ class CircuitBreaker:
     def attempt(self) -> Iterator[None]:
         """Run the block as one attempt and count its outcome. Raises the error of `refusal` while open.
 
-        An error whose `is_fault` is False counts as a success.
+        An error whose `is_fault` is False counts as a success. An end by the caller, such as
+        KeyboardInterrupt or GeneratorExit, says nothing about the endpoint and isn't counted.
         """
         self._admit()
         try:
@@ -53,8 +54,12 @@ class CircuitBreaker:
         except SearchError as error:
             self._count(str(error) if getattr(error, "is_fault", True) else None)
             raise
-        except BaseException as error:
+        except Exception as error:
             self._count(f"it failed ({type(error).__name__})")
+            raise
+        except BaseException:
+            with self._lock:
+                self._has_trial = False
             raise
         self._count(None)
 

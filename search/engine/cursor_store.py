@@ -1,6 +1,6 @@
 """Redis store of the lists behind cursors, with expiry and a size limit per caller."""
 
-from functools import cache, partial
+from functools import partial
 
 import redis
 from django.conf import settings
@@ -52,7 +52,6 @@ class CursorStore:
             self._client.unlink(name)
 
 
-@cache
-def cursor_store() -> CursorStore:
-    """Return the store of this process."""
+def make_cursor_store() -> CursorStore:
+    """Return a store in the Redis of the settings."""
     return CursorStore(quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S))

@@ -14,10 +14,10 @@ from dataclasses import replace
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from search.engine.cursor_store import cursor_store
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.retrieval.errors import StaleCursor
 from search.retrieval.types import SearchResult
+from search.runtime import runtime
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def store_list(
     """
     owner, content = _owner(workspace_id, caller), snapshot.to_bytes()
     list_id = hmac.digest(settings.SECRET_KEY.encode(), owner.encode() + content, "sha256")[:_ID_BYTES]
-    if not cursor_store().store(owner, list_id.hex(), content):
+    if not runtime().cursor_store.store(owner, list_id.hex(), content):
         return None
     return _format_cursor(list_id, position)
 
@@ -63,7 +63,7 @@ def load_list(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[Result
     RedisError.
     """
     list_id, position = _parse_cursor(cursor)
-    content = cursor_store().find(_owner(workspace_id, caller), list_id.hex())
+    content = runtime().cursor_store.find(_owner(workspace_id, caller), list_id.hex())
     if content is None:
         raise StaleCursor(_STALE)
     try:
@@ -80,7 +80,7 @@ def cursor_at(cursor: str, position: int) -> str:
 def delete_lists(workspace_id: uuid.UUID) -> None:
     """Delete the lists of a deleted workspace, as they contain queries; else they would expire later."""
     try:
-        cursor_store().delete(f"{workspace_id.hex}:")
+        runtime().cursor_store.delete(f"{workspace_id.hex}:")
     except RedisError as error:
         logger.warning("the lists of %s go when their time is over: %s", workspace_id, error)
 

@@ -4,11 +4,11 @@ import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Any
 
+from search.retrieval.errors import InvalidFilter
 from search.retrieval.query.channels import QueryChannels
-from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import (
     LexicalTotal,
@@ -52,7 +52,7 @@ class ResultSnapshot:
         """Parse the output of `to_bytes`. Raises ValueError for that of another version of Kebab."""
         try:
             return _parse_snapshot(content)
-        except (KeyError, TypeError, struct.error) as error:
+        except (KeyError, TypeError, struct.error, InvalidFilter) as error:
             raise ValueError(f"Not a list of this version: {error!r}.") from error
 
 
@@ -70,16 +70,13 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
 
 
 def _query_to_json(query: SearchQuery) -> dict[str, Any]:
-    filters = {name: getattr(query.filters, name) for name in query.filters.shape()}
-    if query.filters.ingested_after is not None:
-        filters["ingested_after"] = query.filters.ingested_after.isoformat()
     return {
         "text": query.text,
         "lexical": None if query.channels is None else query.channels.lexical,
         "mode": query.mode,
         "k": query.k,
         "snippet_chars": query.snippet_chars,
-        "filters": filters,
+        "filters": filters_to_json(query.filters),
     }
 
 
@@ -89,24 +86,10 @@ def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
         text=text,
         mode=mode,
         k=head["k"],
-        filters=_filters_from_json(head["filters"]),
+        filters=filters_from_json(head["filters"]),
         channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),
         snippet_chars=head["snippet_chars"],
     )
-
-
-def _filters_from_json(given: Mapping[str, Any]) -> SearchFilters:
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
-    for name, type_ in (("kind", ChunkKind), ("media", Media)):
-        if name in values:
-            values[name] = tuple(type_(value) for value in values[name])
-    if "trust_min" in values:
-        values["trust_min"] = TrustLevel(values["trust_min"])
-    if "ingested_after" in values:
-        values["ingested_after"] = datetime.fromisoformat(values["ingested_after"])
-    return SearchFilters(**values)
 
 
 def _result_to_json(result: SearchResult) -> dict[str, Any]:

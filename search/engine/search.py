@@ -28,7 +28,6 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
 from search.mirror.sync.snapshot import analysis_for
-from search.rerank import configured_reranker
 from search.retrieval.fusion.pipeline import Ranking, rank_candidates
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.run_legs import Leg, LegName, candidate_limit
@@ -36,6 +35,7 @@ from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
+from search.runtime import runtime
 from search.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
@@ -347,7 +347,7 @@ def _rank_and_apply_stages(
         query=query.effective_channels.rerank,
         document_of=documents,
         passages_of=partial(_rerank_passages, scope),
-        reranker=configured_reranker() if stages.rerank else None,
+        reranker=runtime().reranker if stages.rerank else None,
     )
     timed = replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms})
     return timed, after, len(documents) == len(read)

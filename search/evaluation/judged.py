@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
-from search.evaluation.filters import parse_filters
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_ID_CHARS
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.citation import Citation, parse_uri
 from search.retrieval.errors import InvalidCitation, InvalidFilter, InvalidJudgedSet, preview
+from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.text.sanitize import is_storable
 
 MAX_TOPICS = 10_000
@@ -140,7 +140,7 @@ class JudgedTopic:
             )
         _check_text(f"query of topic {preview(self.topic_id)}", self.text, MAX_TOPIC_CHARS)
         try:
-            parse_filters(self.filters)
+            filters_from_json(self.filters)
         except InvalidFilter as error:
             raise InvalidJudgedSet(f"Topic {preview(self.topic_id)}: {error}") from error
         self._check_qrels()

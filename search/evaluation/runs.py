@@ -21,7 +21,6 @@ from search.access.querysets import visible_sources
 from search.access.restrictions import hidden_sources
 from search.engine.search import search
 from search.evaluation.comparison import Comparison, compare
-from search.evaluation.filters import parse_filters
 from search.evaluation.formats.trec import write_run
 from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection, check_set_name
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
@@ -32,6 +31,7 @@ from search.evaluation.settings import RunSettings
 from search.models import Run, RunState, RunTopic
 from search.models.evaluation import MAX_RUN_NAME_CHARS
 from search.retrieval.errors import InvalidComparison, InvalidJudgedSet, SearchError
+from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.text.sanitize import strip_unstorable
 
 _BATCH = 500
@@ -244,7 +244,7 @@ def _sources_of(access: Access, topics: Iterable[JudgedTopic]) -> list[str]:
     found: set[str] = set()
     for topic in topics:
         found |= {qrel.source or "" for qrel in topic.qrels}
-        found |= {keys[name] for name in parse_filters(topic.filters).source if name in keys}
+        found |= {keys[name] for name in filters_from_json(topic.filters).source if name in keys}
     return sorted(found)
 
 

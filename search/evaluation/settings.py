@@ -7,9 +7,9 @@ from typing import Any
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.hooks import proposed_workspace
 from kebab.people.workspace_settings.registry import clean_preferences, ranking_preferences
-from search.evaluation.filters import parse_filters
 from search.evaluation.judged import JudgedTopic
 from search.retrieval.errors import InvalidQuery, InvalidRunSetting, preview
+from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.types import MAX_K, Mode, SearchQuery
 
 #: Documents in a ranking.
@@ -64,7 +64,7 @@ class RunSettings:
             text=topic.text,
             mode=self.mode,
             k=hits,
-            filters=parse_filters(topic.filters),
+            filters=filters_from_json(topic.filters),
             per_file_cap=self.per_file_cap,
             rerank=self.rerank,
             cutoff=self.cutoff,

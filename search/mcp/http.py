@@ -22,11 +22,12 @@ from kebab.http.security_headers import response_headers
 from kebab.observability.metrics.requests import count_response
 from kebab.people.access.caller import Access, Caller, token_access
 from kebab.tenancy.current_workspace import acting_nowhere
-from search.mcp.cancellation import call_key, cancelled_calls
+from search.mcp.cancellation import call_key
 from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.handshake import Message, Receive, new_session, read_cancelled_id, session_of
 from search.mcp.server import Context, mcp_server
 from search.mcp.threads import run_in_thread
+from search.runtime import runtime
 
 #: The route's label in request metrics.
 ROUTE: Final = "mcp"
@@ -96,7 +97,7 @@ async def _record_cancellation(request: HttpRequest, scope: Message, receive: Re
     call, receive = await read_cancelled_id(request.headers, receive)
     if call is not None:
         name = call_key(scope[_ACCESS].identity, session, call)
-        await run_in_thread(lambda: cancelled_calls().cancel(name))
+        await run_in_thread(lambda: runtime().cancelled_calls.cancel(name))
     return receive
 
 

@@ -25,6 +25,7 @@ from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.snapshot import read_token
 from search.mirror.sync.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
 from search.retrieval.errors import NotSearchableYet
+from search.runtime import runtime
 
 logger = logging.getLogger(__name__)
 
@@ -43,15 +44,13 @@ def reader_pool() -> ReaderPool:
     return ReaderPool()
 
 
-@cache
-def use_recorder() -> UseRecorder:
-    """Return this process's recorder of mirror use."""
+def make_use_recorder() -> UseRecorder:
+    """Return a recorder of the use of this node's mirrors."""
     return UseRecorder(mirror_files)
 
 
-@cache
-def leg_executor() -> ContextExecutor:
-    """Return the threads that run lexical legs concurrently with the vector legs of their requests."""
+def make_leg_executor() -> ContextExecutor:
+    """Return threads that run lexical legs concurrently with the vector legs of their requests."""
     return ContextExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
 
 
@@ -74,7 +73,7 @@ def leg_threads() -> Iterator[ContextExecutor | None]:
         _active_searches += 1
         is_alone = _active_searches == 1
     try:
-        yield leg_executor() if is_alone else None
+        yield runtime().leg_executor if is_alone else None
     finally:
         with _active_searches_lock:
             _active_searches -= 1
@@ -122,7 +121,7 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
     """
     if not head_seq:
         return
-    use_recorder().record(workspace_id)
+    runtime().use_recorder.record(workspace_id)
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()):
             return
@@ -160,7 +159,7 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     builds a mirror itself, however long that takes. Raises Workspace.DoesNotExist, and the database's errors.
     """
     deadline = time.monotonic() + limit_s
-    use_recorder().record(workspace_id)
+    runtime().use_recorder.record(workspace_id)
     while not _shows_change(workspace_id, seq):
         if time.monotonic() >= deadline:
             raise NotSearchableYet(

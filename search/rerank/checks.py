@@ -6,8 +6,10 @@ from typing import Any
 from django.core import checks
 
 from kebab.observability.health.checks import CheckResult, CheckStatus
+from search.endpoints.checks import problem_errors, problem_result
+from search.endpoints.configured_endpoint import describe_problems
 from search.rerank.configured import make_scorer
-from search.rerank.options import NONE, RerankOptions, find_problems
+from search.rerank.options import NONE, RerankOptions
 from search.retrieval.errors import RerankerUnavailable
 
 _NAME = "reranker"
@@ -17,30 +19,22 @@ _LIMIT_S = 30.0
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     """Return an error for each invalid setting of the reranker."""
-    return [
-        checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E001")
-        for found in find_problems(RerankOptions.from_settings())
-    ]
+    return problem_errors(RerankOptions.from_settings().problems(), "search.E001")
 
 
 def refuse_wrong_settings() -> None:
     """Refuse to start the stack with invalid settings. Raises: RerankerUnavailable."""
-    found = find_problems(RerankOptions.from_settings())
-    if found:
-        raise RerankerUnavailable("; ".join(f"{each.message}. {each.remedy}" for each in found))
+    problems = RerankOptions.from_settings().problems()
+    if problems:
+        raise RerankerUnavailable(describe_problems(problems))
 
 
 def check_reranker(repair: bool) -> CheckResult:
     """Let the reranker score one passage; a failure is only a warning, as searches work without it."""
     options = RerankOptions.from_settings()
-    wrong = find_problems(options)
-    if wrong:
-        return CheckResult(
-            name=_NAME,
-            status=CheckStatus.FAILED,
-            detail="; ".join(each.message for each in wrong),
-            remedy=" ".join(each.remedy for each in wrong),
-        )
+    problems = options.problems()
+    if problems:
+        return problem_result(_NAME, problems)
     if options.kind == NONE:
         return CheckResult(name=_NAME, status=CheckStatus.OK, detail="none is configured")
     return _score_test_passage(options)

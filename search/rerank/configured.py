@@ -1,7 +1,6 @@
-"""The configured reranker of this process."""
+"""Construction of the reranker from the settings."""
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -10,15 +9,14 @@ from kebab.runtime.context_executor import ContextExecutor
 from search.endpoints.circuit_breaker import CircuitBreaker
 from search.rerank.guarded import GuardedReranker
 from search.rerank.local import LocalScorer
-from search.rerank.options import LOCAL, NONE, RerankOptions, find_problems
+from search.rerank.options import LOCAL, NONE, RerankOptions
 from search.rerank.scorer import Scorer
 from search.retrieval.errors import RerankerUnavailable
 from search.retrieval.fusion.rerank import Reranker
 
 
-@cache
-def configured_reranker() -> Reranker | None:
-    """Return the reranker of this process, None if `KEBAB_RERANKER` is `none`.
+def make_reranker() -> Reranker | None:
+    """Return the reranker of the settings, None if `KEBAB_RERANKER` is `none`.
 
     With invalid settings return one that always fails with a message, as a search must survive it.
     """
@@ -28,19 +26,15 @@ def configured_reranker() -> Reranker | None:
     scorer = make_scorer(options)
     threads = ContextExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="rerank")
     breaker = CircuitBreaker("the reranker", RerankerUnavailable)
-    return GuardedReranker(scorer, limit_s=options.limit_ms / 1000, breaker=breaker, executor=threads)
+    return GuardedReranker(scorer, limit_s=options.endpoint.limit_s, breaker=breaker, executor=threads)
 
 
 def make_scorer(options: RerankOptions) -> Scorer:
     """Return the scorer: a local model, an endpoint, or one that always fails for invalid settings."""
-    if find_problems(options):
+    if options.problems():
         return _MisconfiguredScorer()
     if options.kind == LOCAL:
-        return LocalScorer(Path(options.model).expanduser(), threads=settings.KEBAB_EMBED_THREADS)
-    return _endpoint_scorer(options)
-
-
-def _endpoint_scorer(options: RerankOptions) -> Scorer:
+        return LocalScorer(Path(options.endpoint.model).expanduser(), threads=settings.KEBAB_EMBED_THREADS)
     # Imported late: the HTTP client takes 0.1 s and 6 MB, which other processes save.
     from search.rerank.endpoint import make_endpoint_scorer
 

@@ -16,12 +16,14 @@ _ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 
 def make_endpoint_scorer(options: RerankOptions) -> "EndpointScorer":
     """Return the scorer for the endpoint of valid `options`."""
-    headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
+    endpoint = options.endpoint
     return EndpointScorer(
-        JsonEndpoint(options.endpoint_url, headers=headers, private_hosts=options.private_hosts),
+        JsonEndpoint(
+            endpoint.url_of("/rerank"), headers=endpoint.headers, private_hosts=endpoint.private_hosts
+        ),
         payload_format=FORMATS[options.kind],
         name=options.kind,
-        model=options.model,
+        model=endpoint.model,
     )
 
 

@@ -1,20 +1,17 @@
 """Settings of the reranker and their validation."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from search.endpoints.options import SettingProblem, endpoint_problems, literal_hosts
+from search.endpoints.configured_endpoint import ConfiguredEndpoint, SettingProblem
+from search.endpoints.settings import rerank_endpoint
 from search.rerank.payloads import FORMATS
 
 NONE: Final = "none"
 LOCAL: Final = "local"
 KINDS: Final = (NONE, LOCAL, *FORMATS)
-
-_MAX_LIMIT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,70 +19,30 @@ class RerankOptions:
     """The settings of the reranker, unvalidated."""
 
     kind: str
-    url: str
-    #: The model's name for an endpoint; its folder for a local one.
-    model: str
-    api_key: str = field(repr=False)
-    limit_ms: int
-    #: Host names whose addresses may be private, including an IP address or `localhost` in the URL.
-    private_hosts: frozenset[str]
+    #: The endpoint; of a local model only the time limit counts, and its folder as the model.
+    endpoint: ConfiguredEndpoint
 
     @classmethod
     def from_settings(cls) -> "RerankOptions":
         """Return the settings, valid or not."""
-        return cls(
-            kind=settings.KEBAB_RERANKER,
-            url=settings.KEBAB_RERANK_URL,
-            model=settings.KEBAB_RERANK_MODEL,
-            api_key=settings.KEBAB_RERANK_API_KEY,
-            limit_ms=settings.KEBAB_RERANK_LIMIT_MS,
-            private_hosts=settings.KEBAB_PRIVATE_HOSTS | literal_hosts(settings.KEBAB_RERANK_URL),
-        )
+        kind = settings.KEBAB_RERANKER
+        needs_model = kind in FORMATS and FORMATS[kind].needs_model
+        return cls(kind=kind, endpoint=rerank_endpoint(needs_model=needs_model))
 
-    @property
-    def endpoint_url(self) -> str:
-        """Return the URL with `/rerank` at its end, which the setting may omit."""
-        parts = urlsplit(self.url)
-        path = parts.path.rstrip("/")
-        return parts._replace(path=path if path.endswith("/rerank") else f"{path}/rerank").geturl()
+    def problems(self) -> list[SettingProblem]:
+        """Return the problems of the settings that can be detected without a model or a network."""
+        if self.kind not in KINDS:
+            remedy = f"Give one of {', '.join(KINDS)}."
+            return [SettingProblem("KEBAB_RERANKER", f"is {self.kind!r}", remedy)]
+        if self.kind == NONE:
+            return []
+        return self._local_problems() if self.kind == LOCAL else self.endpoint.problems()
 
-
-def find_problems(options: RerankOptions) -> list[SettingProblem]:
-    """Return the problems of the settings that can be detected without a model or a network."""
-    if options.kind not in KINDS:
-        return [
-            SettingProblem(
-                setting="KEBAB_RERANKER",
-                message=f"KEBAB_RERANKER is {options.kind!r}",
-                remedy=f"Give one of {', '.join(KINDS)}.",
-            )
-        ]
-    if options.kind == NONE:
-        return []
-    return [*_limit_problems(options), *_model_problems(options), *_endpoint_problems(options)]
-
-
-def _limit_problems(options: RerankOptions) -> Iterator[SettingProblem]:
-    if not 1 <= options.limit_ms <= _MAX_LIMIT_MS:
-        yield SettingProblem(
-            setting="KEBAB_RERANK_LIMIT_MS",
-            message=f"KEBAB_RERANK_LIMIT_MS is {options.limit_ms}",
-            remedy=f"Give 1 to {_MAX_LIMIT_MS} milliseconds.",
-        )
-
-
-def _model_problems(options: RerankOptions) -> Iterator[SettingProblem]:
-    if not options.model and (options.kind == LOCAL or FORMATS[options.kind].needs_model):
-        what = "the folder of a cross-encoder" if options.kind == LOCAL else "the model to ask for"
-        yield SettingProblem(
-            setting="KEBAB_RERANK_MODEL",
-            message=f"KEBAB_RERANK_MODEL is not set, and KEBAB_RERANKER is {options.kind}",
-            remedy=f"Set it to {what}.",
-        )
-
-
-def _endpoint_problems(options: RerankOptions) -> Iterator[SettingProblem]:
-    if options.kind == LOCAL:
-        return iter(())
-    examples = "http://127.0.0.1:8080/rerank or https://api.jina.ai/v1/rerank"
-    return endpoint_problems("KEBAB_RERANK", options.url, options.api_key, examples=examples)
+    def _local_problems(self) -> list[SettingProblem]:
+        limit_problem = self.endpoint.limit_problem()
+        problems = [] if limit_problem is None else [limit_problem]
+        if not self.endpoint.model:
+            remedy = "Set it to the folder of a cross-encoder."
+            fault = "is not set, and KEBAB_RERANKER is local"
+            problems.append(SettingProblem("KEBAB_RERANK_MODEL", fault, remedy))
+        return problems

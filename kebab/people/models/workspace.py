@@ -1,13 +1,9 @@
 """Workspaces, which are the tenants, and their memberships."""
 
 import uuid
-from typing import TYPE_CHECKING
 
 from django.core.validators import RegexValidator
 from django.db import models
-
-if TYPE_CHECKING:
-    from kebab.people.models.user import User
 
 SLUG = RegexValidator(
     r"\A[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z",
@@ -31,11 +27,7 @@ class Role(models.TextChoices):
 
 
 class WorkspaceQuerySet(models.QuerySet["Workspace"]):
-    """Workspaces by member, and by slug or id."""
-
-    def of_member(self, user: "User") -> "WorkspaceQuerySet":
-        """Return the workspaces `user` is a member of."""
-        return self.filter(memberships__user=user)
+    """Workspaces by slug or id."""
 
     def by_slug_or_id(self, slug_or_id: str) -> "WorkspaceQuerySet":
         """Return the workspace with this slug or this UUID; none or one."""

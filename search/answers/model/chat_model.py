@@ -27,12 +27,13 @@ class EndpointModel:
 
     def __init__(self, options: AnswerOptions, breaker: CircuitBreaker) -> None:
         self._options = options
+        self._endpoint = options.endpoint
         self._breaker = breaker
 
     @property
     def name(self) -> str:
         """Return the model's name."""
-        return self._options.model
+        return self._endpoint.model
 
     @property
     def context_tokens(self) -> int:
@@ -45,9 +46,9 @@ class EndpointModel:
         `on_wait` is called about twice a second while waiting for the model; an exception from it ends the
         call, as closing the iterator does. Raises ModelFailed.
         """
-        deadline = CallDeadline(self._options.limit_s, on_wait)
+        deadline = CallDeadline(self._endpoint.limit_s, on_wait)
         with (
-            closing(CallTransport(deadline, self._options.private_hosts)) as transport,
+            closing(CallTransport(deadline, self._endpoint.private_hosts)) as transport,
             closing(self._client(transport)) as client,
         ):
             with self._breaker.attempt(), _translate_failures(has_begun=False):
@@ -57,10 +58,10 @@ class EndpointModel:
 
     def _client(self, transport: CallTransport) -> openai.OpenAI:
         return openai.OpenAI(
-            base_url=self._options.url,
-            api_key=self._options.api_key or _NO_KEY,
+            base_url=self._endpoint.url,
+            api_key=self._endpoint.api_key or _NO_KEY,
             max_retries=0,
-            timeout=self._options.limit_s,
+            timeout=self._endpoint.limit_s,
             http_client=httpx2.Client(transport=transport, trust_env=False, follow_redirects=False),
         )
 
@@ -69,9 +70,9 @@ class EndpointModel:
         options: dict[str, Any] = {"stream": False}
         if self._options.streams:
             options = {"stream": True, "stream_options": {"include_usage": True}}
-        if not self._options.api_key:
+        if not self._endpoint.api_key:
             options["extra_headers"] = {"Authorization": openai.Omit()}
-        return create(model=self._options.model, messages=list(messages), **options)
+        return create(model=self._endpoint.model, messages=list(messages), **options)
 
 
 def _read_answer(answer: Any, transport: CallTransport) -> Iterator[str | Usage]:

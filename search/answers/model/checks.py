@@ -6,9 +6,11 @@ from django.core import checks
 
 from kebab.observability.health.checks import CheckResult, CheckStatus
 from search.answers.errors import ModelFailed
-from search.answers.model.configured import configured_model
-from search.answers.model.options import AnswerOptions, problems
+from search.answers.model.options import AnswerOptions
 from search.answers.types import AnswerReason
+from search.endpoints.checks import problem_errors, problem_result
+from search.endpoints.configured_endpoint import describe_problems
+from search.runtime import runtime
 
 _NAME = "answers"
 _PROBE_MESSAGES = [{"role": "user", "content": "Answer with the word: ready"}]
@@ -16,32 +18,23 @@ _PROBE_MESSAGES = [{"role": "user", "content": "Answer with the word: ready"}]
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     """Return an error for each invalid setting of the model."""
-    return [
-        checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E003")
-        for found in problems(AnswerOptions.from_settings())
-    ]
+    return problem_errors(AnswerOptions.from_settings().problems(), "search.E003")
 
 
 def refuse_wrong_settings() -> None:
     """Refuse to start the stack with invalid settings. Raises: ModelFailed."""
-    found = problems(AnswerOptions.from_settings())
-    if found:
-        details = "; ".join(f"{each.message}. {each.remedy}" for each in found)
+    problems = AnswerOptions.from_settings().problems()
+    if problems:
+        details = describe_problems(problems)
         raise ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"is not configured right: {details}")
 
 
 def check_model(repair: bool) -> CheckResult:
     """Ask the model for one word. A failure is a warning, because answers without it fail with a reason."""
-    options = AnswerOptions.from_settings()
-    wrong = problems(options)
-    if wrong:
-        return CheckResult(
-            name=_NAME,
-            status=CheckStatus.FAILED,
-            detail="; ".join(each.message for each in wrong),
-            remedy=" ".join(each.remedy for each in wrong),
-        )
-    model = configured_model()
+    problems = AnswerOptions.from_settings().problems()
+    if problems:
+        return problem_result(_NAME, problems)
+    model = runtime().chat_model
     if model is None:
         detail = "no model is configured; answers are the documents' own sentences"
         return CheckResult(name=_NAME, status=CheckStatus.OK, detail=detail)

@@ -1,11 +1,10 @@
-"""The chat model of this process, built from the settings."""
+"""Construction of the chat model from the settings."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Protocol
 
 from search.answers.errors import ModelFailed
-from search.answers.model.options import AnswerOptions, problems
+from search.answers.model.options import AnswerOptions
 from search.answers.prompt import Message
 from search.answers.types import AnswerReason, Usage
 from search.endpoints.circuit_breaker import CircuitBreaker
@@ -29,16 +28,15 @@ class ChatModel(Protocol):
         ...
 
 
-@cache
-def configured_model() -> ChatModel | None:
-    """Return this process's model, None when the settings name none.
+def make_model() -> ChatModel | None:
+    """Return the model of the settings, None when they name none.
 
     With invalid settings it returns a model whose every call fails as misconfigured.
     """
     options = AnswerOptions.from_settings()
     if options.is_unconfigured:
         return None
-    if problems(options):
+    if options.problems():
         return _Misconfigured(options)
     # Importing the SDK takes 0.7 s and 30 MB, so only processes that ask a model do it.
     from search.answers.model.chat_model import EndpointModel
@@ -52,7 +50,7 @@ def _unavailable_error(message: str) -> ModelFailed:
 
 class _Misconfigured:
     def __init__(self, options: AnswerOptions) -> None:
-        self.name = options.model
+        self.name = options.endpoint.model
         self.context_tokens = options.context_tokens
 
     def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:

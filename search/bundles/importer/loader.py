@@ -51,8 +51,6 @@ class Loader:
     on_progress: Progress
     #: Keys of the sources whose folders aren't allowed on this machine; they become uploads.
     detached: list[str] = field(default_factory=list)
-    #: Number of vectors by the id of their space.
-    vectors: dict[int, int] = field(default_factory=dict)
     _ids: dict[str, dict[int, Any]] = field(default_factory=dict)
     _source_of: dict[int, uuid.UUID] = field(default_factory=dict)
 
@@ -202,7 +200,6 @@ class Loader:
                 ]
             )
             done += len(row.chunk_ids)
-            self.vectors[space_id] = self.vectors.get(space_id, 0) + len(row.chunk_ids)
             self.on_progress("vectors", done, total)
 
 

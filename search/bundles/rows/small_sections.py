@@ -53,9 +53,7 @@ def section_row(section: str, instance: Model, numbers: RowNumbers) -> dict[str,
     return row_to_json(SECTIONS_BY_NAME[section].fields, values)
 
 
-def write_small_sections(
-    workspace: Workspace, add: Callable[[str, bytes], int], on_row: Callable[[], None]
-) -> RowNumbers:
+def write_small_sections(workspace: Workspace, add: Callable[[str, bytes], int]) -> RowNumbers:
     """Add the rows of all small sections with `add`, and return their numbers."""
     numbers = RowNumbers()
     for section, rows in _rows(workspace):
@@ -63,7 +61,6 @@ def write_small_sections(
             numbers.record(
                 section, instance.pk, add(section, canonical_json(section_row(section, instance, numbers)))
             )
-            on_row()
     return numbers
 
 

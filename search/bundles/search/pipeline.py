@@ -30,12 +30,12 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, index_version
 from search.mirror.query.reader import MirrorReading
 from search.mirror.sync.snapshot import analysis_for
-from search.rerank import configured_reranker
 from search.retrieval.fusion.pipeline import Ranking, rank_candidates
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult, VectorWindow
+from search.runtime import runtime
 from search.search_settings import SearchSettings
 
 # A file that was just copied may have to be read from a slow disk.
@@ -162,7 +162,7 @@ class SearchableBundle:
             query=query.effective_channels.rerank,
             document_of=documents,
             passages_of=partial(self._passages, reading),
-            reranker=configured_reranker() if stages.rerank else None,
+            reranker=runtime().reranker if stages.rerank else None,
         )
         return replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms}), after
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
@@ -15,6 +15,7 @@ from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
 from search.libraries.ids import MAX_ID_CHARS
 from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
 from search.models.source import MAX_TAG_CHARS
+from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
 
@@ -24,8 +25,6 @@ MOST_HITS: Final = 100
 MOST_AROUND: Final = 100
 _MOST_CHARS: Final = 4_000
 _STRICT: Final = ConfigDict(extra="forbid")
-_FILTERS: Final = get_type_hints(SearchFilters)
-_LISTS: Final = frozenset(name for name, hint in _FILTERS.items() if get_origin(hint) is tuple)
 
 Arguments = TypeVar("Arguments")
 
@@ -40,20 +39,11 @@ def _wrap_in_list(given: object) -> object:
     return [given] if isinstance(given, str) else given
 
 
-def _check_filters(given: object) -> object:
-    if not isinstance(given, Mapping):
-        return given
-    unknown = sorted(map(str, given.keys() - _FILTERS.keys()))
-    if unknown:
-        raise ValueError(f"there is no filter {unknown[0][:100]}; there are: {', '.join(_FILTERS)}")
-    return {name: _wrap_in_list(value) if name in _LISTS else value for name, value in given.items()}
-
-
 QueryText = Annotated[str, BeforeValidator(_clean_text), Field(max_length=_MOST_CHARS)]
 Texts = Annotated[tuple[QueryText, ...], BeforeValidator(_wrap_in_list), Field(max_length=100)]
 Filters = Annotated[
     SearchFilters,
-    BeforeValidator(_check_filters),
+    BeforeValidator(filters_from_json),
     Field(
         description="Narrows what is looked at: values of one filter are alternatives, all filters must hold."
         " source: keys of sources; version: tags, without any the default versions; path_glob: anchored,"

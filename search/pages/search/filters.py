@@ -11,22 +11,8 @@ from django.utils import timezone
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.engine.facets import Facets, source_titles
-from search.pages.search.form import SearchInput
+from search.pages.search.form import FILTER_LABELS, SearchInput
 
-_LABELS: Final = {
-    "source": "Source",
-    "media": "Kind",
-    "lang": "Language",
-    "tags_any": "Tag",
-    "trust_min": "Trust",
-    "version": "Version",
-    "ingested_after": "Indexed since",
-    "kind": "Passages",
-    "code_lang": "Written in",
-    "path_glob": "Path",
-    "path_not_glob": "Not in",
-    "doc_id": "Document",
-}
 _VALUES: Final = {
     ("media", "pdf"): "PDF",
     ("media", "email"): "E-mail",
@@ -66,7 +52,7 @@ def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInp
     titles = source_titles(workspace, reader, keys) if keys else {}
     return [
         ShownValue(
-            label=f"{_LABELS[name]}: {_label(name, value, titles)}",
+            label=f"{FILTER_LABELS[name]}: {_label(name, value, titles)}",
             address=search_input.without_filter(name, value).address,
             is_chosen=True,
         )
@@ -104,7 +90,7 @@ def present_filters(
             or (each.documents and (name, each.value) != _MATCHES_ALL)
         )
         if _is_choice(name, shown, facets.total):
-            found.append(ShownFilter(label=_LABELS[name], values=shown))
+            found.append(ShownFilter(label=FILTER_LABELS[name], values=shown))
     return found
 
 

@@ -1,13 +1,14 @@
 """The search form's values, parsed from the page's address."""
 
+import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
+from search.retrieval.query.filter_codec import SINGLE, filters_from_json
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
 
@@ -15,25 +16,24 @@ from search.retrieval.types import Mode, SearchQuery
 HIT_COUNTS = ("10", "20", "50")
 _SNIPPET_CHARS = 300
 
-#: The filters by their API names, in the order in which addresses have them.
-FILTERS = (
-    "source",
-    "media",
-    "lang",
-    "tags_any",
-    "trust_min",
-    "version",
-    "ingested_after",
-    "kind",
-    "code_lang",
-    "path_glob",
-    "path_not_glob",
-    "doc_id",
-)
-#: Filters with a single value; the last one in an address counts.
-SINGLE = frozenset({"trust_min", "ingested_after"})
+#: The labels of filters by their API names, in the order in which addresses have them.
+FILTER_LABELS: Final = {
+    "source": "Source",
+    "media": "Kind",
+    "lang": "Language",
+    "tags_any": "Tag",
+    "trust_min": "Trust",
+    "version": "Version",
+    "ingested_after": "Indexed since",
+    "kind": "Passages",
+    "code_lang": "Written in",
+    "path_glob": "Path",
+    "path_not_glob": "Not in",
+    "doc_id": "Document",
+}
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
 
@@ -134,17 +134,15 @@ class SearchInput:
             raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
         given: dict[str, Any] = {}
         for name, value in self.filters:
-            given.setdefault(name, []).append(value)
-        for name in SINGLE & given.keys():
-            given[name] = given[name][-1]
+            given[name] = value if name in SINGLE else [*given.get(name, ()), value]
         if "ingested_after" in given:
-            given["ingested_after"] = _parse_moment(given["ingested_after"])
-        return SearchFilters(**given)
+            given["ingested_after"] = _add_midnight(given["ingested_after"])
+        return filters_from_json(given)
 
 
 def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
     """Return the filters, each value once, without the blanks of a form's empty fields."""
-    given = [(name, value) for name in FILTERS for value in parameters.getlist(name) if value]
+    given = [(name, value) for name in FILTER_LABELS for value in parameters.getlist(name) if value]
     return [
         each
         for place, each in enumerate(given)
@@ -152,12 +150,6 @@ def _parse_filters(parameters: QueryDict) -> list[tuple[str, str]]:
     ]
 
 
-def _parse_moment(text: str) -> datetime:
-    """Parse an ISO 8601 time; a date alone means midnight UTC. Raises InvalidFilter."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidFilter(
-            f"ingested_after {preview(text)} is not a time like 2026-01-31T12:00:00Z."
-        ) from error
-    return moment.replace(tzinfo=UTC) if len(text) == len("2026-01-31") else moment
+def _add_midnight(text: str) -> str:
+    """Return the time; a date alone, as a browser's date field sends it, means midnight UTC."""
+    return f"{text}T00:00:00Z" if _DATE.fullmatch(text) else text

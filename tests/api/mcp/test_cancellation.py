@@ -9,7 +9,6 @@ import pytest
 
 from kebab.people.access.caller import Caller, token_access
 from kebab.people.tokens import verify_token
-from search.answers.model.configured import configured_model
 from search.mcp.call_context import Call, CallStopped
 from search.mcp.handshake import read_cancelled_id
 from search.mcp.threads import answer_in_thread
@@ -18,6 +17,7 @@ from search.models import KeptAnswer
 from tests.api.mcp.speaking import ERAS, Line, environment, raw_line, said
 from tests.integration.search.answers.fixtures import use_url
 from tests.integration.search.answers.stub import serving_model
+from tests.support.runtime import renew_runtime
 from tests.support.stack import eventually
 
 PATIENCE_S = 20
@@ -45,7 +45,7 @@ def hanging(settings):
         stub = stack.enter_context(serving_model(behave))
         use_url(settings, stub.url)
         yield stub
-    configured_model.cache_clear()
+    renew_runtime()
 
 
 @pytest.fixture

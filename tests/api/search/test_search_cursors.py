@@ -6,7 +6,6 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import command_line_access
 from search.corpus import delete_documents
-from search.engine import cursor_store
 from search.engine import pages as paging
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import VisibleCandidates
@@ -15,6 +14,7 @@ from tests.api.refusals import refused
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.api import address
 from tests.support.corpus import write
+from tests.support.runtime import renew_runtime
 
 MODES = ["lexical", "vector", "hybrid"]
 DOCUMENTS = 23
@@ -43,10 +43,10 @@ def send(reader, workspace):
 
 @pytest.fixture
 def no_redis(settings, tmp_path):
-    cursor_store.cursor_store.cache_clear()
+    renew_runtime()
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     yield
-    cursor_store.cursor_store.cache_clear()
+    renew_runtime()
 
 
 def turned(ask, page, **given):
@@ -298,6 +298,15 @@ def test_list_is_kept_once_without_texts_for_fifteen_minutes_from_its_last_use(a
     frozen = ResultSnapshot.from_bytes(store.get(name))
     assert frozen.result.hits == ()
     assert "beta" not in repr(frozen)
+
+
+def test_list_with_a_filter_value_of_another_version_is_stale(ask, send, workspace, store):
+    pattern = f"kebab:cursor:{workspace.pk.hex}:*"
+    store.delete(*store.keys(pattern), "nothing")
+    cursor = ask(q="alpha", k=4, filters={"kind": ["info"]})["next_cursor"]
+    (name,) = store.keys(pattern)
+    store.set(name, store.get(name).replace(b'["info"]', b'["xnfo"]'))
+    assert send(cursor=cursor).status_code == 410
 
 
 def test_workspace_is_deleted_with_its_lists_and_no_others(

@@ -4,11 +4,11 @@ import pytest
 
 from kebab.people.models import Workspace
 from search.models import Chunk
-from search.rerank import configured_reranker
 from tests.integration.search.rerank.behaviours import FAILURES, results, tei
 from tests.support.api import address
 from tests.support.corpus import write
 from tests.support.http_stub import closed_port, serving
+from tests.support.runtime import renew_runtime
 
 NAMES = ("apple", "banana", "cherry", "damson", "elder")
 SHUFFLED = ["hidden/one.md", "elder.md", "damson.md", "cherry.md", "banana.md", "apple.md"]
@@ -35,10 +35,10 @@ def use(settings):
         settings.KEBAB_RERANK_URL = url
         settings.KEBAB_RERANK_MODEL = model
         settings.KEBAB_RERANK_LIMIT_MS = limit_ms
-        configured_reranker.cache_clear()
+        renew_runtime()
 
     yield set_
-    configured_reranker.cache_clear()
+    renew_runtime()
 
 
 @pytest.fixture

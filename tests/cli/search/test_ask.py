@@ -3,10 +3,10 @@ import re
 import pytest
 
 from kebab.cli.errors import Exit
-from search.answers.model.configured import configured_model
 from tests.cli.running import error_of, run, run_json
 from tests.integration.search.answers.stub import errs, says, serving_model
 from tests.support.corpus import write
+from tests.support.runtime import renew_runtime
 from tests.support.schemas import validate
 from tests.support.searching import embed
 
@@ -25,10 +25,10 @@ def corpus(workspace):
 def use(settings):
     def set_(stub):
         settings.KEBAB_ANSWER_URL, settings.KEBAB_ANSWER_MODEL = stub.url, "parrot"
-        configured_model.cache_clear()
+        renew_runtime()
 
     yield set_
-    configured_model.cache_clear()
+    renew_runtime()
 
 
 def test_extractive_answer_is_printed_with_its_citations(corpus):

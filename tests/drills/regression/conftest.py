@@ -10,6 +10,7 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from search.embedders import configured
 from search.mirror import local_mirrors
+from search.runtime import runtime
 from tests.drills.regression import judged_set
 from tests.drills.regression.corpora import made_workspaces
 from tests.drills.regression.guards import figure_lines
@@ -75,7 +76,7 @@ def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def one_thread(monkeypatch):
     """Legs run one after the other."""
-    monkeypatch.setattr(local_mirrors, "leg_executor", InCallingThread)
+    monkeypatch.setattr(runtime(), "leg_executor", InCallingThread())
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ import atexit
 
 import pytest
 
-from search.query_log.recorder import query_log
+from search.runtime import runtime
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
+from tests.support.runtime import renew_runtime
 from tests.support.searching import sync
 
 
@@ -29,7 +30,7 @@ def searched(workspace):
 def log(settings):
     """This process's log, which is written when a test says so."""
     settings.KEBAB_QUERY_LOG_EVERY_S = 3_600
-    query_log.cache_clear()
-    yield query_log()
-    atexit.unregister(query_log().close)
-    query_log.cache_clear()
+    renew_runtime()
+    yield runtime().query_log
+    atexit.unregister(runtime().query_log.close)
+    renew_runtime()

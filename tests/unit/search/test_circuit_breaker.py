@@ -60,13 +60,24 @@ def test_after_three_failures_nothing_is_tried_until_a_try_after_the_rest_succee
     clock.now_s += 29.9
     assert refuses(breaker)
     clock.now_s += 0.1
-    with pytest.raises(KeyboardInterrupt), breaker.attempt():  # so does whatever ends a try
-        raise KeyboardInterrupt
-    clock.now_s += 30
     with breaker.attempt(), ThreadPoolExecutor(4) as threads:  # one thread tries
         assert list(threads.map(refuses, [breaker] * 20)) == [True] * 20
     succeed(breaker)
     succeed(breaker)
+
+
+def test_attempt_that_its_caller_ends_is_no_failure_of_the_endpoint(breaker, clock):
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt), breaker.attempt():
+            raise KeyboardInterrupt
+    assert not refuses(breaker)
+    for _ in range(3):
+        fail(breaker)
+    clock.now_s += 30
+    with pytest.raises(GeneratorExit), breaker.attempt():  # the next one is a try again
+        raise GeneratorExit
+    fail(breaker)
+    assert refuses(breaker)
 
 
 def test_any_exception_counts_and_is_named_without_its_text(breaker):

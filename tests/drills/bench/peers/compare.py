@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest.cli.bench.search import heading_queries
 from kebab.people.models import Workspace
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.evaluation.beir import read_judged_set
 from search.retrieval.errors import EmbedderUnavailable
 from tests.drills.bench.peers.corpus import Corpus
@@ -23,7 +23,7 @@ def compare_peers(workspace: Workspace, number: int, url: str, say: Say) -> dict
 
     Raises EmbedderUnavailable.
     """
-    embedder = query_embedder()
+    embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Peers are given query vectors; set KEBAB_EMBEDDER to an embedder.")
     corpus = Corpus.of(workspace)

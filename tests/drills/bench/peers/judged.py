@@ -13,7 +13,7 @@ from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.engine.search import search
 from search.evaluation.beir import JudgedSet, read_documents
 from search.evaluation.metrics import means, measure_each
@@ -68,7 +68,7 @@ def judged_rows(judged: JudgedSet, peers: Sequence[Peer], say: Callable[[str], N
 
 
 def _judging(workspace: Workspace, judged: JudgedSet, loaded: LoadResult) -> _Judging:
-    embedder = query_embedder()
+    embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Peers are given query vectors; set KEBAB_EMBEDDER to an embedder.")
     chunks = Chunk.objects.in_workspace(workspace).values_list("chunk_id", "document__doc_id")

@@ -4,8 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from search.answers.model.configured import configured_model
 from tests.integration.search.answers.stub import serving_model
+from tests.support.runtime import renew_runtime
 
 
 @pytest.fixture
@@ -19,14 +19,14 @@ def use(settings):
             return stub
 
         yield set_
-        configured_model.cache_clear()
+        renew_runtime()
 
 
 @pytest.fixture
 def use_model_at(settings):
     """Have what answers at a URL be the model of one test."""
     yield lambda url, **options: use_url(settings, url, **options)
-    configured_model.cache_clear()
+    renew_runtime()
 
 
 def use_url(settings, url, *, limit_s=50, model="parrot", key="", streams=True, context_tokens=8_192):
@@ -36,4 +36,4 @@ def use_url(settings, url, *, limit_s=50, model="parrot", key="", streams=True, 
     settings.KEBAB_ANSWER_LIMIT_S = limit_s
     settings.KEBAB_ANSWER_STREAM = streams
     settings.KEBAB_ANSWER_CONTEXT_TOKENS = context_tokens
-    configured_model.cache_clear()
+    renew_runtime()

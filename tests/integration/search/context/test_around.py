@@ -1,5 +1,6 @@
 """Passages around a hit in a context pack, and how each is cited."""
 
+from search.runtime import runtime
 from tests.integration.search.context.filling import cited_lines, index, put
 from tests.support.corpus import chunk, write
 
@@ -166,8 +167,7 @@ def test_configured_reranker_orders_the_hits_and_the_cutoff_ends_them(workspace,
     assert pack["rerank"]["status"] == "fallback" and "KEBAB_RERANKER" in pack["rerank"]["reason"]
     assert len(pack["files"]) == 5
 
-    monkeypatch.setattr("search.engine.search.configured_reranker", LineReranker)
-    monkeypatch.setattr("search.api.context_pack.configured_reranker", LineReranker)
+    monkeypatch.setattr(runtime(), "reranker", LineReranker())
 
     def ask(**body):
         expand = {"neighbours": 0, "siblings": False}

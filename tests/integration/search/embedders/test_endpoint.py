@@ -4,15 +4,16 @@ import logging
 import socket
 from datetime import timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 from django.utils import timezone
 
-from search.embedders.endpoint import EndpointEmbedder, EndpointSettings, create_endpoint_embedder
+from search.embedders.endpoint import EndpointEmbedder
 from search.embedders.registry import create_embedder
 from search.embedders.response_parser import BadAnswer, parse_vectors
-from search.embedders.spec import parse_spec
+from search.endpoints.settings import embed_endpoint
 from search.retrieval.errors import EmbedderUnavailable
 from tests.integration.search.embedders.endpoints import (
     DIM,
@@ -71,16 +72,15 @@ def pause(monkeypatch):
 
 
 @pytest.fixture
-def embedder_at():
+def embedder_at(settings):
     """Make an embedder of a stub."""
     made = []
 
-    def make(stub, *options, model="m", dim=DIM, threads=1, **endpoints):
+    def make(stub, *options, model="m", dim=DIM, threads=1, api_keys=None):
+        settings.KEBAB_EMBED_API_KEYS = api_keys or {}
         url = stub if isinstance(stub, str) else stub.url.removesuffix("/rerank") + "/v1"
         text = "&".join([f"openai:{model}?url={url}", f"dim={dim}", *options])
-        made.append(
-            create_endpoint_embedder(parse_spec(text), EndpointSettings(**endpoints), threads=threads)
-        )
+        made.append(create_embedder(text, models_dir=Path(), threads=threads))
         return made[-1]
 
     yield make
@@ -128,13 +128,13 @@ def test_texts_go_in_batches_by_their_number_and_their_tokens(embedder_at):
         assert close_to(embedder_at(stub, "batch=3", threads=4).embed_passages(texts), texts)
 
 
-def test_the_key_goes_to_its_own_endpoint_alone(embedder_at):
+def test_the_key_goes_to_its_own_endpoint_alone(embedder_at, settings, tmp_path):
     keys = {"": "default-key", "tei": KEY}
     with serving(well) as stub:
         embedder_at(stub, "key=tei", api_keys=keys).embed_query("a")
         embedder_at(stub, api_keys=keys).embed_query("a")
-        url, spec = stub.url.removesuffix("/rerank"), parse_spec(f"openai:m?dim={DIM}")
-        create_endpoint_embedder(spec, EndpointSettings(url=url, api_keys=keys), threads=1).embed_query("a")
+        settings.KEBAB_EMBED_URL = stub.url.removesuffix("/rerank")
+        create_embedder(f"openai:m?dim={DIM}", models_dir=tmp_path, threads=1).embed_query("a")
     sent = [headers.get("authorization") for headers in stub.headers]
     assert sent == [f"Bearer {KEY}", None, "Bearer default-key"]
 
@@ -156,7 +156,14 @@ def test_neither_key_nor_text_is_logged_or_told(embedder_at, pause, caplog):
             assert not any(secret in str(caught.value) for secret in (KEY, TEXT, "127.0.0.1"))
     assert KEY not in caplog.text
     assert TEXT not in caplog.text
-    assert KEY not in repr(EndpointSettings(api_keys={"tei": KEY}))
+    assert KEY not in repr(embed_endpoint(model="m", url=None, key="tei", limit_s=1))
+
+
+def test_url_of_the_default_endpoint_is_checked(settings, tmp_path):
+    settings.KEBAB_EMBED_URL = "127.0.0.1:8080"
+    with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBED_URL is not the URL") as caught:
+        create_embedder(f"openai:m?dim={DIM}", models_dir=tmp_path, threads=1)
+    assert caught.value.is_lasting
 
 
 def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):

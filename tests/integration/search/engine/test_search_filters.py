@@ -7,7 +7,7 @@ import pytest
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.mirror import local_mirrors
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
@@ -86,7 +86,7 @@ def lexical_leg(workspace, scope):
 
 
 def vector_leg(workspace, scope):
-    return VectorLeg(live_space(workspace), scope, "apple tree", query_embedder())
+    return VectorLeg(live_space(workspace), scope, "apple tree", configured_embedder())
 
 
 def test_filter_narrows_what_both_legs_find(filled, subtests):

@@ -6,6 +6,7 @@ from search.corpus import delete_documents
 from search.models import Chunk, Document
 from search.retrieval.query.filters import ChunkKind
 from search.retrieval.types import Fusion, Mode
+from search.runtime import runtime
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import ask, embed, sync
 
@@ -124,7 +125,7 @@ class WordLiker:
 
 
 def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
-    monkeypatch.setattr("search.engine.search.configured_reranker", lambda: WordLiker("fig"))
+    monkeypatch.setattr(runtime(), "reranker", WordLiker("fig"))
     write(workspace, "a.md", "apple apple apple", "apple apple fig")
     write(workspace, "b.md", "apple pear pear pear")
     sync(workspace)

@@ -19,6 +19,7 @@ from search.retrieval.types import Mode
 from search.tasks import sync_mirror_task
 from tests.integration.search.mirror.looking import age, reading, texts
 from tests.support.corpus import make_workspace, write
+from tests.support.runtime import renew_runtime
 from tests.support.searching import ask, embed, paths
 
 
@@ -111,7 +112,7 @@ def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, m
 def test_search_is_a_use_and_makes_a_dropped_mirror_anew(mirrored, files, mirrors):
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert not (files.directory / "USED").exists()  # following is none
-    local_mirrors.use_recorder.cache_clear()
+    renew_runtime()
     assert paths(ask(mirrored, "apple")) == ["a.md"]
     assert (files.directory / "USED").exists()
     use(files, days_ago=31)

@@ -16,6 +16,7 @@ from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
 from tests.integration.search.mirror.looking import texts
 from tests.support.corpus import write
+from tests.support.runtime import renew_runtime
 from tests.support.searching import ask, embed, finish_syncs, paths
 
 # Whose process may write no byte finds what a full disk has for it: no room for the file of the locks.
@@ -105,5 +106,5 @@ def test_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch)
 
     monkeypatch.setattr("pathlib.Path.touch", full)
     files.record_use()
-    local_mirrors.use_recorder.cache_clear()
+    renew_runtime()
     assert paths(ask(mirrored, "apple")) == ["a.md"]

@@ -3,10 +3,12 @@
 import logging
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from search.endpoints.circuit_breaker import CircuitBreaker
+from search.endpoints.settings import rerank_endpoint
 from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.guarded import GuardedReranker
 from search.rerank.options import RerankOptions
@@ -38,8 +40,9 @@ def length(passage):
 
 
 def options(url, kind="tei", **given):
-    written = {"model": "a-model", "api_key": KEY, "limit_ms": 1, "private_hosts": frozenset({"127.0.0.1"})}
-    return RerankOptions(kind=kind, url=url, **{**written, **given})
+    written = {"model": "a-model", "api_key": KEY, "private_hosts": frozenset({"127.0.0.1"})}
+    endpoint = replace(rerank_endpoint(needs_model=False), url=url, **{**written, **given})
+    return RerankOptions(kind=kind, endpoint=endpoint)
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ from django.core.checks.registry import registry
 
 from kebab.observability.health.checks import CheckStatus
 from kebab.stack import init_steps
-from search.rerank import configured_reranker
 from search.rerank.checks import check_reranker, check_settings
-from search.rerank.options import RerankOptions, find_problems
+from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
+from search.runtime import runtime
 from tests.integration.search.rerank.behaviours import raw, tei
 from tests.integration.search.rerank.tiny import make_model
 from tests.support.http_stub import serving
+from tests.support.runtime import renew_runtime
 
 GOOD_URL = "http://127.0.0.1:8080/rerank"
 RIGHT = [
@@ -59,10 +60,10 @@ def choose(settings):
         settings.KEBAB_RERANKER = kind
         for name, value in {**before, **given}.items():
             setattr(settings, f"KEBAB_RERANK_{name}".upper(), value)
-        configured_reranker.cache_clear()
+        renew_runtime()
 
     yield set_
-    configured_reranker.cache_clear()
+    renew_runtime()
 
 
 def test_right_settings_have_no_problems(choose, subtests):
@@ -86,12 +87,12 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(choose, subtests):
             doctor = check_reranker(repair=False)
             assert (doctor.status, doctor.remedy) == (CheckStatus.FAILED, found.hint)
             with pytest.raises(RerankerUnavailable):
-                configured_reranker().rerank("q", ["p"])
+                runtime().reranker.rerank("q", ["p"])
 
 
 def test_several_problems_are_reported_together(choose):
     choose("cohere", limit_ms=0)
-    assert {each.setting for each in find_problems(RerankOptions.from_settings())} == {
+    assert {each.setting for each in RerankOptions.from_settings().problems()} == {
         "KEBAB_RERANK_URL",
         "KEBAB_RERANK_MODEL",
         "KEBAB_RERANK_LIMIT_MS",
@@ -112,13 +113,13 @@ def test_written_address_is_permitted_and_a_name_must_be_listed(choose, settings
         settings.KEBAB_PRIVATE_HOSTS = frozenset(hosts)
         choose("tei", url=url)
         with subtests.test(url=url, hosts=hosts):
-            assert RerankOptions.from_settings().private_hosts == private
+            assert RerankOptions.from_settings().endpoint.private_hosts == private
 
 
 def test_without_a_reranker_doctor_is_content(choose):
     choose("none")
     assert check_reranker(repair=False).status == CheckStatus.OK
-    assert configured_reranker() is None
+    assert runtime().reranker is None
 
 
 def test_doctor_tries_the_endpoint(choose):

@@ -21,6 +21,7 @@ from search.retrieval.errors import SearchError
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
 from search.retrieval.wire import hit_to_wire
+from search.runtime import runtime
 from tests.support.api import committed
 from tests.support.corpus import chunk, write
 
@@ -100,7 +101,7 @@ def workspace(db, corpus, settings, monkeypatch):
 @pytest.fixture(params=RETRIEVERS)
 def retriever(request, workspace, monkeypatch) -> Retriever:
     made, reranker = RETRIEVERS[request.param]
-    monkeypatch.setattr("search.engine.search.configured_reranker", lambda: reranker)
+    monkeypatch.setattr(runtime(), "reranker", reranker)
     return made(workspace, Reader())
 
 

@@ -7,7 +7,7 @@ import pytest
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.models import ChunkVector
 from search.retrieval.query.filters import SearchFilters
 from search.vectors import nearest
@@ -20,7 +20,7 @@ QUERIES = ["apple number3", "word4", "number17 word3", "apple"]
 def find(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> tuple[list[Any], list[str]]:
     """Return the nearest chunks, and the statements by which they were found."""
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
-    point = QueryPoint(scope.space, query_embedder().embed_query(query))
+    point = QueryPoint(scope.space, configured_embedder().embed_query(query))
     with noted_statements() as sent:
         return nearest_chunks(scope, point, limit=limit), sent
 

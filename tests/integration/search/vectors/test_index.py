@@ -18,7 +18,7 @@ from kebab.tenancy.roles import OWNER
 from search import wiring
 from search.access.scope import resolve_scope
 from search.corpus.blobs import has_blob, store_blob
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters
 from search.vectors.index import drop_index, ensure_index, index_name
@@ -117,7 +117,7 @@ def test_worker_without_the_owner_scans_without_an_index_and_names_the_setting(
     assert "KEBAB_OWNER_DATABASE_URL" in caplog.text
     assert live_space(unindexed.workspace).is_indexed is False
     scope = resolve_scope(unindexed.workspace, SearchFilters(), Reader())
-    point = QueryPoint(scope.space, query_embedder().embed_query("alpha beta"))
+    point = QueryPoint(scope.space, configured_embedder().embed_query("alpha beta"))
     assert nearest_chunks(scope, point, limit=10)
     monkeypatch.undo()
 

@@ -8,7 +8,7 @@ from django.test import override_settings
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.engine.readback import read_back
 from search.models import ChunkVector
 from search.retrieval.query.filters import SearchFilters
@@ -45,14 +45,14 @@ def scope(indexed):
 
 @pytest.fixture
 def point(scope):
-    return QueryPoint(scope.space, query_embedder().embed_query("apple"))
+    return QueryPoint(scope.space, configured_embedder().embed_query("apple"))
 
 
 def test_index_finds_what_the_exact_scan_finds(indexed, scope):
     agreed = best = 0
     by_scan = replace(scope.space, is_indexed=False)
     for text in combinations(20):
-        vector = query_embedder().embed_query(text)
+        vector = configured_embedder().embed_query(text)
         by_index = nearest_chunks(scope, QueryPoint(scope.space, vector), limit=10)
         exactly = nearest_chunks(scope, QueryPoint(by_scan, vector), limit=10)
         agreed += sum(near.similarity >= exactly[-1].similarity - 1e-6 for near in by_index)

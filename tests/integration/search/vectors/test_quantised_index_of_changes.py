@@ -12,7 +12,7 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.owner_connection import owner_connection
 from search.access.scope import resolve_scope
 from search.corpus.bulk_insert import insert_rows
-from search.embedders.configured import query_embedder
+from search.embedders.configured import configured_embedder
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
@@ -168,7 +168,7 @@ def test_another_workspace_is_not_found(made):
     assert ids <= {id_.hex for id_ in own}
     # Ids follow from the text: the twin's space is not that of the codes.
     scope = resolve_scope(twin, SearchFilters(), Reader())
-    foreign = QueryPoint(live_space(made), query_embedder().embed_query("apple"))
+    foreign = QueryPoint(live_space(made), configured_embedder().embed_query("apple"))
     assert nearest_chunks(scope, foreign, limit=10) == []
 
 

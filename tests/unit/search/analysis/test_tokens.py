@@ -1,11 +1,13 @@
 """A text falls into the tokens that the index keeps, each with the bytes where it lies."""
 
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search.analysis import analyse, is_prefix, query_terms, query_tokens, relaxed_terms
+from search.analysis import tokens as token_module
 from search.analysis.stems import LANGUAGE_STEMMERS, stem_in
 from search.retrieval.text.unicode_scripts import fold, has_token
 from tests.unit.search.analysis.signs import SIGNS
@@ -124,3 +126,14 @@ def test_no_term_can_end_a_string_of_fts5():
     folded = [fold(sign) for sign in signs if has_token(sign)]
     assert len(folded) > 70_000
     assert not any(unsafe.intersection(term) for term in folded)
+
+
+def test_tokens_stay_the_same_and_their_cache_bounded_when_it_is_full(monkeypatch):
+    monkeypatch.setattr(token_module, "_MAX_CACHED_RUNS", 8)
+    words = " ".join(f"word{number}" for number in range(20))
+    expected = pieces(words)
+    token_module.analyse.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(pieces, [words + " " * number for number in range(8)]))
+    assert found == [expected] * 8
+    assert sum(map(len, token_module._run_caches.values())) <= 8 + 4

@@ -1,0 +1,63 @@
+"""The JSON form of search filters: each filter's name with its value or its list of values."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Final
+
+from search.retrieval.errors import InvalidFilter, preview
+from search.retrieval.query.filters import SearchFilters
+
+#: Filters with a single value.
+SINGLE: Final = frozenset({"trust_min", "ingested_after"})
+_NAMES: Final = tuple(field.name for field in fields(SearchFilters))
+
+
+def filters_to_json(filters: SearchFilters) -> dict[str, Any]:
+    """Return the filters in use; equal filters have equal JSON."""
+    values = {name: getattr(filters, name) for name in filters.shape()}
+    if filters.ingested_after is not None:
+        values["ingested_after"] = filters.ingested_after.isoformat()
+    return values
+
+
+def filters_from_json(given: object) -> SearchFilters:
+    """Parse filters; null counts as absent, and a single text as a list of one.
+
+    Raises InvalidFilter, naming filter and value.
+    """
+    if not isinstance(given, Mapping):
+        raise InvalidFilter(f"The filters are {preview(given)}; give names with their values.")
+    unknown = [name for name in given if name not in _NAMES]
+    if unknown:
+        raise InvalidFilter(f"There is no filter {preview(unknown[0])}; there are: {', '.join(_NAMES)}.")
+    values: dict[str, Any] = {
+        name: _parse_value(name, value) for name, value in given.items() if value is not None
+    }
+    return SearchFilters(**values)
+
+
+def parse_moment(value: object) -> datetime:
+    """Parse an ISO 8601 time as written. Raises InvalidFilter."""
+    try:
+        return datetime.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InvalidFilter(
+            f"ingested_after {preview(value)} is no time; write it like 2026-01-31T12:00:00Z."
+        ) from error
+
+
+def _parse_value(name: str, value: object) -> object:
+    if name == "ingested_after":
+        return parse_moment(value)
+    if isinstance(value, str) or name in SINGLE:
+        return _check_text(name, value)
+    if not isinstance(value, list | tuple):
+        raise InvalidFilter(f"The filter {name} is {preview(value)}; give a text or a list of texts.")
+    return tuple(_check_text(name, each) for each in value)
+
+
+def _check_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidFilter(f"The filter {name} has {preview(value)}; give a text.")
+    return value

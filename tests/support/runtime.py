@@ -1,0 +1,10 @@
+"""The search app's runtime in tests."""
+
+from django.apps import apps
+
+from search.runtime import SearchRuntime
+
+
+def renew_runtime() -> None:
+    """Have models, stores and clients built anew, from the settings of the moment."""
+    apps.get_app_config("search").runtime = SearchRuntime()
