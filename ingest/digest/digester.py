@@ -82,14 +82,6 @@ def _log_stderr(content: bytes, text: str) -> None:
 
 
 def _read_digest(replies: Iterator[Header]) -> Digest:
-    """Return the digest of the replies. Raises ParseRefused, ChildDied."""
-    try:
-        return _collect_digest(replies)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ChildDied("it sent a malformed answer") from error
-
-
-def _collect_digest(replies: Iterator[Header]) -> Digest:
     chunks: list[ChunkDraft] = []
     for reply in replies:
         if "chunks" in reply:

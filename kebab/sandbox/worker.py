@@ -34,7 +34,8 @@ class SandboxWorker:
     def ask(self, request: Request, read: Callable[[Iterator[Header]], T]) -> T:
         """Return the result of `read`, which is called with the frames of the answer and stops at the last.
 
-        The request is repeated once when the child was killed from outside.
+        The request is repeated once when the child was killed from outside. The child may be hostile by now:
+        an answer that `read` fails on counts as its death.
 
         Raises:
             ChildDied: the child died of the request; the next one gets a new child.
@@ -65,7 +66,10 @@ class SandboxWorker:
     def _exchange(self, request: Request, read: Callable[[Iterator[Header]], T]) -> T:
         process = self._ready_process()
         with closing(process.exchange(request, request.start_deadline())) as replies:
-            return read(replies)
+            try:
+                return read(replies)
+            except (LookupError, TypeError, ValueError) as error:
+                raise ChildDied("it sent a malformed answer") from error
 
     def _ready_process(self) -> SandboxProcess:
         if self.is_aborted:

@@ -34,8 +34,10 @@ def page_png(content: BinaryIO, page: int) -> bytes:
         try:
             with closing(run_once(PROGRAM, request, pass_fds=[copy.fileno()])) as replies:
                 picture = next(replies)["png"]
+            if picture is not None:
+                return b64decode(picture)
         except SandboxError as error:
             raise PageNotDrawn(f"page {page} can't be drawn: {error}") from None
-    if picture is None:
-        raise PageNotDrawn(f"page {page} can't be drawn: it doesn't exist, or the PDF is damaged")
-    return b64decode(picture)
+        except (LookupError, TypeError, ValueError):
+            raise PageNotDrawn(f"page {page} can't be drawn: the answer is malformed") from None
+    raise PageNotDrawn(f"page {page} can't be drawn: it doesn't exist, or the PDF is damaged")

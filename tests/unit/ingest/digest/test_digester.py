@@ -92,14 +92,6 @@ def test_standard_error_of_the_process_is_logged_with_the_hash_of_the_content(di
     assert f"content {content_hash(content)}: ingest.parsers.registry: parser notebook failed" in caplog.text
 
 
-def test_malformed_answer_counts_as_a_death_of_the_process(digester, monkeypatch, subtests):
-    for reply in ({"chunks": [["a"]]}, {"chunks": 1}, {"document": {}}, {"document": {"surplus": 1}}, {}):
-        with subtests.test(reply=reply):
-            monkeypatch.setattr(digester, "ask", lambda request, read, reply=reply: read(iter([reply])))
-            with pytest.raises(Quarantined, match="malformed"):
-                digester.digest(MARKDOWN, "a.md")
-
-
 def test_memory_of_the_child_is_limited(digester):
     digester.digest(MARKDOWN, "a.md")
     child = psutil.Process(digester.child_pid)

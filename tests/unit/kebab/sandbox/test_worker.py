@@ -14,7 +14,7 @@ from kebab.sandbox.program import Limits, Program
 from kebab.sandbox.worker import SandboxWorker
 from tests.support.paths import ROOT
 from tests.support.processes import is_running, wait_until
-from tests.unit.kebab.sandbox.programs import ask, program
+from tests.unit.kebab.sandbox.programs import ask, program, request
 
 
 @pytest.fixture
@@ -32,6 +32,12 @@ def test_process_is_reused_until_it_dies(worker):
     wait_until(lambda: not is_running(pid))
     ask(worker, "describe")
     assert worker.child_pid not in (None, pid)
+
+
+def test_malformed_answer_counts_as_a_death(worker):
+    with pytest.raises(ChildDied, match="malformed"):
+        worker.ask(request("describe"), lambda replies: next(replies)["missing"])
+    assert worker.child_pid is None
 
 
 def test_request_whose_process_is_killed_from_outside_is_repeated(worker, tmp_path):
@@ -101,7 +107,7 @@ def test_child_ends_at_the_end_of_its_input(worker):
 
 ORPHAN_MAKER = """
 from kebab.sandbox.worker import SandboxWorker
-from tests.unit.kebab.sandbox.programs import ask, program
+from tests.unit.kebab.sandbox.programs import ask, program, request
 worker = SandboxWorker(program())
 ask(worker, "describe")
 print(worker.child_pid, flush=True)
