@@ -1,5 +1,6 @@
 """Copies of documents' bytes into a backup and back, verified by hash and never copied twice."""
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,11 +101,8 @@ def _store(name: str, source: Path) -> None:
 
 def hash_of(path: Path) -> str:
     """Return the BLAKE3 of a file, 64 hex digits."""
-    hasher = blake3()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            hasher.update(piece)
-    return hasher.hexdigest()
+        return hashlib.file_digest(file, blake3).hexdigest()
 
 
 def check_present(names: Iterable[str], folder: Path) -> None:

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from kebab.runtime.durable_files import sync_to_disk
 from kebab.runtime.file_locks import hold_existing, try_lock_file
+from kebab.uuids import parse_uuid
 from search.mirror.errors import MirrorAbsent, MirrorBusy
 
 # By then all readers of an old generation have finished.
@@ -213,17 +214,10 @@ def workspaces_with_files(root: Path) -> set[uuid.UUID]:
 def _list_workspaces(folder: Path, is_entry: "Callable[[os.DirEntry[str]], bool]") -> list[uuid.UUID]:
     try:
         with os.scandir(folder) as entries:
-            return [uuid.UUID(entry.name) for entry in entries if _is_uuid(entry.name) and is_entry(entry)]
+            found = [(parse_uuid(entry.name), entry) for entry in entries]
+            return [id_ for id_, entry in found if id_ is not None and is_entry(entry)]
     except FileNotFoundError:
         return []
-
-
-def _is_uuid(name: str) -> bool:
-    try:
-        uuid.UUID(name)
-    except ValueError:
-        return False
-    return True
 
 
 @contextmanager

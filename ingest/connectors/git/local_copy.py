@@ -14,6 +14,7 @@ from django.conf import settings
 from ingest.connectors.errors import RepositoryBusy
 from kebab.runtime.file_locks import try_lock_file
 from kebab.stack.paths import DataDirectory
+from kebab.uuids import parse_uuid
 from search.models import Source
 
 # A longer wait ends the attempt: a worker that has lost its job releases the lock within one document.
@@ -121,7 +122,4 @@ def _size_of(file: Path) -> int:
 
 
 def _is_uuid(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
+    return str(parse_uuid(name)) == name

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.pagination import list_page
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
@@ -102,10 +102,7 @@ def _tokens_with_groups(workspace: Workspace) -> "QuerySet[ApiToken]":
 
 
 def _get_token(workspace: Workspace, token_id: uuid.UUID) -> ApiToken:
-    token = _tokens_with_groups(workspace).filter(pk=token_id).first()
-    if token is None:
-        raise NotFound
-    return token
+    return first_or_not_found(_tokens_with_groups(workspace).filter(pk=token_id))
 
 
 def _token_rows(workspace: Workspace, tokens: Any) -> list[TokenRow]:

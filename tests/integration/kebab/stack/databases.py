@@ -30,7 +30,7 @@ def do(data_dir: Path, statement: str) -> None:
 def start_in_another_process(module: str, server: str, data_dir: Path) -> subprocess.Popen[str]:
     """Start a process that runs a server until it is killed, and prints the server's pid."""
     program = (
-        f"import sys, pathlib; from kebab.stack.{module} import {server};"
+        f"import sys, pathlib; from kebab.stack.servers.{module} import {server};"
         f"server = {server}(pathlib.Path(sys.argv[1])); server.start();"
         "print(server.pid, flush=True); sys.stdin.read(); server.stop()"
     )
