@@ -148,7 +148,7 @@ def search_in_scope(
         warnings=tuple(text for text in (legs.vector.mismatch,) if text and query.mode is not Mode.LEXICAL),
         rerank=after.rerank,
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
-        vector_window=_vector_window(query, stages, ranked),
+        vector_window=vector_window(query, stages, ranked),
         hits=hits,
         did_you_mean=_suggest_query(workspace, scope, query, ranked),
         explain=_build_explanation(workspace, scope, query, legs, ranked, after, hits),
@@ -245,7 +245,8 @@ def _build_explanation(
     return explained or None
 
 
-def _vector_window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
+def vector_window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
+    """Return the numbers of vector candidates that were asked for and found; None if the leg did not run."""
     if "vector" not in ranked.lists:
         return None
     return VectorWindow(asked=candidate_limit(stages.window(query.k)), found=len(ranked.lists["vector"]))

@@ -34,10 +34,6 @@ class TokenRow:
 class TokensPage(FormPage):
     """The tokens, and the form that creates one."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises InvalidCursor."""
-        return self.page(request)
-
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Create a token; its secret is in this response only. Raises Unprocessable for deleted groups."""
         self.form = form = TokenForm(workspace, request.POST)
@@ -63,10 +59,6 @@ class TokensPage(FormPage):
 
 class TokenPage(FormPage):
     """One token: its rights, rotation and revocation."""
-
-    def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Return the page. Raises NotFound."""
-        return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
         """Rotate the token; the new secret is in this response only. Raises NotFound, Conflict."""

@@ -25,7 +25,7 @@ from search.embedders.configured import embedded_text, embedder_for_queries
 from search.engine.did_you_mean import suggest_query
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
-from search.engine.search import Legs, milliseconds_since
+from search.engine.search import Legs, milliseconds_since, vector_window
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, index_version
 from search.mirror.query.reader import MirrorReading
@@ -33,9 +33,8 @@ from search.mirror.sync.snapshot import analysis_for
 from search.rerank import configured_reranker
 from search.retrieval.fusion.pipeline import Ranking, rank_candidates
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
-from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult, VectorWindow
+from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 from search.search_settings import SearchSettings
 
 # A file that was just copied may have to be read from a slow disk.
@@ -128,7 +127,7 @@ class SearchableBundle:
             warnings=_warnings(query, legs),
             rerank=after.rerank,
             lexical_total=legs.lexical.total if is_lexical else None,
-            vector_window=_window(query, stages, ranked),
+            vector_window=vector_window(query, stages, ranked),
             hits=hits,
             did_you_mean=self._did_you_mean(scope, query, ranked) if is_lexical else None,
             explain=self._explanation(query, legs, ranked, after) if query.explain else None,
@@ -197,9 +196,3 @@ class SearchableBundle:
 def _warnings(query: SearchQuery, legs: Legs) -> tuple[str, ...]:
     mismatch = legs.vector.mismatch
     return (mismatch,) if mismatch and query.mode is not Mode.LEXICAL else ()
-
-
-def _window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
-    if "vector" not in ranked.lists:
-        return None
-    return VectorWindow(asked=candidate_limit(stages.window(query.k)), found=len(ranked.lists["vector"]))
