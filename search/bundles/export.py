@@ -1,7 +1,5 @@
 """Export of a workspace to a bundle, from one Postgres snapshot, without blocking writers."""
 
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,15 +9,15 @@ import kebab
 from kebab.backup.deletion_lock import hold_workspace_deletions
 from kebab.people.models import Workspace
 from search.bundles.format.draft import BundleWriter, compress_body, create_bundle, open_draft
-from search.bundles.format.layout import FORMAT, ROW_BYTES
+from search.bundles.format.layout import FORMAT
 from search.bundles.format.manifest import Manifest, write_manifest
 from search.bundles.format.seal import RowDigest, index_digest
 from search.bundles.format.values import canonical_json
 from search.bundles.progress import Progress
+from search.bundles.rows.blobs import blob_pieces
 from search.bundles.rows.documents import chunk_bodies, document_state, read_documents
 from search.bundles.rows.small_sections import RowNumbers, section_row, write_small_sections
 from search.bundles.rows.vectors import vector_rows
-from search.corpus.blobs import open_blob
 from search.mirror import schema
 from search.mirror.query.lexical import index_version
 from search.mirror.sync import snapshot
@@ -149,11 +147,3 @@ class _Export:
                 name: {"rows": digest.rows, "digest": digest.hexdigest()} for name, digest in digests.items()
             },
         )
-
-
-def blob_pieces(workspace_id: uuid.UUID, hash_: str) -> Iterator[bytes]:
-    """Yield the blob with this hash in pieces, at least one. Raises FileNotFoundError."""
-    with open_blob(workspace_id, hash_) as blob:
-        yield blob.read(ROW_BYTES)
-        while piece := blob.read(ROW_BYTES):
-            yield piece

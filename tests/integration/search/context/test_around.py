@@ -166,7 +166,7 @@ def test_configured_reranker_orders_the_hits_and_the_cutoff_ends_them(workspace,
     assert pack["rerank"]["status"] == "fallback" and "KEBAB_RERANKER" in pack["rerank"]["reason"]
     assert len(pack["files"]) == 5
 
-    monkeypatch.setattr("search.engine.search.configured_reranker", LineReranker)
+    monkeypatch.setattr("search.engine.legs.configured_reranker", LineReranker)
     monkeypatch.setattr("search.api.context_pack.configured_reranker", LineReranker)
 
     def ask(**body):

@@ -124,7 +124,7 @@ class WordLiker:
 
 
 def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
-    monkeypatch.setattr("search.engine.search.configured_reranker", lambda: WordLiker("fig"))
+    monkeypatch.setattr("search.engine.legs.configured_reranker", lambda: WordLiker("fig"))
     write(workspace, "a.md", "apple apple apple", "apple apple fig")
     write(workspace, "b.md", "apple pear pear pear")
     sync(workspace)

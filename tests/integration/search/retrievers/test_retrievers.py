@@ -100,7 +100,7 @@ def workspace(db, corpus, settings, monkeypatch):
 @pytest.fixture(params=RETRIEVERS)
 def retriever(request, workspace, monkeypatch) -> Retriever:
     made, reranker = RETRIEVERS[request.param]
-    monkeypatch.setattr("search.engine.search.configured_reranker", lambda: reranker)
+    monkeypatch.setattr("search.engine.legs.configured_reranker", lambda: reranker)
     return made(workspace, Reader())
 
 
