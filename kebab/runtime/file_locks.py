@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,15 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
+def lock_within(descriptor: int, deadline: float, *, retry_s: float) -> bool:
+    """Lock an open file exclusively; return False if another process holds it at `deadline` (monotonic)."""
+    while not try_lock(descriptor):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(retry_s)
+    return True
+
+
 def try_lock_file(path: Path) -> int | None:
     """Lock a file exclusively, created if missing, and return its descriptor, which the caller closes.
 
@@ -30,14 +40,15 @@ def try_lock_file(path: Path) -> int | None:
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     is_locked_here = False
     try:
-        is_locked_here = try_lock(descriptor) and _is_at(path, descriptor)
+        is_locked_here = try_lock(descriptor) and is_at(path, descriptor)
     finally:
         if not is_locked_here:
             os.close(descriptor)
     return descriptor if is_locked_here else None
 
 
-def _is_at(path: Path, descriptor: int) -> bool:
+def is_at(path: Path, descriptor: int) -> bool:
+    """Return whether an open file is still the one at `path`, not one that was deleted or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

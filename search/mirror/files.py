@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kebab.runtime.durable_files import sync_to_disk
-from kebab.runtime.file_locks import hold_existing, try_lock_file
+from kebab.runtime.file_locks import hold_existing, is_at, lock_within
 from kebab.uuids import parse_uuid
 from search.mirror.errors import MirrorAbsent, MirrorBusy
 
@@ -59,18 +59,20 @@ class MirrorFiles:
     def write_lock(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the writer's lock. Raises MirrorBusy when it isn't free within `wait_s`."""
         deadline = time.monotonic() + wait_s
-        while (descriptor := self._try_write_lock()) is None:
-            if time.monotonic() >= deadline:
-                raise MirrorBusy("Another process of this node is writing this mirror.")
-            time.sleep(_RETRY_S)
-        try:
-            yield
-        finally:
-            os.close(descriptor)
+        while True:  # again if the mirror was evicted while this waited
+            descriptor = self._open_lock_file()
+            try:
+                if not lock_within(descriptor, deadline, retry_s=_RETRY_S):
+                    raise MirrorBusy("Another process of this node is writing this mirror.")
+                if is_at(self.directory / "writer.lock", descriptor):
+                    yield
+                    return
+            finally:
+                os.close(descriptor)
 
-    def _try_write_lock(self) -> int | None:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # an eviction deletes it
-        return try_lock_file(self.directory / "writer.lock")
+    def _open_lock_file(self) -> int:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
     @contextmanager
     def read_lock(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
-from kebab.runtime.file_locks import is_locked, try_lock
+from kebab.runtime.file_locks import is_locked, lock_within
 
 _RETRY_S = 0.05
 # `is_held` takes the lock for an instant.
@@ -45,12 +45,9 @@ class StackLock:
     def acquire(self, kind: HolderKind) -> bool:
         """Acquire the lock and record its holder; return False if another process holds it."""
         stream = self._path.open("a+", encoding="utf-8")
-        deadline = time.monotonic() + _PATIENCE_S
-        while not try_lock(stream.fileno()):
-            if time.monotonic() > deadline:
-                stream.close()
-                return False
-            time.sleep(_RETRY_S)
+        if not lock_within(stream.fileno(), time.monotonic() + _PATIENCE_S, retry_s=_RETRY_S):
+            stream.close()
+            return False
         stream.truncate(0)
         stream.write(json.dumps(asdict(Holder(pid=os.getpid(), kind=kind))))
         stream.flush()
