@@ -4,7 +4,7 @@ An app names its extension in `AppConfig.extension` by a dotted path. The shared
 theirs, such as the tabs of a workspace or the checks of `kebab doctor`, in the order of INSTALLED_APPS.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from kebab.people.groups import CountSources
     from kebab.people.workspace_settings.hooks import Follower, Guard
     from kebab.people.workspace_settings.registry import Preference
-    from kebab.stack.status_sections import StatusSection
+
+#: A row of a section of `kebab status`, made of JSON values; all rows of a section have the same keys.
+Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # hashed by identity
@@ -44,8 +46,8 @@ class Extension:
     checks: "Sequence[DoctorCheck]" = ()
     #: Idempotent steps of `kebab init` and of each start, after the migrations, by name.
     init_steps: Sequence[tuple[str, Callable[[], None]]] = ()
-    #: Sections of `kebab status`.
-    status_sections: "Sequence[StatusSection]" = ()
+    #: Sections of `kebab status`, by name, such as the lag of the mirrors.
+    status_sections: Sequence[tuple[str, Callable[[], Sequence[Row]]]] = ()
     #: Collectors of metrics, by name.
     collectors: "Sequence[tuple[str, Collector]]" = ()
     #: Called in the transaction that deletes a workspace, before its row goes; those of later apps first.

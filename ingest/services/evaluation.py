@@ -1,12 +1,13 @@
-"""Evaluation runs: requested and deleted by a caller, each act recorded in the audit log."""
+"""Evaluation runs and verdicts on settings, requested by a caller and recorded in the audit log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 from django.db import transaction
 
 from ingest.errors import JobNotOpen
-from ingest.jobs.queue.request import cancel, request_evaluation
+from ingest.jobs.queue.request import cancel, request_evaluation, request_gate
 from ingest.models import Job
 from kebab.http.api.errors import Unprocessable
 from kebab.people import audit
@@ -62,3 +63,15 @@ def cancel_and_delete_run(access: Access, run: Run) -> None:
         with suppress(JobNotOpen):
             cancel(job)
     delete_run(access, run.pk)
+
+
+def request_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
+    """Return the job that judges `settings` by the golden queries, and with `switch` changes to them.
+
+    It acts as the caller, with the rights that they have when it runs.
+    """
+    payload = {"settings": dict(settings), "switch": switch, "force": force, "creator": access.identity}
+    with transaction.atomic():
+        job = request_gate(access.workspace.pk, payload, requested_by=access.actor)
+        audit.record(access, "gate.asked", str(job.pk), settings=dict(settings), switch=switch, force=force)
+    return job

@@ -7,7 +7,8 @@ from django.conf import settings
 
 from ingest.jobs.queue.report import refusal_message, refused_item
 from ingest.models import Job, JobState
-from kebab.http.api.errors import NotFound, Unprocessable
+from kebab.http.api.errors import Unprocessable
+from kebab.http.api.querysets import first_or_not_found
 from search.mirror import local_mirrors
 from search.retrieval.errors import NotSearchableYet
 
@@ -39,9 +40,7 @@ def wait_until_searchable(job: Job) -> Job | None:
 def _wait_for_end(job: Job, deadline: float) -> Job | None:
     rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
     for step_s in chain(_FIRST_STEPS_S, repeat(_STEP_S)):
-        row = rows.first()
-        if row is None:
-            raise NotFound
+        row = first_or_not_found(rows)
         if row.is_finished:
             return row
         if time.monotonic() + step_s > deadline:

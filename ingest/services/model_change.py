@@ -9,7 +9,7 @@ from django.utils import timezone
 from ingest.jobs.queue.request import request_embedding
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.progress import items_per_s
-from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.people.workspaces import store_settings
@@ -78,9 +78,7 @@ def roll_back_spaces(workspace: Workspace, *, requested_by: str = "") -> Embeddi
 
 def request_space_deletion(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
     """Request the job that deletes a space that isn't live. Raises NotFound, SpaceConflict."""
-    space = EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id).first()
-    if space is None:
-        raise NotFound
+    space = first_or_not_found(EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id))
     with transaction.atomic():
         request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
         return retire(space)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -12,9 +12,10 @@ from ingest.connectors.git.address import GitAddress, check_address, file_url, p
 from ingest.connectors.git.credentials import encrypt_credentials, parse_credentials
 from ingest.connectors.web.config import site_config
 from ingest.errors import FolderNotAllowed
+from ingest.jobs.queue.schedule import initial_schedule
 from ingest.services.path_visibility import overlaps_hidden
-from ingest.services.sync_policy import sync_policy_fields
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, FieldError, InvalidRequest
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.stack.storage.private_places import PrivateFolders
@@ -30,6 +31,8 @@ from search.models import Source, SourceKind
 UPLOADS = "uploads"
 # Returns whether the caller may not have a folder read, wherever it lies.
 _IsBarred = Callable[[Path], bool]
+#: The fields that state a sync policy.
+SYNC_POLICY_FIELDS: Final = ("watch", "sync_every_minutes")
 
 
 def create_source(
@@ -62,10 +65,27 @@ def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
         changes["sealed_credentials"] = _encrypt_new_credentials(source, changes.pop("credentials"))
     if changes:
         refresh_source_stats(source.workspace_id, source.pk, **changes)
-    changed = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).first()
-    if changed is None:
-        raise NotFound
-    return changed
+    return first_or_not_found(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk))
+
+
+def sync_policy_fields(kind: str, stated: Mapping[str, Any], *, is_new: bool = False) -> dict[str, Any]:
+    """Return the model fields of the sync policy that is `stated` for a source of `kind`.
+
+    A new source with a schedule is synced at once, an existing one after its first interval. Raises
+    InvalidRequest for a kind that can't be synced, or watched.
+    """
+    if stated.get("watch") and kind != SourceKind.FOLDER:
+        raise _invalid_field("watch", f"Only a folder can be watched; give a {kind} sync_every_minutes.")
+    if stated.get("sync_every_minutes") is not None and kind == SourceKind.UPLOAD:
+        raise _invalid_field("sync_every_minutes", "Uploads come by themselves; there is nothing to sync.")
+    fields = {name: stated[name] for name in SYNC_POLICY_FIELDS if name in stated}
+    if "sync_every_minutes" in fields:
+        fields.update(initial_schedule(fields["sync_every_minutes"], at_once=is_new))
+    return fields
+
+
+def _invalid_field(field: str, message: str) -> InvalidRequest:
+    return InvalidRequest(f"{field}: {message}", errors=[FieldError(field=field, message=message)])
 
 
 def refuse_upload_source(source: Source) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.storage import default_storage
 
-from kebab.stack.paths import copy_atomically, replace_text
+from kebab.runtime.durable_files import copy_file, replace_text
 
 #: The archive's file that lists the folders of backups.
 FOLDERS = "backup-folders"
@@ -38,7 +38,7 @@ def archive_stored_blob(name: str, content: Path) -> None:
     archive = archive_folder()
     try:
         if archive is not None and not (archive / "blobs" / name).exists():
-            copy_atomically(content, archive / "blobs" / name)
+            copy_file(content, archive / "blobs" / name)
     except OSError as error:
         logger.error("the bytes %s are not archived: %s", name, error)
 
@@ -51,7 +51,7 @@ def archive_before_deletion(name: str) -> bool:
     archived = archive / "blobs" / name
     try:
         if not archived.exists():
-            copy_atomically(Path(default_storage.path(name)), archived)
+            copy_file(Path(default_storage.path(name)), archived)
         os.utime(archived)
     except FileNotFoundError:  # the blob is already deleted
         return True

@@ -1,7 +1,6 @@
 """`kebab backup`: a complete copy of the embedded stack, created while it is in use."""
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,8 +33,9 @@ from kebab.backup.manifest import (
     list_backups,
     write_manifest,
 )
+from kebab.runtime.durable_files import copy_file, sync_to_disk
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.paths import copy_atomically, create_folder
+from kebab.stack.paths import create_folder
 from kebab.stack.servers.postgres_install import wheel_install
 from kebab.stack.servers.reachability import connect
 from kebab.stack.storage.private_places import mark_private
@@ -80,7 +80,7 @@ def back_up(
             record_folder(archive, folder)
         _sync_tree(draft)
         draft.rename(path)
-        _sync(folder)
+        sync_to_disk(folder)
         new_backup = next(each for each in list_backups(folder) if each.path == path)
         # Still under the lock: no concurrent backup can rely on bytes that this deletes.
         removed = [] if keep is None else prune(folder, keep=keep)
@@ -151,7 +151,7 @@ def _copy_all(
     names = sorted(name for name in before | after if (shared / name).exists())
     (draft / "blobs.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     if _has_secrets(configuration):
-        copy_atomically(configuration.directory.secrets, draft / "secrets.json")
+        copy_file(configuration.directory.secrets, draft / "secrets.json")
         (draft / "secrets.json").chmod(0o600)
     for name in {*first.missing, *second.missing}:
         announce(f"The bytes {name} are not there; kebab doctor says whose they are.")
@@ -212,19 +212,11 @@ def _delete_partial_backups(folder: Path) -> None:
     """Delete the leftovers of killed backups."""
     for partial in folder.glob(f"*{PARTIAL}"):
         shutil.rmtree(partial)
-    for draft in (folder / "blobs").glob("*/*/.*.tmp"):
+    for draft in (folder / "blobs").glob("*/*/*.tmp"):
         draft.unlink()
 
 
 def _sync_tree(root: Path) -> None:
     """Sync our own files of a backup to the disk; PostgreSQL has synced its own."""
     for path in (*root.glob("*.json"), root / "blobs.txt", root):
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_to_disk(path)

@@ -1,7 +1,7 @@
 """Copies of documents' bytes into a backup and back, verified by hash and never copied twice."""
 
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+import hashlib
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +12,7 @@ from django.core.files.storage import default_storage
 
 from kebab.backup.errors import BackupFailed
 from kebab.extension import contributions
-from kebab.stack.paths import copy_atomically
+from kebab.runtime.durable_files import copy_file, open_replacement
 
 #: Returns the names of all blobs that rows need, by the current state of the database.
 BlobNames = Callable[[], Iterable[str]]
@@ -47,33 +47,31 @@ def copy_to_folder(names: Collection[str], folder: Path) -> CopyResult:
 
 def _copy(name: str, target: Path, copied: CopyResult) -> None:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = target.with_name(f".{target.name}.tmp")
     try:
-        with default_storage.open(name, "rb") as source, draft.open("wb") as target_file:
-            size = _write(source, target_file, name, copied)
-        if size is not None:
-            draft.replace(target)
-            copied.blobs += 1
-            copied.size_bytes += size
+        with default_storage.open(name, "rb") as source, open_replacement(target) as target_file:
+            size = _write(source, target_file, _hash_of_name(name))
     except FileNotFoundError:
         copied.missing.append(name)
-    finally:
-        draft.unlink(missing_ok=True)
+    except _BlobDamaged:
+        copied.damaged.append(name)
+    else:
+        copied.blobs += 1
+        copied.size_bytes += size
 
 
-def _write(source: BinaryIO, target_file: BinaryIO, name: str, copied: CopyResult) -> int | None:
-    """Write the content of `source` and return its size; None if it doesn't match the hash in its name."""
+class _BlobDamaged(Exception):
+    """The content of a blob doesn't match its name."""
+
+
+def _write(source: BinaryIO, target_file: BinaryIO, hash_: str) -> int:
+    """Write the content of `source` and return its size. Raises _BlobDamaged if it doesn't match the hash."""
     hasher, size = blake3(), 0
-    for piece in _read_pieces(source):
+    while piece := source.read(_PIECE_BYTES):
         hasher.update(piece)
-        target_file.write(piece)
-        size += len(piece)
-    target_file.flush()
-    os.fsync(target_file.fileno())
-    if hasher.hexdigest() == _hash_of_name(name):
-        return size
-    copied.damaged.append(name)
-    return None
+        size += target_file.write(piece)
+    if hasher.hexdigest() != hash_:
+        raise _BlobDamaged
+    return size
 
 
 def copy_from_folders(names: Iterable[str], folders: Iterable[Path]) -> CopyResult:
@@ -95,7 +93,7 @@ def copy_from_folders(names: Iterable[str], folders: Iterable[Path]) -> CopyResu
 
 def _store(name: str, source: Path) -> None:
     try:
-        copy_atomically(source, Path(default_storage.path(name)))
+        copy_file(source, Path(default_storage.path(name)))
     except NotImplementedError:  # an object store writes atomically by itself
         with source.open("rb") as content:
             default_storage.save(name, File(content))
@@ -103,11 +101,8 @@ def _store(name: str, source: Path) -> None:
 
 def hash_of(path: Path) -> str:
     """Return the BLAKE3 of a file, 64 hex digits."""
-    hasher = blake3()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            hasher.update(piece)
-    return hasher.hexdigest()
+        return hashlib.file_digest(file, blake3).hexdigest()
 
 
 def check_present(names: Iterable[str], folder: Path) -> None:
@@ -115,11 +110,6 @@ def check_present(names: Iterable[str], folder: Path) -> None:
     missing = [name for name in names if not (folder / name).exists()]
     if missing:
         raise BackupFailed(f"{len(missing)} blobs are not in {folder}, such as {missing[0]}.")
-
-
-def _read_pieces(source: BinaryIO) -> Iterator[bytes]:
-    while piece := source.read(_PIECE_BYTES):
-        yield piece
 
 
 def _hash_of_name(name: str) -> str:

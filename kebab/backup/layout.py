@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kebab.backup.manifest import Backup
-from kebab.stack.paths import replace_text
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.servers.postgres_cluster import PostgresCluster
 from kebab.stack.servers.wal_archive import restore_command
 

@@ -20,8 +20,8 @@ from kebab.backup.layout import (
     recovery_settings,
 )
 from kebab.backup.manifest import Backup, choose_backup
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.paths import replace_text
 from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT
 from kebab.stack.servers.postgres import EmbeddedPostgres
 from kebab.stack.servers.postgres_cluster import PostgresCluster, locate_cluster

@@ -14,6 +14,7 @@ from django.db.models.functions import Coalesce
 
 from kebab.extension import contributions
 from kebab.http.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Group, GroupMember, Membership, TokenGroup, Workspace
@@ -125,10 +126,7 @@ def set_groups(
 
 def get_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
     """Return the group. Raises NotFound if it is missing or another workspace's."""
-    group = workspace.groups.filter(pk=group_id).first()
-    if group is None:
-        raise NotFound
-    return group
+    return first_or_not_found(workspace.groups.filter(pk=group_id))
 
 
 def lock_groups(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
@@ -175,19 +173,13 @@ def _count_rows(rows: type[models.Model]) -> Coalesce:
 
 
 def _lock_group(access: Access, group_id: uuid.UUID) -> Group:
-    group = access.workspace.groups.select_for_update().filter(pk=group_id).first()
-    if group is None:
-        raise NotFound
-    return group
+    return first_or_not_found(access.workspace.groups.select_for_update().filter(pk=group_id))
 
 
 def _lock_member(access: Access, user_id: int) -> Membership:
     """Return the member, locked so that they can't leave before the transaction ends."""
     members = Membership.objects.filter(workspace=access.workspace, user_id=user_id)
-    locked = members.select_related("user").select_for_update(of=("self",), no_key=True).first()
-    if locked is None:
-        raise NotFound
-    return locked
+    return first_or_not_found(members.select_related("user").select_for_update(of=("self",), no_key=True))
 
 
 def _group_facts(group: Group) -> dict[str, str]:

@@ -4,7 +4,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, Forbidden, NotFound, Unprocessable
+from kebab.http.api.errors import Conflict, Forbidden, Unprocessable
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access, with_group_ids
 from kebab.people.models import Membership, Role, User, Workspace
@@ -17,10 +18,7 @@ def members_of(workspace: Workspace) -> "QuerySet[Membership]":
 
 def get_member(workspace: Workspace, user_id: int) -> Membership:
     """Return the membership with its user and `group_ids`. Raises NotFound."""
-    membership = members_of(workspace).filter(user_id=user_id).first()
-    if membership is None:
-        raise NotFound
-    return membership
+    return first_or_not_found(members_of(workspace).filter(user_id=user_id))
 
 
 def add_member(access: Access, email: str, role: Role) -> Membership:
@@ -106,10 +104,7 @@ def _lock_member(access: Access, user_id: int) -> Membership:
     """Lock the owners, so that two can't step down concurrently, and return the member."""
     members = Membership.objects.select_for_update(of=("self",)).filter(workspace=access.workspace)
     list(members.filter(role=Role.OWNER).order_by("pk"))
-    membership = members.select_related("user").filter(user_id=user_id).first()
-    if membership is None:
-        raise NotFound
-    return membership
+    return first_or_not_found(members.select_related("user").filter(user_id=user_id))
 
 
 def _check_not_last_owner(access: Access, membership: Membership) -> None:

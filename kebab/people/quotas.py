@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from kebab.http.api.errors import InvalidRequest, NotFound
+from kebab.http.api.errors import InvalidRequest
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
@@ -45,9 +46,7 @@ def set_quota(access: Access, changes: Mapping[str, int | None]) -> Quota:
     """
     _check_limits(changes)
     with transaction.atomic():
-        fresh = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
-        if fresh is None:
-            raise NotFound
+        fresh = first_or_not_found(Workspace.objects.select_for_update().filter(pk=access.workspace.pk))
         before = quota_of(fresh)
         merged = {**fresh.quota, **changes}
         fresh.quota = {name: limit for name, limit in merged.items() if limit is not None}

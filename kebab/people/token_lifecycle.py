@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
@@ -60,9 +61,7 @@ def rotate_token(access: Access, token_id: uuid.UUID, overlap: timedelta = AT_ON
     works or that expires within `MAX_OVERLAP`, as a rotated one does: the new token would expire too.
     """
     with transaction.atomic():
-        old = access.workspace.tokens.select_for_update().filter(pk=token_id).first()
-        if old is None:
-            raise NotFound
+        old = first_or_not_found(access.workspace.tokens.select_for_update().filter(pk=token_id))
         if not old.is_usable:
             raise Conflict("This token is expired or revoked; make a new one.", code="token_unusable")
         if old.expires_at is not None and old.expires_at <= timezone.now() + MAX_OVERLAP:

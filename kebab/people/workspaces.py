@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from kebab.http.api.errors import Conflict, InvalidRequest, NotFound
+from kebab.http.api.errors import Conflict, InvalidRequest
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access, Caller
 from kebab.people.models import Membership, Role, User, Workspace
@@ -74,9 +75,7 @@ def change_workspace(
     """
     findings = None
     if settings:
-        present = Workspace.objects.filter(pk=access.workspace.pk).first()
-        if present is None:
-            raise NotFound
+        present = first_or_not_found(Workspace.objects.filter(pk=access.workspace.pk))
         findings = run_guards(access, present, settings, is_forced=force, advance=advance)
     with transaction.atomic():
         fresh = _lock_workspace(access.workspace)
@@ -109,10 +108,7 @@ def store_settings(workspace: Workspace, settings: dict[str, Any]) -> Workspace:
 
 
 def _lock_workspace(workspace: Workspace) -> Workspace:
-    fresh = Workspace.objects.select_for_update().filter(pk=workspace.pk).first()
-    if fresh is None:
-        raise NotFound
-    return fresh
+    return first_or_not_found(Workspace.objects.select_for_update().filter(pk=workspace.pk))
 
 
 def _values(workspace: Workspace) -> dict[str, Any]:

@@ -1,14 +1,14 @@
-"""Paths of the stack's files and sockets, and durable file writes."""
+"""Paths of the stack's files and sockets."""
 
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.errors import PathRefused
 
 #: `sun_path` holds 108 bytes with the closing zero. Postgres refuses more, Redis cuts it off silently.
@@ -231,36 +231,6 @@ def validate_socket_path(path: Path) -> Path:
             "set KEBAB_RUNTIME_DIR to a shorter folder."
         )
     return path
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Replace a file atomically; only its owner can read it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def copy_atomically(source: Path, target: Path) -> None:
-    """Copy a file atomically and durably: after a power cut the target is complete or absent."""
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with source.open("rb") as source_file, draft.open("wb") as draft_file:
-            shutil.copyfileobj(source_file, draft_file, 1_000_000)
-            draft_file.flush()
-            os.fsync(draft_file.fileno())
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _recorded_runtime_directory(data_dir: Path) -> Path | None:

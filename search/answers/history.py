@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people.access.caller import Access, Caller
 from kebab.people.models import TokenScope, Workspace
 from kebab.people.reader import Reader
@@ -74,10 +74,7 @@ def can_review_all(access: Access) -> bool:
 
 def get_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
     """Return an answer. Raises NotFound when the caller may not see one with this id."""
-    row = visible_answers(access).filter(pk=answer_id).first()
-    if row is None:
-        raise NotFound
-    return row
+    return first_or_not_found(visible_answers(access).filter(pk=answer_id))
 
 
 def delete_answer(access: Access, answer_id: uuid.UUID) -> None:

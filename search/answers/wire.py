@@ -2,12 +2,11 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Final
 
 from search.answers.citation_check import CheckedCitation
 from search.answers.types import Answer, AnswerCitation, AnswerHit, Usage
-from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
+from search.retrieval.wire import Wire, citation_to_wire, field_values, time_to_wire
 
 ANSWER_VERSION: Final = "answer.v1"
 CHECK_VERSION: Final = "answer_check.v1"
@@ -17,7 +16,7 @@ def answer_to_wire(answer: Answer) -> Wire:
     """Return an answer as `answer.v1`."""
     return {
         "schema_version": ANSWER_VERSION,
-        **_field_values(answer),
+        **field_values(answer),
         "answer_id": str(answer.answer_id),
         "conversation_id": str(answer.conversation_id),
         "state": answer.state.value,
@@ -34,12 +33,12 @@ def answer_to_wire(answer: Answer) -> Wire:
 
 def answer_hit_to_wire(hit: AnswerHit) -> Wire:
     """Return the JSON of a hit of an answer."""
-    return _field_values(hit) | _shared_fields(hit)
+    return field_values(hit) | _shared_fields(hit)
 
 
 def answer_citation_to_wire(citation: AnswerCitation) -> Wire:
     """Return the JSON of a citation of an answer, with `uri` also at its top level."""
-    return _field_values(citation) | _shared_fields(citation) | {"uri": citation.uri}
+    return field_values(citation) | _shared_fields(citation) | {"uri": citation.uri}
 
 
 def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> Wire:
@@ -61,7 +60,7 @@ def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> W
 
 def usage_to_wire(usage: Usage) -> Wire:
     """Return the JSON of a model's token usage."""
-    return _field_values(usage)
+    return field_values(usage)
 
 
 def _shared_fields(found: AnswerHit | AnswerCitation) -> Wire:
@@ -70,7 +69,3 @@ def _shared_fields(found: AnswerHit | AnswerCitation) -> Wire:
         "trust_level": found.trust_level.value,
         "citation": citation_to_wire(found.citation),
     }
-
-
-def _field_values(value: Answer | AnswerHit | AnswerCitation | Usage) -> Wire:
-    return {field.name: getattr(value, field.name) for field in fields(value)}

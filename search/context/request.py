@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NoReturn
+from typing import Final
 
-from search.retrieval.errors import InvalidQuery, preview
+from search.retrieval.errors import InvalidQuery
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.query.channels import build_channels, distinct_terms
-from search.retrieval.types import SearchQuery
+from search.retrieval.types import QueryValue, SearchQuery
 
 MAX_BUDGET: Final = 1_000_000
 MAX_NEIGHBOUR_STEPS: Final = 5
@@ -33,15 +33,11 @@ class Budget:
             raise InvalidQuery(f"The budget is {self.total} {self.unit}; ask for 1 to {MAX_BUDGET}.")
 
 
-class ResponseMode(StrEnum):
+class ResponseMode(QueryValue):
     """Content of a pack: text only, or an overview of files and symbols followed by text."""
 
     TEXT = "text"
     OVERVIEW = "overview"
-
-    @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
-        raise InvalidQuery(f"{preview(value)} is not one of {', '.join(cls)}.")
 
 
 DEFAULT_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=10_000)

@@ -1,64 +1,41 @@
 """JSON representation of context packs. Every field is present; absent values are null."""
 
-from dataclasses import fields
 from typing import Final
 
-from search.context.types import (
-    BudgetUse,
-    ContextPack,
-    OutlinedFile,
-    Overview,
-    PackedDocument,
-    PackedText,
-    Symbol,
-)
-from search.retrieval.expansion import ReachedChunk
-from search.retrieval.types import RerankOutcome
-from search.retrieval.wire import Wire, citation_to_wire
+from search.context.types import ContextPack, OutlinedFile, Overview, PackedDocument, PackedText, Symbol
+from search.retrieval.wire import Wire, citation_to_wire, field_values
 
 PACK_VERSION: Final = "context_pack.v1"
-
-_Part = (
-    ContextPack
-    | PackedDocument
-    | PackedText
-    | Overview
-    | OutlinedFile
-    | Symbol
-    | BudgetUse
-    | ReachedChunk
-    | RerankOutcome
-)
 
 
 def pack_to_wire(pack: ContextPack) -> Wire:
     """Return a pack as `context_pack.v1`."""
     return {
         "schema_version": PACK_VERSION,
-        **_field_values(pack),
+        **field_values(pack),
         "technical_terms": list(pack.technical_terms),
         "response_mode": pack.response_mode.value,
         "mode": pack.mode.value,
         "degraded": list(pack.degraded),
         "warnings": list(pack.warnings),
-        "rerank": None if pack.rerank is None else _field_values(pack.rerank),
-        "budget": _field_values(pack.budget) | {"unit": pack.budget.unit.value},
+        "rerank": None if pack.rerank is None else field_values(pack.rerank),
+        "budget": field_values(pack.budget) | {"unit": pack.budget.unit.value},
         "overview": None if pack.overview is None else _overview_to_wire(pack.overview),
         "files": [_file_to_wire(file) for file in pack.files],
     }
 
 
 def _overview_to_wire(overview: Overview) -> Wire:
-    return {**_field_values(overview), "files": [_outline_to_wire(file) for file in overview.files]}
+    return {**field_values(overview), "files": [_outline_to_wire(file) for file in overview.files]}
 
 
 def _outline_to_wire(file: OutlinedFile) -> Wire:
-    return {**_field_values(file), "symbols": [_symbol_to_wire(symbol) for symbol in file.symbols]}
+    return {**field_values(file), "symbols": [_symbol_to_wire(symbol) for symbol in file.symbols]}
 
 
 def _symbol_to_wire(symbol: Symbol) -> Wire:
     return {
-        **_field_values(symbol),
+        **field_values(symbol),
         "heading_path": list(symbol.heading_path),
         "citation": citation_to_wire(symbol.citation),
     }
@@ -66,7 +43,7 @@ def _symbol_to_wire(symbol: Symbol) -> Wire:
 
 def _file_to_wire(file: PackedDocument) -> Wire:
     return {
-        **_field_values(file),
+        **field_values(file),
         "tags": list(file.tags),
         "trust_level": file.trust_level.value,
         "segments": [_segment_to_wire(segment) for segment in file.segments],
@@ -75,11 +52,7 @@ def _file_to_wire(file: PackedDocument) -> Wire:
 
 def _segment_to_wire(segment: PackedText) -> Wire:
     return {
-        **_field_values(segment),
+        **field_values(segment),
         "citation": citation_to_wire(segment.citation),
-        "chunks": [_field_values(chunk) for chunk in segment.chunks],
+        "chunks": [field_values(chunk) for chunk in segment.chunks],
     }
-
-
-def _field_values(value: _Part) -> Wire:
-    return {field.name: getattr(value, field.name) for field in fields(value)}

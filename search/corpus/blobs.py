@@ -1,8 +1,6 @@
 """Blobs: documents' bytes by workspace and content hash, in any Django storage."""
 
 import contextlib
-import os
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +14,7 @@ from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
 from kebab.backup.archive import archive_before_deletion, archive_stored_blob
+from kebab.runtime.durable_files import store_stream
 from search.corpus.content_ids import content_hash, file_hash
 
 # Concurrent writers of files: 14 times as many files a second as one after the other.
@@ -108,23 +107,8 @@ def _write(name: str, content: BinaryIO) -> None:
     except NotImplementedError:  # an object store writes whole objects by itself
         default_storage.save(name, File(content))
         return
-    _write_file(target, content)
+    store_stream(content, Path(target))
     archive_stored_blob(name, Path(target))
-
-
-def _write_file(target: str, content: BinaryIO) -> None:
-    path = Path(target)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with draft.open("xb") as file:
-            shutil.copyfileobj(content, file, 1_000_000)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:  # a left-over draft would keep a full disk full
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def has_blob(workspace_id: uuid.UUID, hash_: str) -> bool:

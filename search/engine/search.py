@@ -11,73 +11,42 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
-from search.analysis import Analysis
-from search.embedders.configured import embedded_text, embedder_for_queries
+from search.embedders.configured import embedder_for_queries
 from search.engine.consistency import may_be_incomplete, retry_until_current
 from search.engine.cursors import add_cursor
 from search.engine.did_you_mean import suggest_query
-from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
+from search.engine.legs import (
+    Legs,
+    explain_ranking,
+    fusion_of,
+    index_version_of,
+    rank_and_apply_stages,
+    vector_window,
+)
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_back, read_passages
 from search.engine.why_not import SearchOutcome, explain_absence
-from search.metrics import count_search, measure_leg, stage
+from search.metrics import count_search, stage
 from search.mirror import local_mirrors
-from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.pipeline import Ranking, rank_candidates
-from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
-from search.retrieval.fusion.run_legs import Leg, LegName, candidate_limit
-from search.retrieval.index_version import NO_VECTORS, IndexVersion
+from search.retrieval.fusion.pipeline import Ranking
+from search.retrieval.fusion.post_fusion import PostFusionResult, Stages
+from search.retrieval.fusion.run_legs import LegName
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.ranking_snapshot import RankingSnapshot
-from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
-from search.runtime import runtime
+from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult
 from search.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
-from search.vectors.spaces import LiveSpace, live_space
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Legs:
-    """The legs of one query; the mode decides which of them run."""
-
-    lexical: LexicalLeg
-    vector: VectorLeg
-    #: None in a single mode.
-    exact: ExactLeg | None
-
-    def for_mode(self, mode: Mode) -> list[Leg]:
-        """Return the legs that run in `mode`: the vector leg in the calling thread, others concurrently."""
-        legs = {
-            Mode.LEXICAL: Leg(
-                name="lexical",
-                search=measure_leg("lexical", self.lexical.search),
-                score=self.lexical.score,
-            ),
-            Mode.VECTOR: Leg(
-                name="vector",
-                search=measure_leg("vector", self.vector.search, lambda: bool(self.vector.disabled_reason)),
-                score=self.vector.score,
-                vectors=self.vector.vectors,
-                in_calling_thread=True,
-            ),
-        }
-        if mode is not Mode.HYBRID:
-            return [legs[mode]]
-        if self.exact is None or not self.exact.has_names:
-            return list(legs.values())
-        exact = measure_leg("exact", self.exact.search)
-        weight = self.exact.weight
-        return [*legs.values(), Leg(name="exact", search=exact, weight=weight, is_skipped_when_empty=True)]
+from search.vectors.spaces import live_space
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
     """Return the version of what answers in `mode`: the lexical index, the live space, or both."""
-    return _index_version(workspace, mode, live_space(workspace), analysis_for(workspace))
+    return index_version_of(workspace, mode, live_space(workspace), analysis_for(workspace))
 
 
 def search(
@@ -145,10 +114,10 @@ def search_in_scope(
         lag=max(0, scope.head_seq - seq),
         took_ms=0.0,
         degraded=_degraded_legs(ranked, is_whole=not may_be_incomplete(scope, found)),
-        warnings=tuple(text for text in (legs.vector.mismatch,) if text and query.mode is not Mode.LEXICAL),
+        warnings=legs.warnings(query.mode),
         rerank=after.rerank,
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
-        vector_window=_vector_window(query, stages, ranked),
+        vector_window=vector_window(query, stages, ranked),
         hits=hits,
         did_you_mean=_suggest_query(workspace, scope, query, ranked),
         explain=_build_explanation(workspace, scope, query, legs, ranked, after, hits),
@@ -183,8 +152,8 @@ def _run_search(
     legs = _build_legs(workspace, scope, query)
     with local_mirrors.leg_threads() as threads:
         executor = threads if query.mode is Mode.HYBRID else None
-        ranked, after, is_whole = _rank_and_apply_stages(workspace, scope, query, legs, stages, executor)
-    version = _index_version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
+        ranked, after, is_whole = _rank_visible(workspace, scope, query, legs, stages, executor)
+    version = index_version_of(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
     entries = after.entries[: query.k]
     with stage("hits"):
         hits = HitBuilder(
@@ -231,11 +200,7 @@ def _build_explanation(
 ) -> dict[str, object] | None:
     explained: dict[str, object] = {}
     if query.explain:
-        weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
-        k_rrf = SearchSettings.of(workspace).rrf_k
-        explained |= build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
-        if "vector" in ranked.degraded and legs.vector.disabled_reason:
-            explained["off"] = {"vector": legs.vector.disabled_reason}
+        explained |= explain_ranking(workspace, query, legs, ranked, after)
     if query.why_not is not None:
         returned = [hit.chunk_id for hit in hits]
         outcome = SearchOutcome(
@@ -245,27 +210,12 @@ def _build_explanation(
     return explained or None
 
 
-def _vector_window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
-    if "vector" not in ranked.lists:
-        return None
-    return VectorWindow(asked=candidate_limit(stages.window(query.k)), found=len(ranked.lists["vector"]))
-
-
 def _take_snapshot(
     query: SearchQuery, stages: Stages, ranked: Ranking, after: PostFusionResult
 ) -> RankingSnapshot:
     if stages.are_any:
         return RankingSnapshot.from_entries(query.mode, after.entries)
     return RankingSnapshot.from_fused(query.mode, ranked.fused, ranked.lists)
-
-
-def _index_version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
-    words = vectors = None
-    if mode is not Mode.VECTOR:
-        words = lexical.index_version(SearchSettings.of(workspace).breadcrumb_weight, analysis)
-    if mode is not Mode.LEXICAL:
-        vectors = NO_VECTORS if space is None else space.index_version
-    return str(IndexVersion(lexical=words, vector=vectors))
 
 
 def lexical_leg(workspace: Workspace, scope: SearchScope, text: str) -> LexicalLeg:
@@ -296,16 +246,12 @@ def _build_legs(workspace: Workspace, scope: SearchScope, query: SearchQuery) ->
             embedder_for_queries(workspace, scope.space) if has_vectors else None,
             # A query in vector mode gets vectors even for a language that the model lacks.
             requires_known_language=is_fused,
-            compares_candidates=is_fused and _fusion(workspace, query) is Fusion.CONVEX,
+            compares_candidates=is_fused and fusion_of(workspace, query) is Fusion.CONVEX,
         ),
     )
 
 
-def _fusion(workspace: Workspace, query: SearchQuery) -> Fusion:
-    return query.fusion or SearchSettings.of(workspace).fusion
-
-
-def _rank_and_apply_stages(
+def _rank_visible(
     workspace: Workspace,
     scope: SearchScope,
     query: SearchQuery,
@@ -314,10 +260,10 @@ def _rank_and_apply_stages(
     executor: Executor | None,
 ) -> tuple[Ranking, PostFusionResult, bool]:
     """Rank the candidates of the legs; the last value is whether all of them were visible."""
-    documents: dict[str, int] = {}
     read: set[str] = set()
+    visible_ids: set[str] = set()
 
-    def read_back_and_record(chunk_ids: Sequence[str]) -> Mapping[str, int]:
+    def read_back_and_score(chunk_ids: Sequence[str]) -> Mapping[str, int]:
         vector = legs.vector
         # If scores are compared, the mirror computes its scores while PostgreSQL works.
         ahead = executor.submit(legs.lexical.score_ahead, chunk_ids) if executor and vector.point else None
@@ -326,35 +272,17 @@ def _rank_and_apply_stages(
         if ahead is not None:
             ahead.result()
         read.update(chunk_ids)
-        documents.update(visible.documents)
+        visible_ids.update(visible.documents)
         vector.add_scores(visible.similarities, visible.encoded_vectors)
         return visible.documents
 
-    search_settings = SearchSettings.of(workspace)
-    ranked = rank_candidates(
-        query.mode,
-        legs.for_mode(query.mode),
-        read_back_and_record,
-        k=stages.window(query.k),
-        executor=executor,
-        fusion=_fusion(workspace, query),
-        k_rrf=search_settings.rrf_k,
-        vector_share=search_settings.vector_share,
-    )
-    after = apply_stages(
-        ranked.entries,
+    ranked, after = rank_and_apply_stages(
+        workspace,
+        query,
+        legs,
         stages,
-        query=query.effective_channels.rerank,
-        document_of=documents,
-        passages_of=partial(_rerank_passages, scope),
-        reranker=runtime().reranker if stages.rerank else None,
+        read_back=read_back_and_score,
+        read_passages=partial(read_passages, scope),
+        executor=executor,
     )
-    timed = replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms})
-    return timed, after, len(documents) == len(read)
-
-
-def _rerank_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, str]:
-    return {
-        chunk_id: embedded_text(breadcrumb, text)
-        for chunk_id, (breadcrumb, text) in read_passages(scope, chunk_ids).items()
-    }
+    return ranked, after, len(visible_ids) == len(read)

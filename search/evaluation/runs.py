@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from kebab.http.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.reader import Reader
@@ -49,10 +50,7 @@ def visible_runs(access: Access) -> "QuerySet[Run]":
 
 def get_run(access: Access, run_pk: uuid.UUID) -> Run:
     """Return a run by its id. Raises NotFound."""
-    found = visible_runs(access).filter(pk=run_pk).first()
-    if found is None:
-        raise NotFound
-    return found
+    return first_or_not_found(visible_runs(access).filter(pk=run_pk))
 
 
 def open_run(

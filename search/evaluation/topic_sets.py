@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from kebab.http.api.errors import Conflict, NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from search.access.querysets import visible_documents, visible_sources
@@ -67,18 +68,12 @@ def visible_topics(access: Access, topic_set: str | None = None) -> "QuerySet[To
 
 def get_topic(access: Access, topic_pk: uuid.UUID) -> Topic:
     """Return a topic by the id of its row. Raises NotFound."""
-    found = visible_topics(access).filter(pk=topic_pk).first()
-    if found is None:
-        raise NotFound
-    return found
+    return first_or_not_found(visible_topics(access).filter(pk=topic_pk))
 
 
 def find_topic(access: Access, topic_set: str, topic_id: str) -> Topic:
     """Return a topic by its set and its id in it. Raises NotFound."""
-    found = visible_topics(access, topic_set).filter(topic_id=topic_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    return first_or_not_found(visible_topics(access, topic_set).filter(topic_id=topic_id))
 
 
 def list_sets(access: Access) -> list[SetSummary]:

@@ -1,8 +1,9 @@
 """Sources as libraries: resolution of library ids, versions and rules."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Exists, OuterRef
 
@@ -11,8 +12,13 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.querysets import visible_sources
 from search.libraries.ids import Reference, parse_references
-from search.libraries.version_tags import newest_first
 from search.models import Document, Source, SourceVersion
+
+T = TypeVar("T")
+
+_PART = re.compile(r"[0-9]+|[^\W\d_]+")
+# v1.0-rc1 < v1.0 < v1.0.1: letters come before the end, the end before numbers.
+_LETTERS, _END, _NUMBER = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +77,19 @@ def versions_of(workspace: Workspace, sources: Sequence[Source]) -> dict[Any, tu
         source_id: tuple(newest_first(found, tag_of=lambda version: version.tag))
         for source_id, found in by_source.items()
     }
+
+
+def newest_first(items: Iterable[T], *, tag_of: Callable[[T], str]) -> list[T]:
+    """Sort the items by their tags' version numbers, highest first: v18, v17.2, v17, v17-beta, v9."""
+    return sorted(items, key=lambda item: (_parts(tag_of(item)), tag_of(item)), reverse=True)
+
+
+def _parts(tag: str) -> list[tuple[int, int, str]]:
+    parts = [
+        (_NUMBER, int(part), "") if part.isascii() and part.isdigit() else (_LETTERS, 0, part.lower())
+        for part in _PART.findall(tag)
+    ]
+    return [*parts, (_END, 0, "")]
 
 
 def _tags(workspace: Workspace, sources: Any, interpretations: Sequence[Reference]) -> set[tuple[Any, str]]:

@@ -15,7 +15,6 @@ A search holds a shared lock on the workspace's folder while it reads; eviction 
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -25,10 +24,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kebab.runtime.durable_files import sync_to_disk
+from kebab.runtime.file_locks import hold_existing, is_at, lock_within
+from kebab.uuids import parse_uuid
 from search.mirror.errors import MirrorAbsent, MirrorBusy
 
 # By then all readers of an old generation have finished.
 _GRACE_S = 60.0
+_RETRY_S = 0.005
 # More than the name of a generation takes.
 _POINTER_BYTES = 256
 
@@ -56,30 +59,25 @@ class MirrorFiles:
     def write_lock(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the writer's lock. Raises MirrorBusy when it isn't free within `wait_s`."""
         deadline = time.monotonic() + wait_s
-        descriptor = self._lock_file()
-        try:
-            _lock(descriptor, deadline)
-            while not self._is_current_lock_file(descriptor):  # the mirror was evicted while this waited
-                stale, descriptor = descriptor, self._lock_file()
-                os.close(stale)
-                _lock(descriptor, deadline)
-            yield
-        finally:
-            os.close(descriptor)
+        while True:  # again if the mirror was evicted while this waited
+            descriptor = self._open_lock_file()
+            try:
+                if not lock_within(descriptor, deadline, retry_s=_RETRY_S):
+                    raise MirrorBusy("Another process of this node is writing this mirror.")
+                if is_at(self.directory / "writer.lock", descriptor):
+                    yield
+                    return
+            finally:
+                os.close(descriptor)
 
-    def _lock_file(self) -> int:
+    def _open_lock_file(self) -> int:
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-
-    def _is_current_lock_file(self, descriptor: int) -> bool:
-        with contextlib.suppress(FileNotFoundError):
-            return os.path.samestat(os.fstat(descriptor), (self.directory / "writer.lock").stat())
-        return False
 
     @contextmanager
     def read_lock(self) -> Iterator[None]:
         """Hold the reader's lock, which prevents eviction; without a mirror there is none."""
-        with _lock_folder(self.directory, fcntl.LOCK_SH):
+        with _lock_folder(self.directory, shared=True, wait=True):
             yield
 
     def new_generation_path(self) -> Path:
@@ -95,14 +93,14 @@ class MirrorFiles:
     def publish(self, draft: Path) -> Path:
         """Make a complete, closed file the current generation. Readers switch with their next search."""
         generation = draft.with_suffix(".sqlite3")
-        _sync_to_disk(draft)
+        sync_to_disk(draft)
         pointer = self.directory / "CURRENT.new"
         pointer.write_text(generation.name)
-        _sync_to_disk(pointer)
+        sync_to_disk(pointer)
         # Nothing from here on needs disk space; a failure before this leaves the file unpublished.
         draft.rename(generation)
         pointer.replace(self.directory / "CURRENT")
-        _sync_to_disk(self.directory)
+        sync_to_disk(self.directory)
         self._eviction_marker.unlink(missing_ok=True)
         return generation
 
@@ -176,7 +174,7 @@ class MirrorFiles:
         unpublished. Requires the writer's lock.
         """
         try:
-            with _lock_folder(self.directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            with _lock_folder(self.directory):
                 self._eviction_marker.parent.mkdir(mode=0o700, exist_ok=True)
                 self._eviction_marker.touch(mode=0o600)
                 (self.directory / "CURRENT").unlink(missing_ok=True)
@@ -218,32 +216,19 @@ def workspaces_with_files(root: Path) -> set[uuid.UUID]:
 def _list_workspaces(folder: Path, is_entry: "Callable[[os.DirEntry[str]], bool]") -> list[uuid.UUID]:
     try:
         with os.scandir(folder) as entries:
-            return [uuid.UUID(entry.name) for entry in entries if _is_uuid(entry.name) and is_entry(entry)]
+            found = [(parse_uuid(entry.name), entry) for entry in entries]
+            return [id_ for id_, entry in found if id_ is not None and is_entry(entry)]
     except FileNotFoundError:
         return []
 
 
-def _is_uuid(name: str) -> bool:
-    try:
-        uuid.UUID(name)
-    except ValueError:
-        return False
-    return True
-
-
 @contextmanager
-def _lock_folder(folder: Path, operation: int) -> Iterator[None]:
-    """Hold a lock on a folder, if it exists. Raises BlockingIOError when the lock isn't free at once."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
+def _lock_folder(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a folder, if it exists; see `hold_existing`."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(FileNotFoundError):
+            stack.enter_context(hold_existing(folder, shared=shared, wait=wait))
         yield
-        return
-    try:
-        fcntl.flock(descriptor, operation)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _read(path: str) -> bytes:
@@ -251,25 +236,5 @@ def _read(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, _POINTER_BYTES)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, deadline: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() >= deadline:
-                raise MirrorBusy("Another process of this node is writing this mirror.") from error
-            time.sleep(0.005)
-        else:
-            return
-
-
-def _sync_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -37,16 +37,3 @@ def vector_version(space: str, epoch: int) -> str:
     The change log does not record changes of vectors.
     """
     return f"vec-{_SEPARATOR.sub('_', space)}@{epoch}"
-
-
-def parse_index_version(text: str) -> IndexVersion:
-    """Return the version that `str()` writes as `text`. Raises: ValueError for any other text."""
-    if text.startswith("hybrid:"):
-        lexical, plus, vector = text.removeprefix("hybrid:").partition("+")
-        if plus:
-            return IndexVersion(lexical=lexical, vector=vector)
-    elif text.startswith("lex-"):
-        return IndexVersion(lexical=text)
-    elif text.startswith("vec-"):
-        return IndexVersion(vector=text)
-    raise ValueError(f"{text!r} is no index version; those are lex-…, vec-… and hybrid:<lex>+<vec>.")

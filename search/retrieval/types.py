@@ -23,13 +23,15 @@ _ID = re.compile("[0-9a-f]{32}")
 Tier = Literal["all", "some"]
 
 
-class _QueryValue(StrEnum):
+class QueryValue(StrEnum):
+    """One of the values of a query's parameter; InvalidQuery is raised for another."""
+
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
         raise InvalidQuery(f"{preview(value)} is not one of {', '.join(cls)}.")
 
 
-class Mode(_QueryValue):
+class Mode(QueryValue):
     """The legs that answer a query."""
 
     LEXICAL = "lexical"
@@ -37,7 +39,7 @@ class Mode(_QueryValue):
     HYBRID = "hybrid"
 
 
-class Fusion(_QueryValue):
+class Fusion(QueryValue):
     """The method that merges the lists of the legs into one."""
 
     RRF = "rrf"

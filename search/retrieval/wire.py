@@ -2,16 +2,10 @@
 
 from dataclasses import fields
 from datetime import UTC, datetime
+from typing import Any
 
 from search.retrieval.citation import Citation
-from search.retrieval.types import (
-    LexicalTotal,
-    RerankOutcome,
-    RetrievalDetail,
-    SearchHit,
-    SearchResult,
-    VectorWindow,
-)
+from search.retrieval.types import SearchHit, SearchResult
 
 Wire = dict[str, object]
 
@@ -22,18 +16,18 @@ BULK_VERSION = "bulk_response.v1"
 
 def citation_to_wire(citation: Citation) -> Wire:
     """Return the citation's fields, then its `uri`."""
-    return _flat(citation) | {"uri": citation.uri}
+    return field_values(citation) | {"uri": citation.uri}
 
 
 def hit_to_wire(hit: SearchHit) -> Wire:
     """Return a `search_hit.v1`."""
     return {
         "schema_version": HIT_VERSION,
-        **_flat(hit),
+        **field_values(hit),
         "heading_path": list(hit.heading_path),
         "highlights": [list(highlight) for highlight in hit.highlights],
         "citation": citation_to_wire(hit.citation),
-        "retrieval": _flat(hit.retrieval) | {"method": hit.retrieval.method.value},
+        "retrieval": field_values(hit.retrieval) | {"method": hit.retrieval.method.value},
         "indexed_at": time_to_wire(hit.indexed_at),
         "tags": list(hit.tags),
         "trust_level": hit.trust_level.value,
@@ -44,13 +38,13 @@ def result_to_wire(result: SearchResult) -> Wire:
     """Return a `search_response.v1`."""
     return {
         "schema_version": RESPONSE_VERSION,
-        **_flat(result),
+        **field_values(result),
         "mode": result.mode.value,
         "degraded": list(result.degraded),
         "warnings": list(result.warnings),
-        "rerank": None if result.rerank is None else _flat(result.rerank),
-        "lexical_total": None if result.lexical_total is None else _flat(result.lexical_total),
-        "vector_window": None if result.vector_window is None else _flat(result.vector_window),
+        "rerank": None if result.rerank is None else field_values(result.rerank),
+        "lexical_total": None if result.lexical_total is None else field_values(result.lexical_total),
+        "vector_window": None if result.vector_window is None else field_values(result.vector_window),
         "hits": [hit_to_wire(hit) for hit in result.hits],
         "explain": None if result.explain is None else dict(result.explain),
     }
@@ -66,13 +60,6 @@ def time_to_wire(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _flat(
-    value: Citation
-    | RetrievalDetail
-    | SearchHit
-    | SearchResult
-    | RerankOutcome
-    | LexicalTotal
-    | VectorWindow,
-) -> Wire:
+def field_values(value: Any) -> Wire:
+    """Return the fields of a dataclass by name, their values unchanged."""
     return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.querysets import get_job
-from ingest.services.settings import request_verdict
+from ingest.services.evaluation import request_verdict
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView

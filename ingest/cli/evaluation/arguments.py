@@ -2,19 +2,9 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from ingest.cli.targets import existing_path
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import MAX_K, Fusion, Mode
-
-
-def folder(text: str) -> Path:
-    """Return an existing folder."""
-    path = existing_path(text)
-    if not path.is_dir():
-        raise ArgumentTypeError(f"{text!r} is not a folder")
-    return path
 
 
 def modes(text: str) -> tuple[Mode, ...]:

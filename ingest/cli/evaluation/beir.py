@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ingest.cli.bench.machine import conditions
-from ingest.cli.evaluation.arguments import depth, folder, fusions, modes, named_runs, number
+from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
 from ingest.cli.judged_documents import Loader, LoadResult, embed_all
 from ingest.cli.scratch import scratch_workspace
+from ingest.cli.targets import existing_folder
 from kebab.cli.command import KebabCommand
 from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a judged set to a parser."""
     parser.add_argument(
         "--beir",
-        type=folder,
+        type=existing_folder,
         metavar="DIR",
         help="a set in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/test.tsv",
     )

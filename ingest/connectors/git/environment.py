@@ -13,7 +13,7 @@ from ingest.connectors.git.address import GitAddress, Transport
 from ingest.connectors.git.command import git_program
 from ingest.connectors.git.credentials import Credentials
 from ingest.connectors.git.local_copy import CopyPaths
-from kebab.stack.paths import replace_text
+from kebab.runtime.durable_files import replace_text
 
 _CONFIG = """\
 [core]

@@ -1,19 +1,20 @@
 """Local copies of repositories on this node: their paths, locks and deletion."""
 
-import fcntl
 import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
 from ingest.connectors.errors import RepositoryBusy
+from kebab.runtime.file_locks import try_lock_file
 from kebab.stack.paths import DataDirectory
+from kebab.uuids import parse_uuid
 from search.models import Source
 
 # A longer wait ends the attempt: a worker that has lost its job releases the lock within one document.
@@ -110,14 +111,7 @@ def _try_lock(paths: CopyPaths) -> int | None:
     """Try once to lock the copy; None if that fails, or if the lock file was deleted meanwhile."""
     _root().mkdir(parents=True, exist_ok=True, mode=0o700)
     paths.folder.mkdir(parents=True, exist_ok=True)
-    path = paths.folder / "lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.stat().st_ino == os.fstat(descriptor).st_ino:
-            return descriptor
-    os.close(descriptor)
-    return None
+    return try_lock_file(paths.folder / "lock")
 
 
 def _size_of(file: Path) -> int:
@@ -128,7 +122,4 @@ def _size_of(file: Path) -> int:
 
 
 def _is_uuid(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
+    return str(parse_uuid(name)) == name

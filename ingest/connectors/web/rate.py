@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import cache
 
 import redis
-from django.conf import settings
 
-from kebab.stack.servers.addresses import redis_client_url
+from kebab.stack.servers.redis_client import redis_client
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +58,4 @@ class RateLimiter:
         return max(left_ms, 1) / 1_000
 
 
-@cache
-def _redis() -> redis.Redis:
-    return redis.Redis.from_url(
-        redis_client_url(settings.REDIS_URL), socket_timeout=2, socket_connect_timeout=2
-    )
+_redis = cache(redis_client)

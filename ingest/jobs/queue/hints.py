@@ -24,7 +24,7 @@ from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.celery import app
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
-from kebab.stack.servers.addresses import redis_client_url
+from kebab.stack.servers.redis_client import redis_client
 from kebab.tasks.base import cause_headers
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -177,6 +177,4 @@ def _producers() -> pools.ProducerPool:
 
 @cache
 def _redis() -> redis.Redis:
-    return redis.Redis.from_url(
-        redis_client_url(settings.REDIS_URL), socket_timeout=_LIMIT_S, socket_connect_timeout=_LIMIT_S
-    )
+    return redis_client(_LIMIT_S)

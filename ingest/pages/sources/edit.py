@@ -16,37 +16,23 @@ from ingest.services.sources import add_source, sync_source, update_source
 from kebab.http.api.errors import NotFound, Problem
 from kebab.http.api.permissions import ADMINS
 from kebab.http.api.serializers import validate_fields
-from kebab.pages.page import ActionPage, apply_problem
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.models import Group, Workspace
+from kebab.people.pages.form_page import FormPage
 from search.access.restrictions import readers_of
 from search.models import Source
 
 
-class _FormPage(ActionPage):
-    """A page with one form, which is shown again with the errors."""
+class _SourceFormPage(FormPage):
+    """A page with the form of one source."""
 
     need = CHANGE
     tab = "sources"
-    #: The posted form; None before one is posted.
-    posted_form: DescriptionForm | None = None
+    form: DescriptionForm | None = None
 
-    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Return the page around the form."""
-        raise NotImplementedError
-
-    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Return the posted form with the problem shown at its fields."""
-        if self.posted_form is None:
-            return super().render_problem(request, problem)
-        self.posted_form.add_problem(problem)
-        return apply_problem(self.render_form(request, self.posted_form), problem)
-
-    def render_invalid(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Return the form with the errors of its fields, status 400."""
-        response = self.render_form(request, form)
-        response.status_code = 400
-        return response
+    def add_problem(self, problem: Problem) -> None:
+        """Show the problem at the fields of the posted form."""
+        self.form.add_problem(problem)
 
     def selectable_groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
         """Return the groups to choose from, including those `chosen`; None if the visitor may not choose."""
@@ -57,27 +43,27 @@ class _FormPage(ActionPage):
         return [*shown, *groups.filter(pk__in=set(chosen) - {group.pk for group in shown})]
 
 
-class NewSourcePage(_FormPage):
+class NewSourcePage(_SourceFormPage):
     """The page that adds a source."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the choice of kinds, or the form of one. Raises NotFound for an unknown kind."""
         if "kind" not in request.GET:
             return self.render(request, "ingest/new_source.html")
-        return self.render_form(request, self._form(request)(groups=self.selectable_groups()))
+        return self.page(request, self._form(request)(groups=self.selectable_groups()))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Create the source and sync it. Raises what `add_source` raises, and ValidationError."""
         form = self._form(request)(request.POST, groups=self.selectable_groups())
         if not form.is_valid():
             return self.render_invalid(request, form)
-        self.posted_form = form
+        self.form = form
         source = add_source(self.access, validate_fields(NewSource, form.body()))
         job = sync_source(self.access, source)
         messages.success(request, f"{source.title} is added, and being read for the first time.")
         return redirect("job", workspace.slug, job.pk)
 
-    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+    def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Return the page around the form."""
         return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"])
 
@@ -88,7 +74,7 @@ class NewSourcePage(_FormPage):
         return form
 
 
-class EditSourcePage(_FormPage):
+class EditSourcePage(_SourceFormPage):
     """The page that edits a source."""
 
     #: The source that is edited.
@@ -97,7 +83,7 @@ class EditSourcePage(_FormPage):
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
         """Return the form with the present values. Raises NotFound."""
         self.source = get_source(self.access, source_id)
-        return self.render_form(request, self._form())
+        return self.page(request, self._form())
 
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
         """Update the source. Raises NotFound, what `update_source` raises, and ValidationError."""
@@ -105,12 +91,12 @@ class EditSourcePage(_FormPage):
         form = self._form(request.POST)
         if not form.is_valid():
             return self.render_invalid(request, form)
-        self.posted_form = form
+        self.form = form
         update_source(self.access, self.source, validate_fields(SourceChange, form.body()))
         messages.success(request, "Saved.")
         return redirect("source", workspace.slug, source_id)
 
-    def render_form(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
+    def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Return the page around the form."""
         return self.render(request, "ingest/edit_source.html", form=form, source=self.source)
 

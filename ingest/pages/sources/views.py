@@ -1,22 +1,72 @@
 """Pages of sources, and the actions on a source."""
 
 import uuid
+from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.api.querysets import filter_documents, get_source, readable_sources
+from ingest.api.querysets import filter_documents, get_source, readable_jobs, readable_sources
+from ingest.models import Job
 from ingest.pages.rights import CHANGE, READ, is_allowed
-from ingest.pages.sources.facts import source_facts, with_document_counts
 from ingest.services.sources import delete_source, sync_source
 from kebab.pages.page import PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
-from search.models import SourceKind
+from kebab.people.access.caller import Access
+from kebab.people.models import Group, Workspace
+from search.access.restrictions import readers_of
+from search.models import Document, Source, SourceKind, SourceVersion
 from search.models.document import MAX_PATH_CHARS
 
 _TAB = "sources"
+#: Rows shown on a source's page.
+LAST_JOBS = 5
+SHOWN_VERSIONS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """Related data of one source."""
+
+    #: Names of the groups that it is restricted to, of those that the visitor may see; None if unrestricted.
+    readers: list[str] | None
+    #: By tag, the default version first, SHOWN_VERSIONS at most.
+    versions: list[SourceVersion]
+    has_more_versions: bool
+    #: Newest first.
+    jobs: list[Job]
+
+
+def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
+    """Return the sources, each with its `document_count`."""
+    documents = Document.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace")).order_by()
+    count = documents.values("source").annotate(count=Count("*")).values("count")
+    return sources.annotate(document_count=Coalesce(Subquery(count), 0))
+
+
+def source_facts(access: Access, source: Any) -> SourceFacts:
+    """Return the related data of `source`, which is one of `readable_sources`."""
+    versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
+    shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
+    jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")
+    return SourceFacts(
+        readers=_names(access, source),
+        versions=shown[:SHOWN_VERSIONS],
+        has_more_versions=len(shown) > SHOWN_VERSIONS,
+        jobs=list(jobs[:LAST_JOBS]),
+    )
+
+
+def _names(access: Access, source: Source) -> list[str] | None:
+    groups = readers_of(source)
+    if groups is None:
+        return None
+    rows = Group.objects.filter(workspace=access.workspace, pk__in=groups)
+    return list(rows.order_by("name").values_list("name", flat=True))
 
 
 class SourcesPage(WorkspacePage):

@@ -11,13 +11,13 @@ from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views import View
 from django.views.decorators.cache import never_cache
 from requests import RequestException
 
 from kebab.accounts.oidc.adapters import render_failed_sign_in
 from kebab.accounts.oidc.provider import PROVIDER_ID, CheckedProvider, oidc_is_configured
-from kebab.accounts.redirects import safe_next_url
 
 logger = logging.getLogger(__name__)
 
@@ -63,3 +63,10 @@ class ProviderCallback(_ProviderView):
             raise Http404
         view = OAuth2CallbackView.adapter_view(CheckedProvider(request, PROVIDER_ID))
         return view(request)  # type: ignore[no-any-return]
+
+
+def safe_next_url(request: HttpRequest) -> str:
+    """Return the parameter `next` if it is a URL of this site; else an empty string."""
+    place = request.POST.get("next", request.GET.get("next", ""))
+    hosts = {request.get_host()}
+    return place if url_has_allowed_host_and_scheme(place, hosts, require_https=request.is_secure()) else ""

@@ -24,9 +24,9 @@ from kebab.observability.health.versions import (
     parse_version,
     pgvector_version,
     postgres_version,
-    redis_client,
     sqlite_version,
 )
+from kebab.stack.servers.redis_client import redis_client
 from kebab.tenancy.checks import WALLS, check_row_level_security
 from kebab.tenancy.owner_connection import owner_connection
 

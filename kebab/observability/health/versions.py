@@ -3,11 +3,7 @@
 import re
 
 import apsw
-import redis
-from django.conf import settings
 from django.db import connection
-
-from kebab.stack.servers.addresses import redis_client_url
 
 Version = tuple[int, ...]
 
@@ -41,10 +37,3 @@ def pgvector_version() -> Version | None:
 def sqlite_version() -> Version:
     """Return the version of the SQLite inside apsw, which is the one that mirrors use."""
     return parse_version(apsw.sqlite_lib_version())
-
-
-def redis_client() -> "redis.Redis":
-    """Return a client of the configured Redis with a time limit of two seconds; close it."""
-    return redis.Redis.from_url(
-        redis_client_url(settings.REDIS_URL), socket_timeout=2, socket_connect_timeout=2
-    )

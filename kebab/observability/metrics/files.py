@@ -10,7 +10,6 @@ would be taken for a restart.
 """
 
 import errno
-import fcntl
 import json
 import mmap
 import os
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kebab.observability.metrics.metric import Family
+from kebab.runtime.file_locks import is_locked, lock
 
 #: Numbers of one process, half a megabyte: each route with each method and status takes some twenty. Further
 #: series are dropped.
@@ -60,7 +60,7 @@ class ProcessFiles:
         # Locked before it gets the name that readers look for.
         unnamed = folder / f"{stem}.new"
         keys = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        fcntl.flock(keys, fcntl.LOCK_EX)
+        lock(keys)
         files = cls(keys, memoryview(shared).cast("d"), shared)
         files._write(["process", {"role": role, "pid": os.getpid(), "pids": pid_namespace()}])
         unnamed.rename(folder / f"{stem}.keys")
@@ -106,14 +106,14 @@ def _create_shared_memory(path: Path) -> mmap.mmap:
 def live_key_files(folder: Path) -> Iterator[Path]:
     """Yield the `.keys` file of each living process."""
     for keys in sorted(folder.glob("*.keys")):
-        if _is_locked(keys):
+        if is_locked(keys):
             yield keys
 
 
 def delete_dead_files(folder: Path) -> None:
     """Delete the files of processes that have ended, and files whose creation was interrupted."""
     for keys in (*folder.glob("*.keys"), *folder.glob("*.new")):
-        if _is_locked(keys) is False and not (keys.suffix == ".new" and _is_fresh(keys)):
+        if is_locked(keys) is False and not (keys.suffix == ".new" and _is_fresh(keys)):
             keys.unlink(missing_ok=True)
             keys.with_suffix(".values").unlink(missing_ok=True)
     for values in folder.glob("*.values"):
@@ -134,19 +134,3 @@ def pid_namespace() -> str:
     with suppress(OSError):
         return str(Path("/proc/self/ns/pid").readlink())
     return ""
-
-
-def _is_locked(path: Path) -> bool | None:
-    """Return whether the file is locked; None when it is gone or has been renamed."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        # Shared: concurrent readers must not take each other for the owner.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

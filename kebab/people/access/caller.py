@@ -8,6 +8,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 
 from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenScope, User, Workspace
 from kebab.people.models.invitation import OPERATOR_PREFIX
 from kebab.people.models.workspace import SLUG
@@ -120,9 +121,7 @@ def caller_access(caller: Caller, slug_or_id: str) -> Access:
         workspace__in=Workspace.objects.by_slug_or_id(slug_or_id)
     )
     with acting_everywhere():
-        membership = memberships.first()
-    if membership is None:
-        raise NotFound
+        membership = first_or_not_found(memberships)
     return member_access(caller, membership)
 
 

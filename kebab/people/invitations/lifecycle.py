@@ -18,7 +18,8 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kebab.http.api.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound
+from kebab.http.api.errors import Conflict, FieldError, Forbidden, InvalidRequest
+from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.groups import lock_groups
@@ -80,9 +81,9 @@ def withdraw_invitation(access: Access, invitation_id: uuid.UUID) -> None:
     Raises NotFound, Forbidden for one to a role above the caller's.
     """
     with transaction.atomic():
-        invitation = access.workspace.invitations.select_for_update().filter(pk=invitation_id).first()
-        if invitation is None:
-            raise NotFound
+        invitation = first_or_not_found(
+            access.workspace.invitations.select_for_update().filter(pk=invitation_id)
+        )
         check_grant(access, Role(invitation.role))
         if invitation.accepted_at is not None or invitation.withdrawn_at is not None:
             return
@@ -149,9 +150,7 @@ def accept_as_new_user(invitation: Invitation, *, password: str, display_name: s
 def _claim(invitation: Invitation) -> Invitation:
     """Lock the invitation and mark it as accepted. Raises NotFound if it is no longer open."""
     rows = Invitation.objects.filter(workspace=invitation.workspace_id, pk=invitation.pk)
-    locked = rows.select_for_update(of=("self",)).open().select_related("workspace").first()
-    if locked is None:
-        raise NotFound
+    locked = first_or_not_found(rows.select_for_update(of=("self",)).open().select_related("workspace"))
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     return locked

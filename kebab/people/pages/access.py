@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from kebab.http.api.errors import NotFound
 from kebab.http.api.permissions import ADMINS, Need
+from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.page import WorkspacePage
 from kebab.people.access.caller import Caller
 from kebab.people.access.report import explain_access
@@ -51,8 +52,6 @@ class TokenAccess(AccessPage):
 
     def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
         """Return the page. Raises NotFound."""
-        token = readable_tokens().filter(workspace=workspace, pk=token_id).first()
-        if token is None:
-            raise NotFound
+        token = first_or_not_found(readable_tokens().filter(workspace=workspace, pk=token_id))
         back = reverse("token", args=[workspace.slug, token_id])
         return self.render_report(request, Caller(token=token), back)

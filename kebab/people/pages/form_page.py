@@ -9,6 +9,7 @@ from django.urls import reverse
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import ActionPage, PostAction, apply_problem
+from kebab.people.models import Workspace
 
 
 class FormPage(ActionPage):
@@ -18,6 +19,10 @@ class FormPage(ActionPage):
     tab: ClassVar[str] = "people"
     #: The posted form, once it has been parsed.
     form: forms.Form | None = None
+
+    def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponse:
+        """Return the page with an empty form. Raises what `page` raises."""
+        return self.page(request)
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
         """Render the page, with an empty form if none is given."""
@@ -33,8 +38,12 @@ class FormPage(ActionPage):
         """Render the page with `problem` in the posted form; without a form, an error page."""
         if self.form is None:
             return super().render_problem(request, problem)
-        add_problem_to_form(self.form, problem)
+        self.add_problem(problem)
         return apply_problem(self.page(request, self.form), problem)
+
+    def add_problem(self, problem: Problem) -> None:
+        """Add `problem` to the posted form."""
+        add_problem_to_form(self.form, problem)
 
 
 class PeopleAction(PostAction):

@@ -31,10 +31,6 @@ SHOWN_TOKENS = 50
 class GroupsPage(FormPage):
     """The groups, and the form that creates one."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises InvalidCursor."""
-        return self.page(request)
-
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Create a group. Raises Conflict for a taken name."""
         self.form = form = GroupForm(request.POST)
@@ -60,10 +56,6 @@ class GroupPage(FormPage):
     """One group: its name, its members, the tokens in it."""
 
     list_name: ClassVar[str] = "members of a group"
-
-    def show(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
-        """Return the page. Raises NotFound, InvalidCursor."""
-        return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
         """Rename the group. Raises NotFound, Conflict for a taken name."""

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.http.site_address import site_address
 from kebab.people.invitations.lifecycle import withdraw_invitation
 from kebab.people.invitations.mail import SentInvitation, invite_by_mail
@@ -52,9 +52,7 @@ class InvitationRenewal(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, invitation_id: uuid.UUID) -> HttpResponse:
         """Send a new invitation; the first link stops working. Raises NotFound, and what `invite` raises."""
-        earlier = workspace.invitations.filter(pk=invitation_id).first()
-        if earlier is None:
-            raise NotFound
+        earlier = first_or_not_found(workspace.invitations.filter(pk=invitation_id))
         still_there = workspace.groups.filter(pk__in=earlier.group_ids).values_list("pk", flat=True)
         sent = invite_by_mail(
             self.access,

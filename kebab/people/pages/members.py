@@ -31,10 +31,6 @@ class MemberRow:
 class PeoplePage(FormPage):
     """The members of the workspace, and its open invitations."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises InvalidCursor."""
-        return self.page(request)
-
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Invite somebody; callers who may see the link get it only here. Raises what `invite` raises."""
         self.form = form = InvitationForm(self.access, request.POST)
@@ -62,10 +58,6 @@ class PeoplePage(FormPage):
 
 class PersonPage(FormPage):
     """One member: role, groups and removal."""
-
-    def show(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Return the page. Raises NotFound."""
-        return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
         """Change the member's role. Raises NotFound, Forbidden, Conflict for the last owner."""

@@ -28,10 +28,6 @@ class SettingsPage(FormPage):
     #: The form that this view handles, by its name in the template context.
     form_name: ClassVar[str] = "form"
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page."""
-        return self.page(request)
-
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Change name and slug. Raises InvalidRequest, Conflict for a taken slug."""
         self.form = form = NameForm(request.POST)

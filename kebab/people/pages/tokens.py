@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.pagination import list_page
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
@@ -33,10 +33,6 @@ class TokenRow:
 
 class TokensPage(FormPage):
     """The tokens, and the form that creates one."""
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises InvalidCursor."""
-        return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Create a token; its secret is in this response only. Raises Unprocessable for deleted groups."""
@@ -63,10 +59,6 @@ class TokensPage(FormPage):
 
 class TokenPage(FormPage):
     """One token: its rights, rotation and revocation."""
-
-    def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Return the page. Raises NotFound."""
-        return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
         """Rotate the token; the new secret is in this response only. Raises NotFound, Conflict."""
@@ -102,10 +94,7 @@ def _tokens_with_groups(workspace: Workspace) -> "QuerySet[ApiToken]":
 
 
 def _get_token(workspace: Workspace, token_id: uuid.UUID) -> ApiToken:
-    token = _tokens_with_groups(workspace).filter(pk=token_id).first()
-    if token is None:
-        raise NotFound
-    return token
+    return first_or_not_found(_tokens_with_groups(workspace).filter(pk=token_id))
 
 
 def _token_rows(workspace: Workspace, tokens: Any) -> list[TokenRow]:

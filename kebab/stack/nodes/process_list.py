@@ -8,10 +8,10 @@ import redis
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
+from kebab.extension import Row, contributions
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES, StackConfiguration
 from kebab.stack.models import StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
-from kebab.stack.status_sections import Row, reports
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.watchdog import queue_lengths
 
@@ -59,7 +59,7 @@ def build_listing(configuration: StackConfiguration) -> Listing:
         is_running=is_running,
         processes=(*server_rows(configuration), *heartbeat_rows),
         queues=_queue_lengths(configuration.redis_url),
-        reports={name: report() for name, report in reports().items()},
+        reports={name: report() for name, report in contributions("status_sections")},
     )
 
 

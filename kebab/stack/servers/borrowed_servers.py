@@ -16,7 +16,7 @@ from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.servers.reachability import check_external_servers
 from kebab.stack.storage.data_dir_lock import acquire_after_commands, terminate_leftovers
-from kebab.stack.storage.file_locks import HolderKind, StackLock
+from kebab.stack.storage.stack_lock import HolderKind, StackLock
 from kebab.stack.supervisor.plan import Roles
 from kebab.stack.supervisor.state import running_state
 from kebab.stack.supervisor.supervisor import StopRequest, Supervisor

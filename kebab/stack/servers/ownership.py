@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kebab.stack.paths import replace_text
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.supervisor.process_id import ProcessIdentity
 
 

@@ -6,8 +6,9 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.errors import PathRefused, ServerFailed
-from kebab.stack.paths import DataDirectory, create_folder, replace_text
+from kebab.stack.paths import DataDirectory, create_folder
 from kebab.stack.servers import secrets
 from kebab.stack.servers.addresses import DATABASE_OWNER
 from kebab.stack.servers.os_user import Account, database_account

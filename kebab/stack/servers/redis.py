@@ -10,8 +10,8 @@ from pathlib import Path
 
 import redis
 
+from kebab.runtime.durable_files import replace_text
 from kebab.stack.errors import ServerMissing
-from kebab.stack.paths import replace_text
 from kebab.stack.servers import secrets
 from kebab.stack.servers.addresses import redis_client_url, redis_socket, redis_url
 from kebab.stack.servers.embedded_server import EmbeddedServer

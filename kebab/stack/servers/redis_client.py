@@ -6,6 +6,7 @@ from time import monotonic
 from typing import TypeVar
 
 import redis
+from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -15,6 +16,12 @@ from kebab.stack.servers.addresses import redis_client_url
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+
+
+def redis_client(limit_s: float = 2.0) -> redis.Redis:
+    """Return a client of the configured Redis that connects and gets an answer within `limit_s` each."""
+    url = redis_client_url(settings.REDIS_URL)
+    return redis.Redis.from_url(url, socket_timeout=limit_s, socket_connect_timeout=limit_s)
 
 
 def quick_redis(url: str, *, connect_limit_s: float, answer_limit_s: float) -> redis.Redis:

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from kebab.runtime.durable_files import replace_text
+from kebab.runtime.file_locks import hold_exclusively
 from kebab.stack.errors import PathRefused
-from kebab.stack.paths import DataDirectory, replace_text
-from kebab.stack.storage.file_locks import hold_exclusively
+from kebab.stack.paths import DataDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from kebab.stack.errors import StackAlreadyRuns, StackBusy
 from kebab.stack.paths import DataDirectory
-from kebab.stack.storage.file_locks import HolderKind, StackLock
+from kebab.stack.storage.stack_lock import HolderKind, StackLock
 from kebab.stack.supervisor.state import read_state
 
 #: The longest wait for another command that runs servers of its own.

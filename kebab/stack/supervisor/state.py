@@ -4,8 +4,9 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kebab.stack.paths import DataDirectory, replace_text
-from kebab.stack.storage.file_locks import StackLock
+from kebab.runtime.durable_files import replace_text
+from kebab.stack.paths import DataDirectory
+from kebab.stack.storage.stack_lock import StackLock
 from kebab.stack.supervisor.process_id import ProcessIdentity
 
 

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.nodes.heartbeat import FRESH_S
 from kebab.stack.servers.addresses import redis_client_url
 
 logger = logging.getLogger(__name__)
@@ -91,3 +92,21 @@ def queue_lengths(redis_url: str, names: Iterable[str]) -> dict[str, int]:
     """
     with redis.Redis.from_url(redis_client_url(redis_url), socket_timeout=_ANSWER_LIMIT_S) as client:
         return {name: int(client.llen(name)) for name in sorted(names)}
+
+
+def find_complaint(node_id: str, name: str, redis_url: str) -> str:
+    """Return the problem of the node's youngest process of that name; "" if it has none or is still starting.
+
+    Raises:
+        Error: Postgres doesn't answer.
+        RedisError: Redis doesn't, and a worker seems idle.
+    """
+    rows = StackProcess.objects.filter(node=node_id, name=name)
+    youngest = rows.order_by("-started_at").first()
+    if youngest is None:
+        return ""
+    if not rows.filter(pk=youngest.pk, heartbeat_at__gt=Now() - timedelta(seconds=FRESH_S)).exists():
+        return f"{name} on {node_id} has given no sign of life for {FRESH_S:.0f} s"
+    if youngest.pid in stuck_workers(node_id, redis_url):
+        return f"{name} on {node_id} has work and does none"
+    return ""

@@ -1,9 +1,7 @@
 """Writer of bundles: rows are written to a draft next to the target, which it replaces at the end."""
 
 import contextlib
-import fcntl
 import glob
-import os
 import uuid
 import zlib
 from collections.abc import Iterator
@@ -12,6 +10,8 @@ from pathlib import Path
 
 import apsw
 
+from kebab.runtime.durable_files import sync_to_disk
+from kebab.runtime.file_locks import hold_existing
 from search.analysis import ANALYSES, Analysis, register_tokenizer
 from search.bundles.errors import BundleExists, BundleUnreadable
 from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, SECTIONS, insert_statement
@@ -56,11 +56,11 @@ def open_draft(target: Path, *, replaces: bool) -> Iterator[Path]:
     try:
         _delete_stale_drafts(target)
         draft.touch(mode=_PRIVATE)
-        with _lock_draft(draft):
+        with hold_existing(draft):
             yield draft
-        _fsync(draft)
+        sync_to_disk(draft)
         draft.replace(target)
-        _fsync(target.parent)
+        sync_to_disk(target.parent)
     except OSError as error:
         raise BundleUnreadable(f"{target} can't be written: {error.strerror or error}.") from error
     except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as error:
@@ -71,18 +71,10 @@ def open_draft(target: Path, *, replaces: bool) -> Iterator[Path]:
                 leftover.unlink()
 
 
-@contextmanager
-def _lock_draft(draft: Path) -> Iterator[None]:
-    """Hold an exclusive lock on the draft. Raises BlockingIOError when another process holds it."""
-    with draft.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-
-
 def _delete_stale_drafts(target: Path) -> None:
     """Delete the drafts of `target` that killed exports have left."""
     for stale in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
-        with contextlib.suppress(OSError), _lock_draft(stale):
+        with contextlib.suppress(OSError), hold_existing(stale):
             stale.unlink()
 
 
@@ -106,11 +98,3 @@ def create_bundle(path: Path, analysis: Analysis) -> Iterator[BundleWriter]:
     finally:
         connection.close()
     seal(path)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

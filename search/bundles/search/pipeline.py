@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import apsw
 
@@ -21,21 +20,25 @@ from search.bundles.search.chunk_rows import BundleRows
 from search.bundles.search.corpus import BundleCorpus
 from search.bundles.search.index import BundleIndex
 from search.bundles.search.vector_leg import BundleVectorLeg, BundleVectors
-from search.embedders.configured import embedded_text, embedder_for_queries
+from search.embedders.configured import embedder_for_queries
 from search.engine.did_you_mean import suggest_query
-from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
-from search.engine.search import Legs, milliseconds_since
+from search.engine.legs import (
+    Legs,
+    explain_ranking,
+    fusion_of,
+    index_version_of,
+    rank_and_apply_stages,
+    vector_window,
+)
+from search.engine.search import milliseconds_since
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.lexical import LexicalLeg, index_version
+from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.reader import MirrorReading
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.pipeline import Ranking, rank_candidates
-from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
-from search.retrieval.fusion.run_legs import candidate_limit
-from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult, VectorWindow
-from search.runtime import runtime
+from search.retrieval.fusion.pipeline import Ranking
+from search.retrieval.fusion.post_fusion import PostFusionResult, Stages
+from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 from search.search_settings import SearchSettings
 
 # A file that was just copied may have to be read from a slow disk.
@@ -93,19 +96,16 @@ class SearchableBundle:
                 channels.vector,
                 None if query.mode is Mode.LEXICAL else embedder_for_queries(self.workspace, space),
                 is_fused=is_fused,
-                compares_candidates=self._fusion_of(query) is Fusion.CONVEX,
+                compares_candidates=fusion_of(self.workspace, query) is Fusion.CONVEX,
             ),
         )
-
-    def _fusion_of(self, query: SearchQuery) -> Fusion:
-        return query.fusion or SearchSettings.of(self.workspace).fusion
 
     def _search(self, query: SearchQuery) -> SearchResult:
         scope = self._corpus.scope(query.filters)
         legs = self._legs(scope, query)
         stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
         ranked, after = self._rank(scope, query, legs, stages)
-        version = self._version(query.mode, legs)
+        version = index_version_of(self.workspace, query.mode, self._corpus.space, legs.lexical.analysis)
         reading = self._reading(scope)
         hits = HitBuilder(
             self.workspace,
@@ -125,56 +125,30 @@ class SearchableBundle:
             lag=0,
             took_ms=0.0,
             degraded=tuple(ranked.degraded),
-            warnings=_warnings(query, legs),
+            warnings=legs.warnings(query.mode),
             rerank=after.rerank,
             lexical_total=legs.lexical.total if is_lexical else None,
-            vector_window=_window(query, stages, ranked),
+            vector_window=vector_window(query, stages, ranked),
             hits=hits,
             did_you_mean=self._did_you_mean(scope, query, ranked) if is_lexical else None,
-            explain=self._explanation(query, legs, ranked, after) if query.explain else None,
+            explain=explain_ranking(self.workspace, query, legs, ranked, after) if query.explain else None,
         )
 
     def _rank(
         self, scope: SearchScope, query: SearchQuery, legs: Legs, stages: Stages
     ) -> tuple[Ranking, PostFusionResult]:
-        documents: dict[str, int] = {}
         reading = self._reading(scope)
 
         def read_back(chunk_ids: Sequence[str]) -> Mapping[str, int]:
             visible = self._rows.filter_visible(reading, chunk_ids)
-            documents.update(visible)
             if isinstance(legs.vector, BundleVectorLeg):
                 legs.vector.score_candidates(chunk_ids)
             return visible
 
-        ranked = rank_candidates(
-            query.mode,
-            legs.for_mode(query.mode),
-            read_back,
-            k=stages.window(query.k),
-            fusion=self._fusion_of(query),
-            k_rrf=SearchSettings.of(self.workspace).rrf_k,
-            vector_share=SearchSettings.of(self.workspace).vector_share,
+        read_passages = partial(self._rows.read_passages, reading)
+        return rank_and_apply_stages(
+            self.workspace, query, legs, stages, read_back=read_back, read_passages=read_passages
         )
-        after = apply_stages(
-            ranked.entries,
-            stages,
-            query=query.effective_channels.rerank,
-            document_of=documents,
-            passages_of=partial(self._passages, reading),
-            reranker=runtime().reranker if stages.rerank else None,
-        )
-        return replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms}), after
-
-    def _passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, str]:
-        found = self._rows.read_passages(reading, chunk_ids)
-        return {id_: embedded_text(breadcrumb, text) for id_, (breadcrumb, text) in found.items()}
-
-    def _version(self, mode: Mode, legs: Legs) -> str:
-        weight = SearchSettings.of(self.workspace).breadcrumb_weight
-        words = None if mode is Mode.VECTOR else index_version(weight, legs.lexical.analysis)
-        vectors = NO_VECTORS if self._corpus.space is None else self._corpus.space.index_version
-        return str(IndexVersion(lexical=words, vector=None if mode is Mode.LEXICAL else vectors))
 
     def _did_you_mean(self, scope: SearchScope, query: SearchQuery, ranked: Ranking) -> str | None:
         if ranked.lists.get("lexical") != ():
@@ -182,24 +156,3 @@ class SearchableBundle:
         reading = self._reading(scope)
         read = partial(self._rows.read_passages, reading)
         return suggest_query(reading, query.effective_channels.lexical, lambda _, chunk_ids: read(chunk_ids))
-
-    def _explanation(
-        self, query: SearchQuery, legs: Legs, ranked: Ranking, after: PostFusionResult
-    ) -> dict[str, Any]:
-        weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
-        k_rrf = SearchSettings.of(self.workspace).rrf_k
-        explained = build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
-        if "vector" in ranked.degraded and legs.vector.disabled_reason:
-            explained["off"] = {"vector": legs.vector.disabled_reason}
-        return explained
-
-
-def _warnings(query: SearchQuery, legs: Legs) -> tuple[str, ...]:
-    mismatch = legs.vector.mismatch
-    return (mismatch,) if mismatch and query.mode is not Mode.LEXICAL else ()
-
-
-def _window(query: SearchQuery, stages: Stages, ranked: Ranking) -> VectorWindow | None:
-    if "vector" not in ranked.lists:
-        return None
-    return VectorWindow(asked=candidate_limit(stages.window(query.k)), found=len(ranked.lists["vector"]))

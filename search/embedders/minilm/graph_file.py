@@ -4,18 +4,17 @@
 500 MB for some seconds, as much as a worker may.
 """
 
-import fcntl
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from kebab.runtime.durable_files import sync_to_disk
+from kebab.runtime.file_locks import hold_exclusively
 from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
 from search.embedders.minilm.session import open_session
 from search.embedders.minilm.tokenizer import token_ids
@@ -64,31 +63,18 @@ def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
     """Return `target`, complete; if missing, move the file that `make(scratch folder)` returns to it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.half")
-    with _lock_folder(target.parent):
+    with hold_exclusively(target.parent / _LOCK):
         if target.exists():
             return target
         shutil.rmtree(scratch, ignore_errors=True)  # left by a killed process
         scratch.mkdir()
         try:
             draft = make(scratch)
-            _sync_to_disk(draft)
+            sync_to_disk(draft)
             draft.replace(target)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     return target
-
-
-@contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    # The kernel releases the lock with the process, however it ends.
-    with (folder / _LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _sync_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _build_quantised(scratch: Path) -> Path:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 from django.http import HttpRequest, HttpResponse
 
 from kebab.http.api.errors import NotFound
+from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
@@ -108,7 +109,4 @@ class DocumentPicture(WorkspacePage):
 def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
     """Return the document with its source and version. Raises NotFound."""
     documents = visible_documents(workspace, reader).filter(doc_id=doc_id)
-    document = documents.select_related("source", "version").first()
-    if document is None:
-        raise NotFound
-    return document
+    return first_or_not_found(documents.select_related("source", "version"))

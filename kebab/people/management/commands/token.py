@@ -67,13 +67,7 @@ class Command(KebabCommand):
         )
 
     def run_command(self, *, what: str, **options: Any) -> int:
-        handlers = {
-            "create": self._create,
-            "list": self._list,
-            "revoke": self._revoke,
-            "rotate": self._rotate,
-        }
-        return handlers[what](**options)
+        return int(getattr(self, f"_{what}")(**options))
 
     def _create(
         self,

@@ -63,14 +63,7 @@ class Command(KebabCommand):
         delete.add_argument("--yes", action="store_true", help="don't ask")
 
     def run_command(self, *, what: str, **options: Any) -> int:
-        handlers = {
-            "create": self._create,
-            "rename": self._rename,
-            "set": self._set,
-            "quota": self._quota,
-            "delete": self._delete,
-        }
-        return handlers[what](**options)
+        return int(getattr(self, f"_{what}")(**options))
 
     def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
         user = find_user(owner) if owner is not None else None

@@ -9,7 +9,7 @@ from django.db import Error
 
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit
-from kebab.stack.supervisor.liveness import find_complaint
+from kebab.stack.supervisor.watchdog import find_complaint
 
 
 class Command(KebabCommand):

@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 
 from kebab.cli.command import KebabCommand
 from kebab.cli.errors import Exit, report
+from kebab.extension import contributions
 from kebab.http.api.outages import OUTAGES, outage_of
-from kebab.stack import init_steps
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.borrowed_servers import borrow_stack
 from kebab.stack.servers.reachability import connect
@@ -76,7 +76,7 @@ class Command(KebabCommand):
             while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
                 time.sleep(_RETRY_S)
             call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
-            for name, step in init_steps.steps().items():
+            for name, step in contributions("init_steps"):
                 self.remarks.print(f"Preparing {name} ...")
                 step()
             if adopt_blobs:

@@ -97,14 +97,14 @@ def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, m
     unnamed = tmp_path / "worker-7-abcd.new"
     unnamed.touch()
     (tmp_path / "worker-7-abcd.values").touch()
-    look = files._is_locked
+    look = files.is_locked
 
     def is_held(path):
         if path == unnamed:
             path.rename(path.with_suffix(".keys"))
         return look(path)
 
-    monkeypatch.setattr(files, "_is_locked", is_held)
+    monkeypatch.setattr(files, "is_locked", is_held)
     files.delete_dead_files(tmp_path)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".keys", ".values"]
 

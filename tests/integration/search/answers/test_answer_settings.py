@@ -2,8 +2,8 @@
 
 import pytest
 
+from kebab.extension import contributions
 from kebab.observability.health.checks import CheckStatus
-from kebab.stack import init_steps
 from search.answers.errors import ModelFailed
 from search.answers.model.checks import check_model, check_settings
 from tests.integration.search.answers.stub import replies, says
@@ -51,7 +51,7 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(use_model_at, subtests)
             assert "hidden" not in f"{found.msg} {found.hint}"
             assert check_model(False).status is CheckStatus.FAILED
             with pytest.raises(ModelFailed, match=setting):
-                init_steps.steps()["answers"]()
+                dict(contributions("init_steps"))["answers"]()
 
 
 def test_doctor_tries_the_model(use, use_model_at):

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from kebab.people.models import Workspace
+from search.mirror import files as mirror_files
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorAbsent
 from search.mirror.files import MirrorFiles
@@ -197,7 +198,7 @@ def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirror
 
 
 def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatch):
-    real, others = MirrorFiles._lock_file, []
+    real, others = MirrorFiles._open_lock_file, []
 
     def opened(mirror):
         if not others and not mirror.directory.exists():
@@ -205,8 +206,8 @@ def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatc
         others.append(os.open("/dev/null", os.O_RDONLY))  # as another thread does at that moment
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(MirrorFiles, "_lock_file", opened)
-    monkeypatch.setattr(MirrorFiles, "_is_current_lock_file", lambda mirror, descriptor: False)
+    monkeypatch.setattr(MirrorFiles, "_open_lock_file", opened)
+    monkeypatch.setattr(mirror_files, "is_at", lambda path, descriptor: False)
     with pytest.raises(OSError, match=str(errno.EMFILE)), files.write_lock():
         raise AssertionError("it is not held")
     os.close(others.pop())  # it is open still

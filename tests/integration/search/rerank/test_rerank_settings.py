@@ -3,8 +3,8 @@
 import pytest
 from django.core.checks.registry import registry
 
+from kebab.extension import contributions
 from kebab.observability.health.checks import CheckStatus
-from kebab.stack import init_steps
 from search.rerank.checks import check_reranker, check_settings
 from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
@@ -83,7 +83,7 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(choose, subtests):
             assert found.hint
             assert "hidden" not in found.msg + found.hint
             with pytest.raises(RerankerUnavailable, match=setting):
-                init_steps.steps()["reranker"]()
+                dict(contributions("init_steps"))["reranker"]()
             doctor = check_reranker(repair=False)
             assert (doctor.status, doctor.remedy) == (CheckStatus.FAILED, found.hint)
             with pytest.raises(RerankerUnavailable):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.libraries.version_tags import newest_first
+from search.libraries.library import newest_first
 
 
 def ordered(*tags):

@@ -11,7 +11,7 @@ import search.retrieval
 from search.retrieval import errors
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidFilter, InvalidGlob, InvalidQuery, SearchError
-from search.retrieval.index_version import NO_VECTORS, IndexVersion, parse_index_version, vector_version
+from search.retrieval.index_version import NO_VECTORS, IndexVersion, vector_version
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.staleness import is_stale
@@ -160,26 +160,30 @@ def test_rerank_score_and_staleness_of_a_hit(subtests):
             assert is_stale(NOW - timedelta(days=age_days), now=NOW, stale_after_days=after_days) is stale
 
 
-def test_index_versions(subtests):
-    cases = [
-        "lex-5.1", "vec-minilm@3", "hybrid:lex-5.1+vec-minilm@3", f"hybrid:lex-1+{NO_VECTORS}",
-    ]  # fmt: skip
-    for text in cases:
-        with subtests.test(text=text):
-            assert str(parse_index_version(text)) == text
-    both = parse_index_version("hybrid:lex-5.1+vec-minilm@3")
-    assert both == IndexVersion(lexical="lex-5.1", vector="vec-minilm@3")
+def test_index_versions():
+    both = IndexVersion(lexical="lex-5.1", vector="vec-minilm@3")
+    assert str(both) == "hybrid:lex-5.1+vec-minilm@3"
+    assert str(IndexVersion(lexical="lex-5.1")) == "lex-5.1"
+    assert str(IndexVersion(vector="vec-minilm@3")) == "vec-minilm@3"
+    assert str(IndexVersion(lexical="lex-1", vector=NO_VECTORS)) == f"hybrid:lex-1+{NO_VECTORS}"
     assert vector_version("all MiniLM+x", 3) == "vec-all_MiniLM_x@3"
 
-    cases = [
-        "", "foo", "lex-", "lex-a+b", "hybrid:lex-1", "hybrid:vec-1+lex-1", "hybrid:lex-1+vec-1+vec-2",
-        "lex-a b",
-    ]  # fmt: skip
-    for text in cases:
-        with subtests.test(text=text), pytest.raises(ValueError, match="index version"):
-            parse_index_version(text)
-    with pytest.raises(ValueError, match="at least one"):
-        IndexVersion()
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"lexical": "foo"},
+        {"lexical": "lex-"},
+        {"lexical": "lex-a+b"},
+        {"lexical": "lex-a b"},
+        {"lexical": "vec-1", "vector": "lex-1"},
+        {"lexical": "lex-1", "vector": "vec-1+vec-2"},
+    ],
+)
+def test_invalid_index_version_is_refused(parts):
+    with pytest.raises(ValueError, match=r"index version|at least one"):
+        IndexVersion(**parts)
 
 
 def subclasses(kind):

@@ -2,14 +2,14 @@ import subprocess
 import sys
 
 from kebab.stack.paths import DataDirectory
-from kebab.stack.storage.file_locks import HolderKind, StackLock
+from kebab.stack.storage.stack_lock import HolderKind, StackLock
 
 
 def test_lock_of_a_killed_holder_is_free(data_dir):
     DataDirectory(data_dir).ensure()
     path = DataDirectory(data_dir).stack_lock
     program = (
-        "import sys, pathlib; from kebab.stack.storage.file_locks import *;"
+        "import sys, pathlib; from kebab.stack.storage.stack_lock import *;"
         "lock = StackLock(pathlib.Path(sys.argv[1]));"
         "print(lock.acquire(HolderKind.UP), flush=True); sys.stdin.read()"
     )

@@ -1,15 +1,14 @@
-"""Advisory file locks, which the kernel releases when their holder dies, so none is ever stale."""
+"""The lock file of a data directory, with a record of its holder."""
 
-import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
+
+from kebab.runtime.file_locks import is_locked, lock_within
 
 _RETRY_S = 0.05
 # `is_held` takes the lock for an instant.
@@ -46,12 +45,9 @@ class StackLock:
     def acquire(self, kind: HolderKind) -> bool:
         """Acquire the lock and record its holder; return False if another process holds it."""
         stream = self._path.open("a+", encoding="utf-8")
-        deadline = time.monotonic() + _PATIENCE_S
-        while not _try_flock(stream, fcntl.LOCK_EX):
-            if time.monotonic() > deadline:
-                stream.close()
-                return False
-            time.sleep(_RETRY_S)
+        if not lock_within(stream.fileno(), time.monotonic() + _PATIENCE_S, retry_s=_RETRY_S):
+            stream.close()
+            return False
         stream.truncate(0)
         stream.write(json.dumps(asdict(Holder(pid=os.getpid(), kind=kind))))
         stream.flush()
@@ -67,11 +63,7 @@ class StackLock:
 
     def is_held(self) -> bool:
         """Return whether any process holds the lock."""
-        try:
-            with self._path.open("r", encoding="utf-8") as stream:
-                return not _try_flock(stream, fcntl.LOCK_SH)
-        except FileNotFoundError:
-            return False
+        return is_locked(self._path) is True
 
     def holder(self) -> Holder | None:
         """Return the holder of the lock; None if it is free, or not recorded yet."""
@@ -82,19 +74,3 @@ class StackLock:
             return Holder(pid=document["pid"], kind=HolderKind(document["kind"]))
         except (ValueError, KeyError):
             return None
-
-
-@contextmanager
-def hold_exclusively(path: Path) -> Iterator[None]:
-    """Hold a lock file exclusively for the length of a block, after waiting for it."""
-    with path.open("a", encoding="utf-8") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
-
-
-def _try_flock(stream: TextIO, kind: int) -> bool:
-    try:
-        fcntl.flock(stream, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
