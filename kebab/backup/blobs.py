@@ -61,7 +61,7 @@ def _copy(name: str, target: Path, copied: CopyResult) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _write(source: BinaryIO, target_file: BinaryIO, name: str, copied: CopyResult) -> int | None:
+def _write(source: "File[bytes]", target_file: BinaryIO, name: str, copied: CopyResult) -> int | None:
     """Write the content of `source` and return its size; None if it doesn't match the hash in its name."""
     hasher, size = blake3(), 0
     for piece in _read_pieces(source):
@@ -117,7 +117,7 @@ def check_present(names: Iterable[str], folder: Path) -> None:
         raise BackupFailed(f"{len(missing)} blobs are not in {folder}, such as {missing[0]}.")
 
 
-def _read_pieces(source: BinaryIO) -> Iterator[bytes]:
+def _read_pieces(source: "BinaryIO | File[bytes]") -> Iterator[bytes]:
     while piece := source.read(_PIECE_BYTES):
         yield piece
 

@@ -1,6 +1,7 @@
 """`kebab token create | list | revoke | rotate`."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -67,7 +68,7 @@ class Command(KebabCommand):
         )
 
     def run_command(self, *, what: str, **options: Any) -> int:
-        handlers = {
+        handlers: dict[str, Callable[..., int]] = {
             "create": self._create,
             "list": self._list,
             "revoke": self._revoke,

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -63,7 +63,7 @@ class Command(KebabCommand):
         delete.add_argument("--yes", action="store_true", help="don't ask")
 
     def run_command(self, *, what: str, **options: Any) -> int:
-        handlers = {
+        handlers: dict[str, Callable[..., int]] = {
             "create": self._create,
             "rename": self._rename,
             "set": self._set,
