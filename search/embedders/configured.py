@@ -55,7 +55,9 @@ def allowed_embedders() -> Mapping[str, str]:
 def workspace_embedder_name(workspace: Workspace) -> str:
     """Return the name of the workspace's embedder: its own choice if allowed, else the operator's default."""
     chosen: str | None = preference(workspace, "embedder")
-    return chosen if chosen in allowed_embedders() else _parse_name(settings.KEBAB_EMBEDDER)  # type: ignore[return-value]
+    if chosen is not None and chosen in allowed_embedders():
+        return chosen
+    return _parse_name(settings.KEBAB_EMBEDDER)
 
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:

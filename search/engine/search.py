@@ -231,7 +231,7 @@ def _build_explanation(
 ) -> dict[str, object] | None:
     explained: dict[str, object] = {}
     if query.explain:
-        weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
+        weights: dict[str, float] = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
         k_rrf = SearchSettings.of(workspace).rrf_k
         explained |= build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
         if "vector" in ranked.degraded and legs.vector.disabled_reason:

@@ -1,6 +1,6 @@
 """The chat model of this process, built from the settings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from typing import Protocol
 
@@ -24,7 +24,7 @@ class ChatModel(Protocol):
         """Return the size of the context, prompt and answer together, in tokens."""
         ...
 
-    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Generator[str | Usage]:
         """Yield the pieces of the text and the token usage. Raises ModelFailed and errors of `on_wait`."""
         ...
 
@@ -55,7 +55,7 @@ class _Misconfigured:
         self.name = options.model
         self.context_tokens = options.context_tokens
 
-    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Generator[str | Usage]:
         raise ModelFailed(
             AnswerReason.MODEL_UNAVAILABLE, "is not configured right", remedy="Run: kebab doctor"
         )

@@ -186,7 +186,7 @@ class SearchableBundle:
     def _explanation(
         self, query: SearchQuery, legs: Legs, ranked: Ranking, after: PostFusionResult
     ) -> dict[str, Any]:
-        weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
+        weights: dict[str, float] = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
         k_rrf = SearchSettings.of(self.workspace).rrf_k
         explained = build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
         if "vector" in ranked.degraded and legs.vector.disabled_reason:

@@ -59,5 +59,5 @@ def _run_child(request: bytes) -> bytes:
 
 def _environment() -> dict[str, str]:
     """Return an environment with the paths of the code only; importing `site` would take too long."""
-    roots = [Path(module.__file__).resolve().parent.parent for module in (search, pygments)]
+    roots = [Path(module.__path__[0]).resolve().parent for module in (search, pygments)]
     return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join(map(str, roots))}

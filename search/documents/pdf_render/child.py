@@ -43,7 +43,7 @@ def _render_page(number: int) -> bytes | None:
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
-        with PdfDocument(sys.stdin.buffer.raw) as document:
+        with PdfDocument(sys.stdin.buffer.raw) as document:  # type: ignore[union-attr]  # it is buffered
             page = document[number - 1]
             scale = SIDE / max(1.0, *page.get_size())
             bitmap = page.render(scale=scale, rev_byteorder=True, draw_annots=True)
