@@ -13,6 +13,7 @@ import redis
 from django.conf import settings
 
 from kebab.stack.servers.addresses import redis_client_url
+from kebab.stack.servers.redis_client import sync_reply
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class RateLimiter:
         interval_ms = max(1, round(self.interval_s * 1_000))
         if _redis().set(self._name, 1, nx=True, px=interval_ms):
             return 0.0
-        left_ms = int(_redis().pttl(self._name))
+        left_ms = int(sync_reply(_redis().pttl(self._name)))
         return max(left_ms, 1) / 1_000
 
 
