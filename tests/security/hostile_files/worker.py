@@ -51,7 +51,7 @@ def _use_the_spellbound_child() -> None:
         return exchange(self, header, content)
 
     process._command = spellbound
-    process.SandboxProcess.exchange = impatient  # type: ignore[method-assign]
+    process.SandboxProcess.exchange = impatient
 
 
 def _peak_bytes() -> int:
