@@ -65,7 +65,7 @@ class WebServer(Server):
 
     def _stop(self) -> None:
         self._signal_workers(draining.END_SIGNAL)
-        super().signal_handler_interrupt()  # type: ignore[no-untyped-call]  # granian has few types  # type: ignore[no-untyped-call]  # granian has few types  # type: ignore[no-untyped-call]  # granian has few types
+        super().signal_handler_interrupt()  # type: ignore[no-untyped-call]  # granian has few types
 
     def _signal_workers(self, number: int) -> None:
         for worker in self.wrks:

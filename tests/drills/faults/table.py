@@ -226,7 +226,7 @@ FAULTS = (
     Fault(
         name="idempotency key of another request replayed",
         file="kebab/http/api/idempotency.py",
-        right='    if not _is_same_request(request, bytes(row.request_sha256), fingerprint):',
+        right="    if not _is_same_request(request, bytes(row.request_sha256), fingerprint):",
         wrong="    if False:",
         tests=("integration/kebab/api", "api"),
     ),
