@@ -96,7 +96,7 @@ def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, 
 
 def _databases() -> dict[str, dict[str, Any]]:
     """Return the database as the application's role, under row-level security, and as the tables' owner."""
-    embedded = [KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR]
+    embedded = KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR
     url = text("DATABASE_URL") or addresses.database_url(*embedded)
     owner_url = text("KEBAB_OWNER_DATABASE_URL") or text("DATABASE_URL")
     application = _database(

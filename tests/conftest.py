@@ -117,8 +117,8 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
     """Return a node's mirror folder of the test's own."""
     from search.mirror import local_mirrors
 
-    settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
-    yield settings.KEBAB_MIRROR_DIR  # type: ignore[attr-defined]
+    settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"
+    yield settings.KEBAB_MIRROR_DIR
     local_mirrors.reader_pool().close()
 
 
@@ -127,7 +127,7 @@ def blobs(tmp_path: Path, settings: object) -> Path:
     """Return a folder of the test's own in which blobs are kept."""
     from tests.support.stores import stores_in
 
-    settings.STORAGES = stores_in(tmp_path)["STORAGES"]  # type: ignore[attr-defined]
+    settings.STORAGES = stores_in(tmp_path)["STORAGES"]
     return tmp_path / "blobs"
 
 

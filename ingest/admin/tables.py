@@ -82,10 +82,10 @@ class JobAdmin(TenantAdmin):
         ),
     )
 
-    @display(description="state", label=_JOB_STATES)  # type: ignore[untyped-decorator]
+    @display(description="state", label=_JOB_STATES)
     def state_label(self, job: Job) -> str:
         """Return the state."""
-        return job.state  # type: ignore[no-any-return]
+        return job.state
 
     @admin.display(description="source")
     def of_source(self, job: Job) -> Any:
@@ -173,7 +173,7 @@ class QuarantineAdmin(TenantAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Unreadable]:
         """Return the quarantined files, without those that no parser supports."""
-        return super().get_queryset(request).filter(is_quarantined=True)  # type: ignore[no-any-return]
+        return super().get_queryset(request).filter(is_quarantined=True)
 
     @admin.display(description="path")
     def path_shown(self, entry: Unreadable) -> str:

@@ -32,7 +32,7 @@ class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
     """A file that is not tried again until its content or a parser changes."""
 
     id = serializers.IntegerField()
-    source = serializers.CharField(source="version.source.key")
+    source = serializers.CharField(source="version.source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
     version = serializers.CharField(source="version.tag")
     path = serializers.CharField()
     size_bytes = serializers.IntegerField()
@@ -45,7 +45,7 @@ class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
 class QuarantineQuery(PageQuery):
     """The parameters of the quarantine's list; a filter may be repeated."""
 
-    source = serializers.ListField(
+    source = serializers.ListField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         child=serializers.CharField(max_length=63), required=False, help_text="Key or id."
     )
 

@@ -133,7 +133,7 @@ def source_condition(keys_or_ids: list[str], source: str) -> Q:
 
 def _member_since(access: Access) -> datetime:
     """Return the time the caller joined: earlier requests under the same name were somebody else's."""
-    return access.user.date_joined if access.user is not None else access.token.created_at  # type: ignore[union-attr]
+    return access.caller.person.date_joined if access.token is None else access.token.created_at
 
 
 def _sources(access: Access) -> Any:

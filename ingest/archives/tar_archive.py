@@ -40,7 +40,7 @@ class TarArchive:
         self._current: tarfile.TarInfo | None = None
         self._reader.begin_header()
         try:
-            self._tar = tarfile.TarFile(fileobj=self._reader, mode="r")  # type: ignore[arg-type]
+            self._tar = tarfile.TarFile(fileobj=self._reader, mode="r")  # type: ignore[arg-type]  # it reads forward
         except _DAMAGE as error:
             raise ArchiveBroken(
                 "The file is neither a zip nor a tar that can be read; pack it anew."
@@ -79,7 +79,7 @@ class TarArchive:
         except _DAMAGE as error:
             raise ArchiveBroken(f"The archive is broken ({error}); pack it anew.") from error
         # The library would keep all members, and apply global headers to all that follow.
-        self._tar.members.clear()
+        self._tar.members.clear()  # type: ignore[attr-defined]  # the stubs lack it
         self._tar.pax_headers = {}
         if self._current is None and not self._reader.has_end_mark:
             raise ArchiveBroken("The archive is damaged or cut off; pack or send it anew.")

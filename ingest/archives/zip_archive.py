@@ -49,7 +49,7 @@ class ZipArchive:
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._budget = budget
         try:
-            self._zip = zipfile.ZipFile(_GuardedFile(file, budget))  # type: ignore[arg-type]
+            self._zip = zipfile.ZipFile(_GuardedFile(file, budget))
         except _DAMAGE as error:
             raise _broken_error(error) from error
         except OSError as error:

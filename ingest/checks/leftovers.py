@@ -55,7 +55,7 @@ def check_leftovers(repair: bool) -> Iterator[CheckResult]:
 
 def check_rows(repair: bool) -> Iterator[CheckResult]:
     """Check that each foreign key refers to a row, which the database ensures unless constraints are off."""
-    found = []
+    found: list[CheckResult] = []
     for table, target, columns, target_columns in fetch_rows(_REFERENCES):
         found += _check_orphans(table, target, dict(zip(columns, target_columns, strict=True)), repair=repair)
     yield from found or [ok_result("rows", "none is an orphan")]

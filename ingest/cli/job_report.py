@@ -35,6 +35,8 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
 
 
 def _print_project_file(console: Console, project_file: Mapping[str, Any] | None) -> None:
-    for error in [] if project_file is None else project_file["errors"]:
+    if project_file is None:
+        return
+    for error in project_file["errors"]:
         place = f"{project_file['name']}: {error['key']}".removesuffix(": ")
         console.print(plain(f"{place}: {error['message']} All of the file is left aside."))

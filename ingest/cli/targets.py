@@ -29,7 +29,7 @@ from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import is_utf8, path_argument
 from kebab.people import audit
 from kebab.people.models import Workspace
-from kebab.people.models.workspace import SLUG
+from kebab.people.models.workspace import SLUG, is_slug
 from kebab.people.operator import command_line_access
 from search.corpus import get_or_create_source
 from search.corpus.paths import normalise_path
@@ -244,6 +244,6 @@ def _check_readers(source: Source, request: IngestRequest) -> None:
 
 
 def _validate_key(key: str) -> str:
-    if SLUG.regex.match(key) is None:
+    if not is_slug(key):
         raise CliError(f"{key[:100]!r} can't name a source. {SLUG.message}", code="invalid_slug")
     return key

@@ -44,7 +44,7 @@ HEEDS_DELETIONS = (*UPLOAD_KINDS, JobKind.RECHUNK)
 _PARTS = ("version", "only_paths")
 
 
-class JobQuerySet(TenantQuerySet):
+class JobQuerySet(TenantQuerySet["Job"]):
     """Queries for jobs, of one workspace or, for the scheduler, of all."""
 
     def due(self) -> "JobQuerySet":

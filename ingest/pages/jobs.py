@@ -18,7 +18,7 @@ from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s, items_per_s
 from ingest.services.jobs import cancel_job, retry_job
-from kebab.pages.page import PostAction, WorkspacePage
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 
@@ -79,7 +79,7 @@ class JobsPage(WorkspacePage):
     need = JobsView.required["GET"]
     tab = _TAB
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, newest first, filtered by a valid `state`; for htmx only the list."""
         state = request.GET.get("state", "")
         jobs = readable_jobs(self.access)
@@ -88,7 +88,7 @@ class JobsPage(WorkspacePage):
         rows = list_page(self, request, jobs, ordering=("-created_at", "id"))
         is_open = any(job.state in OPEN_STATES for job in rows.rows)
         context = {"list": rows, "is_open": is_open, "state": state, "states": JobState.values}
-        is_part = request.htmx  # type: ignore[attr-defined]  # set by a middleware
+        is_part = request.htmx
         return self.render(request, "ingest/job_list.html" if is_part else "ingest/jobs.html", **context)
 
 

@@ -84,9 +84,10 @@ class UploadPage(ActionPage):
         given = {"file": file, "source": request.POST.get("source") or UPLOADS}
         if folder:
             given["path"] = f"{folder}/{file.name}"
+        refusals: tuple[type[Exception], ...] = (*known_errors(), ValidationError)
         try:
             return submit_upload(self.access, build_upload(validate_fields(NewFile, given))).job
-        except (*known_errors(), ValidationError) as error:
+        except refusals as error:
             logger.info("an upload was refused: %s", type(error).__name__)
             problem = problem_of(error)
             messages.error(request, f"{file.name[:200]}: {problem.detail if problem else error}")

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ingest.parsers.decode import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.titles import FIRST_LINE_CHARS
 from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
+from search.documents.charset import REPLACEMENT
 
 #: separator of the cells of a row
 CELL_BORDER: Final = " | "

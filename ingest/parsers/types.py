@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeGuard, get_args
 
 BlockKind = Literal["heading", "paragraph", "list", "quote", "table", "code", "html", "front_matter"]
 Media = Literal["text", "code", "pdf", "office", "email", "image", "transcript"]
+
+
+def is_media(text: str) -> TypeGuard[Media]:
+    """Return whether `text` is a media type."""
+    return text in get_args(Media)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,4 +183,4 @@ class ParsedDocument:
         origins = self.outline.origins
         if origins is None:
             return LineSpan(start, end)
-        return type(origins[start - 1]).around(origins[start - 1 : end])  # type: ignore[arg-type]
+        return type(origins[start - 1]).around(origins[start - 1 : end])  # type: ignore[arg-type]  # all origins of an outline are of one class

@@ -57,7 +57,8 @@ def _queue_run(access: Access, run: Run) -> Run:
 
 def cancel_and_delete_run(access: Access, run: Run) -> None:
     """Delete a run with its results; a job that carries it out is cancelled."""
-    job = Job.objects.in_workspace(access.workspace).filter(pk=run.job_id).first()
+    jobs = Job.objects.in_workspace(access.workspace)
+    job = None if run.job_id is None else jobs.filter(pk=run.job_id).first()
     if job is not None:
         # In a transaction of its own: a worker locks the run's topics before the job.
         with suppress(JobNotOpen):

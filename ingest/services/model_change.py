@@ -151,7 +151,11 @@ def _open_job(workspace: Workspace) -> Job | None:
 
 
 def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float | None) -> dict[str, Any]:
-    is_ending = space.state == SpaceState.RETIRED and space.retire_at <= timezone.now()
+    is_ending = (
+        space.state == SpaceState.RETIRED
+        and space.retire_at is not None
+        and space.retire_at <= timezone.now()
+    )
     maker = find_maker(space)
     is_filled = maker is not None and not is_ending
     return {

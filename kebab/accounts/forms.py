@@ -19,13 +19,14 @@ def _password_field() -> forms.CharField:
 class SignInForm(AuthenticationForm):
     """E-mail address and password."""
 
+    request: HttpRequest
     password = _password_field()
 
     def clean(self) -> dict[str, Any]:
         """Authenticate the user. Raises RateLimited, which the view's caller handles."""
         email, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if email is not None and password:
-            self.user_cache = authenticate_by_password(self.request, email, password)  # type: ignore[arg-type]
+            self.user_cache = authenticate_by_password(self.request, email, password)
             if self.user_cache is None:
                 raise self.get_invalid_login_error()
         return self.cleaned_data
@@ -37,7 +38,7 @@ class ResetRequestForm(forms.Form):
     email = forms.EmailField(max_length=254)
 
 
-class NewPasswordForm(SetPasswordForm):
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # the class itself is not generic
     """A new password, twice."""
 
     new_password1 = _password_field()

@@ -49,8 +49,8 @@ class InvitationPage(View):
             return redirect("invitation")
 
     def _accept(self, request: HttpRequest, invitation: Invitation) -> HttpResponse:
-        if _is_theirs(request, invitation):
-            accept_invitation(invitation, request.user)  # type: ignore[arg-type]
+        if isinstance(request.user, User) and _is_theirs(request, invitation):
+            accept_invitation(invitation, request.user)
             return _redirect_to_workspace(invitation)
         if request.user.is_authenticated or not needs_account(invitation):
             return _page(request, invitation)

@@ -1,7 +1,5 @@
 """Sign-in and sign-out, the same for every method: rate limit, new session, audit event."""
 
-from typing import Any
-
 from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest
 
@@ -19,12 +17,12 @@ def authenticate_by_password(request: HttpRequest, email: str, password: str) ->
     """
     attempt = SignInAttempt(request=request, email=email)
     attempt.count()
-    user: Any = authenticate(request, username=email, password=password)
+    user = authenticate(request, username=email, password=password)
     if user is None:
         audit.record_failed_sign_in(email, by="password", why="credentials")
         return None
     attempt.clear_failures()
-    return user  # type: ignore[no-any-return]
+    return user
 
 
 def sign_in(request: HttpRequest, user: User, *, by: str) -> None:

@@ -69,7 +69,7 @@ class SignOut(View):
         return redirect("login")
 
 
-class RequestReset(FormView):
+class RequestReset(FormView):  # type: ignore[type-arg]  # the class itself is not generic
     """Asks for the e-mail address of the forgotten password."""
 
     form_class = ResetRequestForm
@@ -127,7 +127,7 @@ class SetPassword(View):
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-class ChangePassword(LoginRequiredMixin, FormView):
+class ChangePassword(LoginRequiredMixin, FormView):  # type: ignore[type-arg]  # the class itself is not generic
     """Changes the password of the signed-in user."""
 
     form_class = ChangePasswordForm

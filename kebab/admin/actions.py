@@ -20,7 +20,7 @@ from kebab.admin.changelist import ListAdmin
 from kebab.http.api.errors import known_errors
 from kebab.people import audit
 from kebab.people.access.caller import Access, operator_access
-from kebab.people.models import Workspace
+from kebab.people.models import User, Workspace
 
 #: The most rows for one run of an action.
 MOST_ROWS = 100
@@ -47,7 +47,7 @@ class RowAction:
 
 def record_admin_action(request: HttpRequest, action: str, subject: str, **detail: Any) -> None:
     """Record that the operator did `action` in the admin, to something that belongs to no workspace."""
-    audit.record_person(request.user.email, action, subject, via="admin", **detail)  # type: ignore[union-attr]
+    audit.record_person(_operator_email(request), action, subject, via="admin", **detail)
 
 
 _offered: dict[type[models.Model], list[RowAction]] = defaultdict(list)
@@ -63,7 +63,14 @@ def admin_access(request: HttpRequest, workspace: Workspace) -> Access:
 
     The audit log marks it with `via` "admin", to tell it from the same person acting as a member.
     """
-    return operator_access(workspace, request.user.email, via="admin")  # type: ignore[union-attr]
+    return operator_access(workspace, _operator_email(request), via="admin")
+
+
+def _operator_email(request: HttpRequest) -> str:
+    """Return the address of the person who uses the admin. Raises PermissionDenied without one."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user.email
 
 
 class ActionAdmin(ListAdmin):
@@ -77,9 +84,7 @@ class ActionAdmin(ListAdmin):
     def is_permitted(self, request: HttpRequest, action: RowAction, row: Any = None) -> bool:
         """Return whether the user may run the action on `row`; None: on any row."""
         return bool(
-            request.user.has_perm(  # type: ignore[union-attr]
-                f"{self.opts.app_label}.{action.permission}_{self.opts.model_name}"
-            )
+            request.user.has_perm(f"{self.opts.app_label}.{action.permission}_{self.opts.model_name}")
         )
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:

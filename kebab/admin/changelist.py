@@ -39,7 +39,7 @@ def _bypass_index(column: Any) -> Any:
     return value.desc() if column.startswith("-") else value.asc()
 
 
-class WindowedList(ChangeList):  # type: ignore[misc]
+class WindowedList(ChangeList):
     """A change list whose filters look only at its window."""
 
     #: Whether there are rows beyond the window.
@@ -50,11 +50,11 @@ class WindowedList(ChangeList):  # type: ignore[misc]
         rows = super().get_queryset(request, exclude_parameters)
         column, scopes = self.model_admin.window_by, self.model_admin.scopes.items()
         if not column or self.query:
-            return rows  # type: ignore[no-any-return]
+            return rows
         chosen = {of: self.params[parameter] for parameter, of in scopes if self.params.get(parameter)}
         window = newest_window(self.root_queryset.filter(**chosen), column)
         self.is_windowed = window is not None
-        return rows if window is None else rows.filter(window)  # type: ignore[no-any-return]
+        return rows if window is None else rows.filter(window)
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[Any]:
         """Return the ordering. A search sorts its few hits, instead of walking the index of the ordering."""
@@ -67,7 +67,7 @@ class WindowedList(ChangeList):  # type: ignore[misc]
         self.full_result_count = self.result_count
 
 
-class ListAdmin(ModelAdmin):  # type: ignore[misc]
+class ListAdmin(ModelAdmin):
     """The base class of all model admins."""
 
     paginator = CappedPaginator
@@ -112,7 +112,7 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Any]:
         """Return the rows that match the search `term`; an index has to serve it."""
-        return self.model._default_manager.none()  # type: ignore[no-any-return]
+        return self.model._default_manager.none()
 
     def _filter_parameters(self, request: HttpRequest) -> set[str]:
         parameters = set()

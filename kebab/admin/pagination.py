@@ -8,7 +8,7 @@ from django.core.paginator import Paginator
 WINDOW = 10_000
 
 
-class CappedPaginator(Paginator):  # type: ignore[type-arg]
+class CappedPaginator(Paginator):  # type: ignore[type-arg]  # the class itself is not generic
     """Pages through the first `WINDOW` rows; a table is never counted to its end."""
 
     template_name = "operating/pagination.html"
@@ -17,7 +17,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
     @cached_property
     def count(self) -> int:
         """Return the number of rows, at most `WINDOW`."""
-        return int(self.object_list.order_by()[:WINDOW].count())  # type: ignore[attr-defined]
+        return int(self.object_list.order_by()[:WINDOW].count())  # type: ignore[attr-defined]  # a queryset
 
     @property
     def is_capped(self) -> bool:

@@ -37,7 +37,7 @@ _CONTENTS = {
 }
 
 
-class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
+class OperatorSite(UnfoldAdminSite):
     """The admin site for active staff; anonymous users are sent to the ordinary login page."""
 
     site_title = site_header = "Kebab"

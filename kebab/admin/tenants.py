@@ -67,5 +67,5 @@ class TenantAdmin(WorkspaceColumn, ActionAdmin, ReadOnlyAdmin):
         """Return the rows of the selected workspace, or of all, so that an index on (workspace, …) serves."""
         workspace = chosen_workspace(request)
         if workspace is not None:
-            return self.get_queryset(request).filter(workspace=workspace)  # type: ignore[no-any-return]
-        return self.get_queryset(request).filter(workspace__in=Workspace.objects.order_by())  # type: ignore[no-any-return]
+            return self.get_queryset(request).filter(workspace=workspace)
+        return self.get_queryset(request).filter(workspace__in=Workspace.objects.order_by())

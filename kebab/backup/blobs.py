@@ -63,7 +63,7 @@ class _BlobDamaged(Exception):
     """The content of a blob doesn't match its name."""
 
 
-def _write(source: BinaryIO, target_file: BinaryIO, hash_: str) -> int:
+def _write(source: "File[bytes]", target_file: BinaryIO, hash_: str) -> int:
     """Write the content of `source` and return its size. Raises _BlobDamaged if it doesn't match the hash."""
     hasher, size = blake3(), 0
     while piece := source.read(_PIECE_BYTES):
@@ -102,7 +102,7 @@ def _store(name: str, source: Path) -> None:
 def hash_of(path: Path) -> str:
     """Return the BLAKE3 of a file, 64 hex digits."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, blake3).hexdigest()
+        return hashlib.file_digest(file, blake3).hexdigest()  # type: ignore[arg-type]  # its update returns itself
 
 
 def check_present(names: Iterable[str], folder: Path) -> None:

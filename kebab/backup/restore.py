@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
-from django.db import connection
 
 from kebab.backup import basebackup, blobs
 from kebab.backup.errors import BackupFailed, BackupMissing, RestoreFailed, RestoreRefused
@@ -20,6 +19,7 @@ from kebab.backup.layout import (
     recovery_settings,
 )
 from kebab.backup.manifest import Backup, choose_backup
+from kebab.database.connections import close_connections
 from kebab.runtime.durable_files import replace_text
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.servers.addresses import DATABASE_OWNER, POSTGRES_PORT
@@ -86,8 +86,7 @@ def _recover(
         announce("Copying documents' bytes ...")
         return reached, blobs.copy_from_folders(blobs.needed_blobs(), sources)
     finally:
-        connection.close()  # the server stops before it
-        connection.close_pool()
+        close_connections()  # the server stops before it
         server.stop()
 
 
@@ -156,7 +155,8 @@ def _replay(server: EmbeddedPostgres) -> datetime | None:
                 if row is not None and not row[0]:
                     for name in RECOVERY_SETTINGS:
                         session.execute(f"ALTER SYSTEM RESET {name}")
-                    return row[1]
+                    reached: datetime | None = row[1]
+                    return reached
         except psycopg.OperationalError:
             pass  # the replay is not finished
         if not server.is_alive():

@@ -24,6 +24,10 @@ from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting
 _INTERRUPTED = 128 + signal.SIGINT
 
 
+#: The embedded servers, or also the workers; None: neither.
+Needs = Literal["servers", "workers"] | None
+
+
 class KebabCommand(BaseCommand):
     """A command: override `run_command`, and `add_arguments` (calling it here first) for its arguments.
 
@@ -36,13 +40,14 @@ class KebabCommand(BaseCommand):
     #: Whether it waits for migrations of the database; "reachable": not if the database is down.
     awaits_migrations: ClassVar[Literal["always", "reachable"] | None] = None
     #: Whether the embedded servers, or also the workers, must run while `run_command` does.
-    needs: ClassVar[Literal["servers", "workers"] | None] = None
+    needs: Needs = None
     # They import every view, which most commands never use; `make check` runs them.
-    requires_system_checks: ClassVar[list[str]] = []
+    requires_system_checks = ()
 
     as_json: bool = False
+    _called_from_command_line: bool
 
-    def run_command(self, **options: Any) -> int | None:
+    def run_command(self, *args: Any, **options: Any) -> int | None:
         """Run the command and return the exit code (`kebab.cli.errors.Exit`); None is 0."""
         raise NotImplementedError
 

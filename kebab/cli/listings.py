@@ -7,7 +7,7 @@ from typing import Any
 from kebab import extension
 from kebab.people.models import Workspace
 
-Rows = Callable[[Workspace | None, int], Iterable[Mapping[str, Any]]]
+Rows = Iterable[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +18,10 @@ class Listing:
     #: The columns of the table, in order; JSON output has whole rows.
     columns: tuple[str, ...]
     #: Returns at most the given number of rows of a workspace.
-    rows: Rows
-    #: Whether it lists rows of one workspace; else `rows` gets None.
+    rows: Callable[[Workspace, int], Rows] = lambda workspace, limit: ()
+    #: Whether it lists rows of one workspace; else `all_rows` returns them.
     is_scoped: bool = True
+    all_rows: Callable[[int], Rows] = lambda limit: ()
 
 
 def listings() -> dict[str, Listing]:

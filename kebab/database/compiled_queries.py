@@ -116,7 +116,8 @@ def _execute(
 
 def load_instance(model: type[_Model], names: Sequence[str], values: Sequence[Any]) -> _Model:
     """Return the model instance of a row of `values_list(*names)`, as a query by the ORM would."""
-    fields = [model._meta.get_field(name) for name in names]
+    concrete = {field.name: field for field in model._meta.concrete_fields}
+    fields = [concrete[name] for name in names]
     loaded = [
         field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value
         for field, value in zip(fields, values, strict=True)

@@ -10,7 +10,7 @@ import re
 import threading
 from typing import Any
 
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.wsgi import WSGIHandler
@@ -24,6 +24,7 @@ from kebab.http.admission.request_patterns import query_field_pattern
 from kebab.http.admission.send_timeout import SendTimeout, limit_sending
 from kebab.http.admission.watchdog import Watchdog
 from kebab.http.admission.wsgi_bridge import WsgiThreads
+from kebab.http.asgi_types import HttpApplication
 from kebab.http.request_id import answer_with_request_id
 from kebab.observability.health import probes
 from kebab.observability.health.responses import register_blocker
@@ -59,7 +60,8 @@ class Application:
         is_open = FairQueue(Capacity(slots=streams, waiting=0, wait_s=0.0))
         self._mcp = _LazyMcp()
         self._mcp_gate = Gate(self._mcp, is_open, held=held_bytes)
-        starting_gate = Gate(ASGIHandler(), starting, held=held_bytes, release_on_start=True)
+        django: HttpApplication = ASGIHandler()  # type: ignore[assignment]  # it names scopes plain dictionaries
+        starting_gate = Gate(django, starting, held=held_bytes, release_on_start=True)
         self._stream_gate = Gate(starting_gate, is_open, held=held_bytes)
         self.watchdog = Watchdog(
             {"views": self.view_queue, "waiting uploads": self.waiting_upload_queue}, self._guard
@@ -91,7 +93,7 @@ class Application:
         finally:
             self._active_peers.discard(peer)
 
-    def select(self, scope: HTTPScope) -> ASGI3Application:
+    def select(self, scope: HTTPScope) -> HttpApplication:
         """Return the application that answers a request."""
         if probes.is_probe(scope):
             return probes.application
@@ -182,7 +184,7 @@ def _create_view_gate(views: WSGIHandler, slots: int, queue: FairQueue, held_byt
     # They don't use the threads of waiting uploads, where clients that read their writes would be refused.
     waiting = Capacity(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0)
     return ViewGate(
-        WsgiThreads(views, threads=slots),
+        WsgiThreads(views, threads=slots),  # type: ignore[arg-type]  # Django never calls `write`
         queue,
         long_bodies=FairQueue(long_bodies),
         searches_that_wait=FairQueue(waiting),

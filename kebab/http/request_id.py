@@ -4,14 +4,14 @@ The response carries it if the request had one, and for server errors. Other res
 which must look alike, as for a missing resource and for one the caller may not see, stay alike.
 """
 
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any
 
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+from kebab.http.asgi_types import HttpApplication
 from kebab.observability import tracing
 from kebab.observability.log_context import REQUEST_ID_HEADER, accept_request_id, bind_log_fields, request_id
 
@@ -37,28 +37,26 @@ class IdentifyRequests:
 
 
 async def answer_with_request_id(
-    app: ASGI3Application, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    app: HttpApplication, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
 ) -> None:
     """Run `app` for an HTTP request with a request id, as a span of its caller's trace."""
     headers = dict(scope["headers"])
     own = accept_request_id(headers.get(_HEADER, b"").decode("latin-1"))
 
-    async def send_with_request_id(message: MutableMapping[str, Any]) -> None:
+    async def send_with_request_id(message: ASGISendEvent) -> None:
         if message["type"] == "http.response.start":
             if _HEADER in headers or _exposes_request_id(message["status"]):
-                message = {
-                    **message,
-                    "headers": [*_without_request_id(message["headers"]), (_HEADER, own.encode())],
-                }
+                headers_with_id = [*_without_request_id(message["headers"]), (_HEADER, own.encode())]
+                message = {**message, "headers": headers_with_id}
             tracing.add_attributes(**{"http.response.status_code": message["status"]})
-        await send(message)  # type: ignore[arg-type]  # passed on unchanged
+        await send(message)
 
     cause = headers.get(b"traceparent", b"").decode("latin-1")
     with (
         bind_log_fields(request_id=own),
         tracing.span("request", cause=cause, **{"http.request.method": scope["method"]}),
     ):
-        await app(scope, receive, send_with_request_id)  # type: ignore[arg-type]
+        await app(scope, receive, send_with_request_id)
 
 
 def _exposes_request_id(status: int) -> bool:

@@ -1,6 +1,7 @@
 """Base classes of pages: login, membership and rights are checked, errors become pages."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
+from django_htmx.middleware import HtmxDetails
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import Need
@@ -26,13 +28,20 @@ from kebab.tenancy.current_workspace import acting_in
 logger = logging.getLogger(__name__)
 
 
+class HtmxHttpRequest(HttpRequest):
+    """A request after the middleware of htmx."""
+
+    htmx: HtmxDetails
+
+
 @method_decorator(never_cache, name="dispatch")  # after logging out, the Back button must not show them
 class Page(LoginRequiredMixin, View):
     """A page for a logged-in user; others are sent to log in, whether or not the URL exists."""
 
-    http_method_names = ("get", "head")
+    http_method_names: Sequence[str] = ("get", "head")
     #: Whether the page accepts bodies larger than a form's, and limits them itself before reading.
     limits_body: ClassVar[bool] = False
+    request: HtmxHttpRequest
     #: Contexts that last until the response is created, such as the current workspace.
     context_stack: ExitStack
 
@@ -41,10 +50,9 @@ class Page(LoginRequiredMixin, View):
         with ExitStack() as self.context_stack:
             return self._dispatch(request, *args, **kwargs)
 
-    def handle_no_permission(self) -> HttpResponse:
+    def handle_no_permission(self) -> HttpResponse:  # type: ignore[override]  # the base promises a redirect
         """Redirect an anonymous user to log in; an htmx request gets a reload of the whole page."""
-        is_part = self.request.htmx  # type: ignore[attr-defined]  # the middleware adds it
-        return HttpResponseClientRefresh() if is_part else super().handle_no_permission()
+        return HttpResponseClientRefresh() if self.request.htmx else super().handle_no_permission()
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Redirect a GET of a POST-only URL, as after logging in again, to the page it belongs to."""
@@ -85,11 +93,13 @@ class WorkspacePage(Page):
     #: The user's access; set before `show` and `act`.
     access: Access
 
-    def get(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+    def get(self, request: HtmxHttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
         """Check access, then show the page. Raises NotFound, Forbidden."""
         return self.show(request, self._admit(request, slug), **kwargs)
 
-    def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
+    def show(
+        self, request: HtmxHttpRequest, workspace: Workspace, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
         """Return the page."""
         raise NotImplementedError
 
@@ -115,13 +125,15 @@ class WorkspacePage(Page):
 class ActionPage(WorkspacePage):
     """A page with forms: a POST is handled by `act`, and answered with a redirect or the page again."""
 
-    http_method_names = ("get", "head", "post")
+    http_method_names: Sequence[str] = ("get", "head", "post")
 
-    def post(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+    def post(self, request: HtmxHttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
         """Check access, then handle the posted form. Raises NotFound, Forbidden."""
         return self.act(request, self._admit(request, slug), **kwargs)
 
-    def act(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
+    def act(
+        self, request: HtmxHttpRequest, workspace: Workspace, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
         """Handle the posted form, and return a redirect or the page."""
         raise NotImplementedError
 
@@ -136,7 +148,7 @@ def _page_above(path: str) -> str:
     """Return the path of the nearest page above `path`."""
     while path := path.rpartition("/")[0]:
         try:
-            view = getattr(resolve(path).func, "view_class", object)
+            view: type[Any] = getattr(resolve(path).func, "view_class", object)
         except Resolver404:
             continue
         if issubclass(view, Page) and "get" in view.http_method_names:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log10
+from typing import Any
 
 TOP_PX, FLOOR_PX = 20, 172
 _MOST_LABELS = 5
@@ -148,7 +149,7 @@ def _line_segments(places: Sequence[tuple[float, float]], count: int, top: float
             yield f"{x:.2f},{100 - 100 * y / top:.2f} {next_x:.2f},{100 - 100 * next_y / top:.2f}"
 
 
-def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shapes: Sequence[object]) -> Plot:
+def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shapes: Any) -> Plot:
     return Plot(
         name=axes.name,
         series=tuple(zip(_KINDS, axes.series, strict=False)),
@@ -159,7 +160,7 @@ def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shap
         labels=_labels(points),
         first_head=axes.across,
         rows=[(point.label, [_format_value(axes, value) for value in point.values]) for point in points],
-        **shapes,  # type: ignore[arg-type]  # bars, dots, lines
+        **shapes,
     )
 
 

@@ -7,6 +7,7 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
@@ -186,10 +187,10 @@ def _group_facts(group: Group) -> dict[str, str]:
     return {"group": group.name, "group_id": str(group.pk)}
 
 
-def _save(group: Group, **options: object) -> None:
+def _save(group: Group, **options: Any) -> None:
     try:
         with transaction.atomic():
-            group.save(**options)  # type: ignore[arg-type]
+            group.save(**options)
     except IntegrityError as error:
         raise Conflict(
             f"There is a group {group.name!r} already; choose another name.", code="group_name_taken"

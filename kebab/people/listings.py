@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
 from kebab.cli.listings import Listing
 from kebab.people.audit import events_of
@@ -22,20 +22,13 @@ _GROUP_NAMES = ArrayAgg(
 )
 
 
-def workspace_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Yield all workspaces by slug."""
-    for row in Workspace.objects.annotate(member_count=Count("memberships")).order_by("slug")[:limit]:
-        yield {
-            "slug": row.slug,
-            "name": row.name,
-            "id": row.id,
-            "members": row.member_count,
-            "seq": row.head_seq,
-            "created_at": row.created_at,
-        }
+def workspace_rows(limit: int) -> Iterable[dict[str, Any]]:
+    """Return all workspaces by slug."""
+    counted = Workspace.objects.annotate(members=Count("memberships"), seq=F("head_seq")).order_by("slug")
+    return counted.values("slug", "name", "id", "members", "seq", "created_at")[:limit]
 
 
-def token_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
+def token_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Yield a workspace's tokens, newest first, without their secrets, with the names of their groups."""
     tokens = ApiToken.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
     fields = (*(name for name in TOKEN_COLUMNS if name != "groups"), "created_at", "group_names")
@@ -43,7 +36,7 @@ def token_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, An
         yield {**row, "groups": row.pop("group_names")}
 
 
-def member_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
+def member_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Yield a workspace's members, oldest membership first, with the names of their groups."""
     members = Membership.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
     for row in members.select_related("user").order_by("pk")[:limit]:
@@ -60,7 +53,7 @@ def member_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, A
 
 def group_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Yield a workspace's groups by name, with their numbers of members, tokens and sources."""
-    for size in group_sizes(workspace, workspace.groups.order_by("name")[:limit]):
+    for size in group_sizes(workspace, list(workspace.groups.order_by("name")[:limit])):
         yield {
             "id": size.group.pk,
             "name": size.group.name,
@@ -71,7 +64,7 @@ def group_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
         }
 
 
-def invitation_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
+def invitation_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Yield the invitations to a workspace, newest first, past ones too."""
     invitations = Invitation.objects.filter(workspace=workspace).with_is_backed()
     for row in invitations.order_by("-created_at", "id")[:limit]:
@@ -88,7 +81,7 @@ LISTINGS = (
     Listing(
         kind="workspaces",
         columns=("slug", "name", "members", "seq", "id"),
-        rows=workspace_rows,
+        all_rows=workspace_rows,
         is_scoped=False,
     ),
     Listing(kind="tokens", columns=TOKEN_COLUMNS, rows=token_rows),

@@ -53,7 +53,7 @@ def mint_token(
         )
         rows = [TokenGroup(workspace=workspace, group=group, token=token) for group in groups]
         TokenGroup.objects.bulk_create(rows)
-    token.group_ids = sorted(group.pk for group in groups)  # type: ignore[attr-defined]
+    token.group_ids = sorted(group.pk for group in groups)
     return token, f"kbb_{prefix}_{secret}"
 
 
@@ -83,7 +83,7 @@ def _fetch_token(prefix: str) -> ApiToken | None:
     (row,) = rows
     token = load_instance(ApiToken, _TOKEN_FIELDS, row[: len(_TOKEN_FIELDS)])
     token.workspace = load_instance(Workspace, _WORKSPACE_FIELDS, row[len(_TOKEN_FIELDS) : -1])
-    token.group_ids = row[-1]  # type: ignore[attr-defined]
+    token.group_ids = row[-1]
     return token
 
 
@@ -105,7 +105,7 @@ def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
     """Annotate each token with its `group_ids`, in the same query."""
     its_own = TokenGroup.objects.filter(workspace=OuterRef("workspace"), token=OuterRef("pk"))
     groups = its_own.order_by("group_id")
-    return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))
+    return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))  # type: ignore[no-redef]  # the model declares it
 
 
 def _record_use(token: ApiToken) -> None:

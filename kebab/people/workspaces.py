@@ -11,7 +11,7 @@ from kebab.http.api.querysets import first_or_not_found
 from kebab.people import audit
 from kebab.people.access.caller import Access, Caller
 from kebab.people.models import Membership, Role, User, Workspace
-from kebab.people.models.workspace import SLUG
+from kebab.people.models.workspace import SLUG, is_slug
 from kebab.people.workspace_settings.hooks import (
     changed_settings,
     proposed_workspace,
@@ -28,7 +28,7 @@ def check_slug(slug: str) -> str:
 
     A slug that reads as a UUID is refused: it could be confused with the workspace of that id.
     """
-    if not SLUG.regex.match(slug):
+    if not is_slug(slug):
         raise InvalidRequest(f"{slug[:100]!r} can't be a slug. {SLUG.message}", code="invalid_slug")
     try:
         uuid.UUID(slug)

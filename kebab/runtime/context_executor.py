@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 class ContextExecutor(ThreadPoolExecutor):
     """An executor whose tasks run in the context of the code that submits them."""
 
-    def submit(  # type: ignore[override]  # the base class names its first argument differently
+    def submit(
         self, task: Callable[_Params, _Result], /, *args: _Params.args, **kwargs: _Params.kwargs
     ) -> Future[_Result]:
         """Submit `task`, to be run in a copy of the current context."""

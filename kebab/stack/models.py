@@ -1,6 +1,7 @@
 """Tables of running processes and of the blob store's mark."""
 
 import uuid
+from datetime import timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -34,6 +35,9 @@ class StackProcess(models.Model):
     heartbeat_at = models.DateTimeField()
     last_started_at = models.DateTimeField(null=True)
     info = models.JSONField(default=dict)
+
+    #: The time since `heartbeat_at`, by `kebab.stack.nodes.registry`.
+    age: timedelta
 
     class Meta:
         indexes = [models.Index(fields=["node", "role"], name="stack_process_node_role")]

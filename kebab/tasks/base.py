@@ -29,11 +29,11 @@ class HintRequest(Request):
             QoS.ack(self.message.channel.qos, self.message.delivery_tag)
 
 
-class HintTask(Task):
+class HintTask(Task):  # type: ignore[type-arg]  # the class itself is not generic
     """The base of all tasks."""
 
     abstract = True
-    Request = HintRequest
+    Request = HintRequest  # type: ignore[assignment]  # Celery takes a class, too
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task with the request id and trace of the request that sent its hint, if any."""

@@ -5,6 +5,7 @@ Celery's own uses the time of day: when that is set back by an hour, nothing is 
 
 from time import monotonic
 
+from celery import schedules
 from celery.beat import ScheduleEntry, Scheduler
 from celery.schedules import schedstate
 
@@ -12,7 +13,10 @@ from celery.schedules import schedstate
 class SteadyEntry(ScheduleEntry):
     """A task that is due one period after it was last sent; `last_run_at` is by `time.monotonic`."""
 
-    def default_now(self) -> float:
+    schedule: schedules.schedule
+    last_run_at: float  # type: ignore[assignment]  # not the time of day
+
+    def default_now(self) -> float:  # type: ignore[override]  # not the time of day
         """Return the current time by the monotonic clock."""
         return monotonic()
 
@@ -29,4 +33,4 @@ class SteadyScheduler(Scheduler):
     Entry = SteadyEntry
 
     def _when(self, entry: SteadyEntry, next_time_to_run: float, *_: object) -> float:
-        return entry.default_now() + (self.adjust(next_time_to_run) or 0)
+        return entry.default_now() + (self.adjust(next_time_to_run) or 0)  # type: ignore[arg-type]  # it takes fractions, too

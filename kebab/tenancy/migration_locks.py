@@ -13,7 +13,7 @@ _PAUSE_S = 2.0
 
 
 def retry_on_lock_timeout(
-    migrate: Callable[[], None], report: Callable[[str], object], *, patience_s: float = _PATIENCE_S
+    migrate: Callable[[], object], report: Callable[[str], object], *, patience_s: float = _PATIENCE_S
 ) -> None:
     """Call `migrate` until it gets its locks. Raises OperationalError if it doesn't within ten minutes.
 

@@ -191,7 +191,7 @@ def _readable_sources() -> Expression:
     return Case(When(Exists(hidden), then=_source_list(_workspace_sources().filter(readable))), default=_NULL)
 
 
-def _named_sources(reads_all: bool) -> Expression:
+def _named_sources(reads_all: bool) -> ArraySubquery:
     named = _workspace_sources().filter(Q(key__any_of=Param("names")) | Q(pk__any_of=Param("ids")))
     return _source_list(named if reads_all else named.filter(is_readable(Param("groups"))))
 

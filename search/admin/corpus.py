@@ -90,17 +90,17 @@ class SourceAdmin(TenantAdmin):
         ("Project", {"fields": ("rules_shown", "project_shown")}),
     )
 
-    @display(description="state", label=_SOURCE_STATES)  # type: ignore[untyped-decorator]
+    @display(description="state", label=_SOURCE_STATES)
     def state_label(self, source: Source) -> str:
         """Return the state."""
-        return source.state  # type: ignore[no-any-return]
+        return source.state
 
     @admin.display(description="readers")
     def readers_shown(self, source: Source) -> Any:
         """Return the groups that may read the source, or "All members"."""
         if not source.is_restricted:
             return "All members"
-        readers = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
+        readers = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source)
         return formatting.groups(readers, none="Nobody but owners and admins")
 
     @admin.display(description="configuration")
@@ -116,7 +116,7 @@ class SourceAdmin(TenantAdmin):
     @admin.display(description="versions")
     def versions_shown(self, source: Source) -> Any:
         """Return the source's first versions with links to their documents."""
-        versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
+        versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
         cells = [
             (formatting.link(version), version.commit[:12] or formatting.NONE, _documents_of(version))
             for version in versions.order_by("tag")[:_VERSIONS_SHOWN]
@@ -162,7 +162,7 @@ class SourceVersionAdmin(TenantAdmin):
         return _documents_of(version)
 
 
-class _VersionFilter(TextFilter):  # type: ignore[misc]
+class _VersionFilter(TextFilter):
     """Filter for the documents of one version, linked from sources and versions."""
 
     title = "version id"
@@ -245,7 +245,7 @@ class DocumentAdmin(TenantAdmin):
             if first is not None:
                 chosen = {**request.GET.dict(), IN_WORKSPACE: str(first.pk)}
                 return HttpResponseRedirect(f"{request.path}?{urlencode(chosen)}")
-        return super().changelist_view(request, extra_context)  # type: ignore[no-any-return]
+        return super().changelist_view(request, extra_context)
 
     def get_urls(self) -> list[URLPattern]:
         """Add the URL of a document's passages."""
@@ -260,7 +260,7 @@ class DocumentAdmin(TenantAdmin):
         document = self.get_object(request, unquote(object_id))
         if document is None or not self.has_view_permission(request, document):
             raise Http404
-        chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)  # type: ignore[attr-defined]
+        chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
         pages = CappedPaginator(chunks.order_by("ordinal", "chunk_id"), _PASSAGES_A_PAGE)
         context = {
             **self.admin_site.each_context(request),
@@ -321,14 +321,14 @@ class DocumentAdmin(TenantAdmin):
 
 
 def _documents_of(version: SourceVersion) -> Any:
-    chosen = {IN_WORKSPACE: str(version.workspace_id), _IN_VERSION: str(version.pk)}  # type: ignore[attr-defined]
+    chosen = {IN_WORKSPACE: str(version.workspace_id), _IN_VERSION: str(version.pk)}
     return formatting.anchor(f"{reverse('admin:search_document_changelist')}?{urlencode(chosen)}", "Show")
 
 
 def _ids_at(workspace_id: uuid.UUID | None, path: str) -> list[uuid.UUID]:
     """Return the ids, derived from `path`, of the documents at `path` in all versions of the workspace."""
-    workspace = Workspace.objects.filter(pk=workspace_id).first()
+    workspace = None if workspace_id is None else Workspace.objects.filter(pk=workspace_id).first()
     if workspace is None:
         return []
-    versions = SourceVersion.objects.in_workspace(workspace).values_list("source__key", "tag")  # type: ignore[attr-defined]
+    versions = SourceVersion.objects.in_workspace(workspace).values_list("source__key", "tag")
     return [document_id(workspace.corpus_id, key, tag, path) for key, tag in versions[:_VERSIONS_SOUGHT]]

@@ -53,10 +53,10 @@ class EmbeddingSpaceAdmin(TenantAdmin):
         "created_at",
     )
 
-    @display(description="state", label=_SPACE_STATES)  # type: ignore[untyped-decorator]
+    @display(description="state", label=_SPACE_STATES)
     def state_label(self, space: EmbeddingSpace) -> str:
         """Return the state."""
-        return space.state  # type: ignore[no-any-return]
+        return space.state
 
 
 def _rebuild_mirror(request: HttpRequest, workspace: Workspace) -> str:

@@ -3,7 +3,7 @@
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -52,7 +52,7 @@ def answer_events(
     *,
     asker: Caller,
     stop: threading.Event | None = None,
-) -> Iterator[AnswerEvent]:
+) -> Generator[AnswerEvent]:
     """Return the events of answering: `Retrieved`, any number of `TextAdded`, `Finished`.
 
     Closing the iterator ends the model call, and no answer is stored. Setting `stop` from another thread ends

@@ -91,7 +91,7 @@ def _ask_model(
     reason: AnswerReason | None = None
     warnings: tuple[str, ...] = ()
     try:
-        with closing(model.answer(messages, lambda: _raise_if_stopped(stop))) as pieces:  # type: ignore[type-var]
+        with closing(model.answer(messages, lambda: _raise_if_stopped(stop))) as pieces:
             for piece in pieces:
                 _raise_if_stopped(stop)
                 if isinstance(piece, Usage):

@@ -1,6 +1,6 @@
 """Retrieval for a question: hits, the texts of their passages, and the decision of the gates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -145,8 +145,8 @@ def _weigh_words(
             collection = reading.collection(connection)
             analysis = schema.analysis_of(connection)
 
-            def frequencies(terms: object) -> dict[str, int]:
-                return collection.frequencies(connection, terms)  # type: ignore[arg-type]
+            def frequencies(terms: Iterable[str]) -> dict[str, int]:
+                return collection.frequencies(connection, terms)
 
             return weigh_words(text, analysis, frequencies, collection.chunks.chunk_count), analysis
     except (MirrorError, apsw.InterruptError):

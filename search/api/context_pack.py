@@ -69,7 +69,7 @@ _QUERY_FIELDS = ("mode", "fusion", "filters", "cutoff")
         "default": {DEFAULT_BUDGET.unit.value: DEFAULT_BUDGET.total},
     }
 )
-class BudgetField(serializers.Field):
+class BudgetField(serializers.Field[Any, Any, Any, Any]):
     """A number of characters, `{"chars": n}` or `{"tokens": n}`."""
 
     default_error_messages: ClassVar = {

@@ -67,7 +67,7 @@ class DocumentChunksView(WorkspaceView):
 class ChunkQuery(StrictSerializer):
     """The parameters of a chunk."""
 
-    context = serializers.IntegerField(
+    context = serializers.IntegerField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         min_value=0, max_value=MAX_CONTEXT, default=0, help_text="Neighbours on each side"
     )
 

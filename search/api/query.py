@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -66,7 +66,7 @@ class ValuesField(ShortListField):
 class FlagField(serializers.BooleanField):
     """True, false or null; no string means null."""
 
-    NULL_VALUES: ClassVar = {None}
+    NULL_VALUES = {None}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, allow_null=True, **options)
@@ -75,7 +75,7 @@ class FlagField(serializers.BooleanField):
 class MomentField(serializers.DateTimeField):
     """An ISO 8601 time; the filter refuses a missing time zone."""
 
-    def to_internal_value(self, value: Any) -> str:
+    def to_internal_value(self, value: Any) -> Any:
         """Return the text. Raises ValidationError if it is no time."""
         try:
             parse_moment(value)
@@ -120,7 +120,7 @@ class FilterFields(StrictSerializer):
     )
     path_not_glob = _text_values_field("The same; a path that fits any of these is left out.")
     trust_min = EnumeratedField(TrustLevel, required=False, allow_null=True)
-    source = _text_values_field("Keys or ids of sources.")
+    source = _text_values_field("Keys or ids of sources.")  # type: ignore[assignment]  # a declared field, not the base's attribute
     version = _text_values_field("Version tags; without any, the default versions are searched.")
     kind = ValuesField(EnumeratedField(ChunkKind))
     code_lang = _text_values_field(
@@ -314,5 +314,5 @@ def _attribute_errors_to(field: str) -> Iterator[None]:
         yield
     except (InvalidQuery, InvalidFilter) as error:
         if not getattr(error, "errors", ()):
-            error.errors = (FieldError(field=field, message=str(error)),)  # type: ignore[union-attr]
+            error.errors = (FieldError(field=field, message=str(error)),)  # type: ignore[union-attr]  # the exception handler reads them
         raise

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
 
@@ -54,7 +54,7 @@ def use_document_bytes(
             missed = document.content_hash
 
 
-def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
+def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> "QuerySet[Chunk]":
     """Return the queryset of a document's chunks. Raises Http404."""
     document = get_object_or_404(visible_documents(workspace, reader), doc_id=doc_id)
     return _with_document(workspace).filter(document=document)
@@ -63,15 +63,15 @@ def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
 def chunk_in_context(workspace: Workspace, reader: Reader, chunk_id: uuid.UUID, context: int) -> Chunk:
     """Return the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
     readable = _with_document(workspace).filter(document__in=visible_documents(workspace, reader))
-    chunk: Any = get_object_or_404(readable, chunk_id=chunk_id)
+    chunk = get_object_or_404(readable, chunk_id=chunk_id)
     first, last = chunk.ordinal - context, chunk.ordinal + context
     neighbours = _with_document(workspace).filter(document=chunk.document, ordinal__range=(first, last))
     rows = list(neighbours.exclude(chunk_id=chunk_id).order_by("ordinal", "chunk_id")) if context else []
     chunk.before = [row for row in rows if row.ordinal < chunk.ordinal]
     chunk.after = [row for row in rows if row.ordinal > chunk.ordinal]
-    return chunk  # type: ignore[no-any-return]
+    return chunk
 
 
-def _with_document(workspace: Workspace) -> Any:
+def _with_document(workspace: Workspace) -> "QuerySet[Chunk]":
     chunks = Chunk.objects.in_workspace(workspace).filter(document__workspace=workspace.pk)
     return chunks.select_related("document")

@@ -1,7 +1,5 @@
 """`/schemas/{name}`: the published JSON Schemas, for anyone."""
 
-from typing import ClassVar
-
 from django.http import JsonResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
@@ -20,10 +18,10 @@ _KEEP_S = 3_600
 class WireSchemaView(APIView):
     """One JSON Schema."""
 
-    authentication_classes: ClassVar = []
-    permission_classes: ClassVar = [AllowAny]
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
     content_negotiation_class = SingleFormatNegotiation
-    http_method_names: ClassVar = ["get", "head"]
+    http_method_names = ("get", "head")
     schema = KebabSchema()
 
     @extend_schema(responses={(200, "application/schema+json"): {"type": "object"}})

@@ -17,7 +17,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
     id = HexIdField(source="doc_id")
     path = serializers.CharField()
     title = serializers.CharField()
-    source = serializers.CharField(source="source.key")
+    source = serializers.CharField(source="source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
     source_id = serializers.UUIDField()
     version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
     lang = serializers.CharField()

@@ -118,7 +118,7 @@ def has_blob(workspace_id: uuid.UUID, hash_: str) -> bool:
 
 def open_blob(workspace_id: uuid.UUID, hash_: str) -> BinaryIO:
     """Open the bytes with this hash. Raises FileNotFoundError."""
-    return default_storage.open(blob_name(workspace_id, hash_), "rb")
+    return default_storage.open(blob_name(workspace_id, hash_), "rb")  # type: ignore[return-value]  # a File has its methods
 
 
 def read_blob(workspace_id: uuid.UUID, hash_: str) -> bytes:

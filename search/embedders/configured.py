@@ -47,7 +47,7 @@ def workspace_embedder_name(workspace: Workspace) -> str:
     """Return the name of the workspace's embedder: its own choice if allowed, else the operator's default."""
     chosen: str | None = preference(workspace, "embedder")
     allowed = allowed_embedders()
-    return chosen if chosen in allowed else next(iter(allowed))  # type: ignore[return-value]
+    return chosen if chosen is not None and chosen in allowed else next(iter(allowed))
 
 
 def workspace_embedder(workspace: Workspace) -> Embedder | None:

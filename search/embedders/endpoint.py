@@ -115,7 +115,8 @@ class EndpointEmbedder:
             executor = ContextExecutor(1, thread_name_prefix="embed-query")
             inputs = [self._truncate(self.space.query_prefix + text)]
             try:
-                return executor.submit(self._ask_once, inputs, limit_s).result(limit_s)[0]
+                vector: np.ndarray = executor.submit(self._ask_once, inputs, limit_s).result(limit_s)[0]
+                return vector
             except TimeoutError as error:
                 raise EmbedderUnavailable(f"The embedder did not answer within {limit_s:g} s.") from error
             finally:

@@ -100,6 +100,7 @@ class FastEmbedder:
         from fastembed import TextEmbedding
 
         folder = self._spec.folder
+        own_files: dict[str, Any] = {} if folder is None else {"specific_model_path": str(folder)}
         self._cache_dir.mkdir(parents=True, exist_ok=True)
         try:
             model = TextEmbedding(
@@ -108,7 +109,7 @@ class FastEmbedder:
                 threads=1,
                 cuda=False,
                 local_files_only=folder is not None,
-                **({} if folder is None else {"specific_model_path": str(folder)}),
+                **own_files,
             )
         except Exception as error:  # fastembed passes on any error of its downloaders and of onnxruntime
             raise EmbedderUnavailable(

@@ -5,7 +5,7 @@ Those of other models are set by the options of the embedder.
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from search.embedders.base import ANY_LANGUAGE
 
@@ -32,10 +32,8 @@ def traits_of(model: str) -> Traits:
     return next((traits for form, traits in _KNOWN if form.fullmatch(name)), Traits())
 
 
-def _traits_by_size(
-    form: str, dims: dict[str, int], **traits: object
-) -> list[tuple[re.Pattern[str], Traits]]:
-    return [(re.compile(form % size), Traits(dim=dim, **traits)) for size, dim in dims.items()]  # type: ignore[arg-type]
+def _traits_by_size(form: str, dims: dict[str, int], **traits: Any) -> list[tuple[re.Pattern[str], Traits]]:
+    return [(re.compile(form % size), Traits(dim=dim, **traits)) for size, dim in dims.items()]
 
 
 _BERT_SIZES = {"small": 384, "base": 768, "large": 1024}

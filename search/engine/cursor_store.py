@@ -5,7 +5,7 @@ from functools import partial
 import redis
 from django.conf import settings
 
-from kebab.stack.servers.redis_client import RedisCircuitBreaker, quick_redis
+from kebab.stack.servers.redis_client import RedisCircuitBreaker, quick_redis, sync_reply
 
 #: A list is available for fifteen minutes after it was stored or last read; the sixteenth covers latency.
 RETENTION_S = 16 * 60
@@ -38,13 +38,14 @@ class CursorStore:
     def store(self, owner: str, name: str, content: bytes) -> bool:
         """Store `content`; return False if its owner has reached the limit. Raises RedisError."""
         keys = [f"kebab:cursor:{owner}:{name}", f"kebab:cursors-of:{owner}"]
-        values = [content, RETENTION_S, settings.KEBAB_CURSOR_LIMIT_BYTES]
+        values: list[bytes | int] = [content, RETENTION_S, settings.KEBAB_CURSOR_LIMIT_BYTES]
         return bool(self._write_breaker.call(partial(self._script, keys=keys, args=values)))
 
     def find(self, owner: str, name: str) -> bytes | None:
         """Return the content and extend its expiry by sixteen minutes; None if absent. Raises RedisError."""
         find = partial(self._client.getex, f"kebab:cursor:{owner}:{name}", ex=RETENTION_S)
-        return self._read_breaker.call(find)  # type: ignore[return-value]
+        content: bytes | None = sync_reply(self._read_breaker.call(find))
+        return content
 
     def delete(self, owners: str) -> None:
         """Delete the content of all owners whose names begin with `owners`. Raises RedisError."""

@@ -75,7 +75,7 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
     names = list(named)
     ids = [id_ for id_ in map(parse_uuid, names) if id_ is not None]
     rows = visible_sources(workspace, reader).filter(Q(key__in=names) | Q(pk__in=ids))
-    titles = {}
+    titles: dict[str, str] = {}
     for pk, key, title in rows.order_by("key").values_list("pk", "key", "title"):
         titles |= {key: title or key, str(pk): title or key}
     return {name: titles[name] for name in names if name in titles}

@@ -134,7 +134,7 @@ def explain_ranking(
     workspace: Workspace, query: SearchQuery, legs: Legs, ranked: Ranking, after: PostFusionResult
 ) -> dict[str, object]:
     """Return how each candidate got its place, and why a leg did not run."""
-    weights = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
+    weights: dict[str, float] = {leg.name: leg.weight for leg in legs.for_mode(query.mode)}
     k_rrf = SearchSettings.of(workspace).rrf_k
     explained = dict(build_explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf))
     if "vector" in ranked.degraded and legs.vector.disabled_reason:

@@ -209,5 +209,7 @@ def _add_missing_vector(verdict: WhyNotVerdict, outcome: SearchOutcome) -> WhyNo
 
 
 def _has_vector(chunk_id: str | None, scope: SearchScope) -> bool:
+    if scope.space is None or chunk_id is None:
+        return False
     vectors = ChunkVector.objects.in_workspace(scope.workspace_id).filter(chunk_id=chunk_id)
-    return scope.space is not None and vectors.filter(space=scope.space.space_id).exists()
+    return vectors.filter(space=scope.space.space_id).exists()

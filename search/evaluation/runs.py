@@ -282,7 +282,9 @@ def _conclude(run: Run, runner: TopicRunner) -> None:
 
 
 def _result_from_row(row: RunTopic) -> TopicResult:
-    """Return a topic's result without its ranking, as the figures need it."""
+    """Return a topic's result without its ranking, as the figures need it. Raises ValueError without one."""
+    if row.ms is None or row.is_empty is None or row.is_refused is None:
+        raise ValueError(f"Topic {row.topic_id!r} has no result yet.")
     return TopicResult(
         topic=_topic_from_row(row),
         ranking=(),

@@ -59,7 +59,7 @@ def _result_to_wire(found: RankedLibrary) -> Wire:
         "stars": source.stars,
         "versions": [_version_to_wire(version) for version in found.versions],
         "state": source.state,
-        "last_indexed_at": time_to_wire(source.last_indexed_at),
+        "last_indexed_at": source.last_indexed_at and time_to_wire(source.last_indexed_at),
         "score": found.score,
     }
 

@@ -6,7 +6,7 @@ of other clients with the same token.
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -20,7 +20,7 @@ _MAX_CANCELLATION_BYTES: Final = 10_000
 
 #: Values by case-insensitive name.
 Headers = Mapping[str, str]
-Message = dict[str, Any]
+Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
 

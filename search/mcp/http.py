@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
@@ -101,14 +101,20 @@ async def _record_cancellation(request: HttpRequest, scope: Message, receive: Re
     return receive
 
 
+def _http_request(context: Context) -> Any:
+    if context.request is None:
+        raise ValueError("This message did not come over HTTP.")
+    return context.request
+
+
 def _request_access(context: Context) -> Access:
-    access: Access = context.request.scope[_ACCESS]
+    access: Access = _http_request(context).scope[_ACCESS]
     return access
 
 
 def _request_call_key(context: Context) -> str | None:
     """Return the key of a call that another request may cancel; None without a session."""
-    session = session_of(context.request.headers)
+    session = session_of(_http_request(context).headers)
     if session is None:
         return None
     return call_key(_request_access(context).identity, session, context.request_id)
@@ -127,12 +133,13 @@ def admit_request(request: HttpRequest) -> Access:
     _check_origin(request)
     with acting_nowhere():
         try:
-            found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]
+            found = TokenAuthentication().authenticate(request)  # type: ignore[arg-type]  # it reads the headers alone
             if found is None:
                 count_request(request, f"address:{client_network(request)}")
                 raise NotAuthenticated("Send a token: Authorization: Bearer kbb_…")
         except Exception as error:
-            error.auth_header = TokenAuthentication().authenticate_header(request)  # type: ignore[attr-defined, arg-type]
+            challenge = TokenAuthentication().authenticate_header(request)  # type: ignore[arg-type]  # it reads nothing of it
+            error.auth_header = challenge  # type: ignore[attr-defined]  # as REST framework does
             raise
         caller = Caller(token=found[1])
         count_request(request, caller.identity)

@@ -1,6 +1,7 @@
 """Library ids, also for the sources that there are; project files; titles of versions."""
 
 from collections import defaultdict
+from typing import Any
 
 from django.db import migrations, models
 
@@ -8,9 +9,9 @@ from search.libraries.ids import first_free, git_library_id, library_id_of
 from search.libraries.trust import TrustFactors, trust_score
 
 
-def give_library_ids(apps, schema_editor):
+def give_library_ids(apps: Any, schema_editor: Any) -> None:
     """Give each source its id, the oldest first, as if they were made now."""
-    taken = defaultdict(set)
+    taken: defaultdict[Any, set[str]] = defaultdict(set)
     sources = apps.get_model("search", "Source").objects.using(schema_editor.connection.alias)
     for source in sources.order_by("created_at", "id").iterator():
         ids = taken[source.workspace_id]
@@ -20,7 +21,7 @@ def give_library_ids(apps, schema_editor):
         sources.filter(workspace_id=source.workspace_id, pk=source.pk).update(library_id=library_id)
 
 
-def note_standing(apps, schema_editor):
+def note_standing(apps: Any, schema_editor: Any) -> None:
     """Count each source's snippets, give its trust score, and say of uploads when they were indexed."""
     alias = schema_editor.connection.alias
     sources, documents, chunks = (

@@ -122,7 +122,7 @@ def mirror_rows() -> list[Mapping[str, object]]:
     if len(ids) > _MOST_ROWS:
         ids = nlargest(_MOST_ROWS, ids, key=lambda id_: local_mirrors.mirror_files(id_).last_used())
     present = Workspace.objects.filter(pk__in=ids)
-    rows = []
+    rows: list[Mapping[str, object]] = []
     for workspace in present.order_by("slug"):
         seq = local_mirrors.mirror_seq(workspace.pk)
         rows.append(

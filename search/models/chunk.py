@@ -29,6 +29,10 @@ class Chunk(models.Model):
     embed_hash = models.UUIDField()
     row_version = models.IntegerField(default=1)
 
+    #: Neighbours, by `search.api.querysets.chunk_in_context`.
+    before: "list[Chunk]"
+    after: "list[Chunk]"
+
     objects = TenantQuerySet.as_manager()
 
     class Meta:

@@ -6,7 +6,7 @@ from django.db.models import Field, Lookup, UUIDField
 from django.db.models.sql.compiler import SQLCompiler
 
 
-class _AnyOf(Lookup):  # type: ignore[type-arg]
+class _AnyOf(Lookup):  # type: ignore[type-arg]  # the class itself is not generic
     """`column <operator> ANY(list)`; the list is a value or a parameter of a compiled query."""
 
     operator: str

@@ -39,7 +39,7 @@ class SourceState(models.TextChoices):
     ERROR = "error"
 
 
-class SourceQuerySet(TenantQuerySet):
+class SourceQuerySet(TenantQuerySet["Source"]):
     """A queryset of sources with the restriction to readable ones."""
 
     def readable_by(self, reader: Reader) -> Self:

@@ -6,14 +6,16 @@ can be partitioned by workspace. Django knows only the `id` half, which is uniqu
 """
 
 import uuid
-from typing import Self
+from typing import Self, TypeVar
 
 from django.db import models
 
 from kebab.people.models import Workspace
 
+_Row = TypeVar("_Row", bound=models.Model)
 
-class TenantQuerySet(models.QuerySet):  # type: ignore[type-arg]  # one queryset class serves all models
+
+class TenantQuerySet(models.QuerySet[_Row]):
     """A queryset of rows of a tenant table."""
 
     def in_workspace(self, workspace: Workspace | uuid.UUID) -> Self:

@@ -16,7 +16,7 @@ class PresentTransaction(models.Func):
     function = "pg_current_xact_id"
 
 
-class TransactionNumber(models.BigIntegerField):
+class TransactionNumber(models.BigIntegerField):  # type: ignore[type-arg]  # the class itself is not generic
     """A 64-bit transaction id, which unlike a 32-bit one is never reused."""
 
     def db_type(self, connection: Any) -> str:

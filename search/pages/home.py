@@ -1,8 +1,8 @@
 """The home page: a person's workspaces, and the form that creates one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 
-from kebab.http.api.errors import Problem
+from kebab.http.api.errors import NotFound, Problem
 from kebab.http.api.pagination import KeysetPage
 from kebab.pages.page import Page, apply_problem
 from kebab.people.access.caller import Access, Caller, caller_of, member_access, readable_memberships
@@ -61,7 +61,7 @@ class NewWorkspaceForm(forms.Form):
 class WorkspacesPage(Page):
     """The workspaces of the person, and the form that creates one."""
 
-    http_method_names = ("get", "head", "post")
+    http_method_names: Sequence[str] = ("get", "head", "post")
     form: NewWorkspaceForm | None = None
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -105,8 +105,10 @@ class WorkspacesPage(Page):
         return [member_access(caller, row) for row in rows]
 
     def _caller(self, request: HttpRequest) -> Caller:
-        caller: Any = caller_of(request)
-        return caller  # type: ignore[no-any-return]
+        caller = caller_of(request)
+        if caller is None:
+            raise NotFound
+        return caller
 
 
 class HomePage(WorkspacesPage):

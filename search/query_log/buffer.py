@@ -51,6 +51,7 @@ class QueryLog:
     def __init__(self, store: Store, *, every_s: float, max_pending: int = MAX_PENDING) -> None:
         self._store = store
         self._every_s = every_s
+        self._max_pending = max_pending
         self._pending: deque[LoggedQuery] = deque(maxlen=max_pending)
         self._lock = Lock()
         self._flush_lock = Lock()
@@ -116,7 +117,7 @@ class QueryLog:
 
     def _requeue(self, queries: Sequence[LoggedQuery]) -> None:
         with self._lock:
-            room = self._pending.maxlen - len(self._pending)  # type: ignore[operator]  # it has a limit
+            room = self._max_pending - len(self._pending)
             self._pending.extendleft(reversed(queries[max(0, len(queries) - room) :]))
 
     def _flush_periodically(self) -> None:

@@ -118,7 +118,8 @@ def _find_start(queries: "QuerySet[AskedQuery]", days: int) -> datetime:
 
 
 def _count_by(logged: "QuerySet[AskedQuery]", name: str) -> Iterable[Any]:
-    return logged.order_by().values(name).annotate(**_AGGREGATES).order_by("-queries", name)
+    counted: Iterable[Any] = logged.order_by().values(name).annotate(**_AGGREGATES).order_by("-queries", name)
+    return counted
 
 
 def _to_counts(row: Any) -> Counts:

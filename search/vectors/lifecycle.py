@@ -108,13 +108,16 @@ def roll_back(workspace: Workspace) -> EmbeddingSpace:
         spaces = _lock_spaces(workspace)
         now = timezone.now()
         kept = [
-            space
+            (space.live_until, space)
             for space in spaces
-            if space.state == SpaceState.RETIRED and space.live_until and space.retire_at > now
+            if space.state == SpaceState.RETIRED
+            and space.live_until
+            and space.retire_at is not None
+            and space.retire_at > now
         ]
         if not kept:
             raise SpaceConflict("No space that was live before is kept; there is nothing to go back to.")
-        latest = max(kept, key=lambda space: space.live_until)
+        _, latest = max(kept, key=lambda pair: pair[0])
         return _go_live(latest, _find_in_state(spaces, SpaceState.LIVE))
 
 

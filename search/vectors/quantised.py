@@ -102,7 +102,7 @@ class Shortlist:
         """
         estimates = dict(zip(self.ids, self.values.tolist(), strict=True))
         off = sum(abs(estimates[id_] - exact) > self.error for id_, exact in similarities.items())
-        return off <= len(similarities) // 4
+        return bool(off <= len(similarities) // 4)
 
 
 def _hex_ids(ids: np.ndarray) -> list[str]:
@@ -192,7 +192,8 @@ class _Query:
     def similarities(self, table: CodeTable) -> np.ndarray:
         """Return the approximate cosine of each vector of a table, (n,) float32."""
         products = _concatenate([_product(self.codes, block) for block in table.blocks])[: len(table)]
-        return (products - _ZERO * table.sums) * (table.scales * np.float32(self.scale))
+        cosines: np.ndarray = (products - _ZERO * table.sums) * (table.scales * np.float32(self.scale))
+        return cosines
 
 
 def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -201,7 +202,8 @@ def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 def _product(query: np.ndarray, block: np.ndarray) -> np.ndarray:
     """Return the product of (1, dim) uint8 and (dim, n) int8, (n,) int32."""
-    return _product_session().run(None, {"query": query, "block": block})[0][0]
+    product: np.ndarray = _product_session().run(None, {"query": query, "block": block})[0][0]
+    return product
 
 
 @cache

@@ -124,5 +124,5 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
 def _checksum(head: Mapping[str, Any], arrays: list[Any]) -> str:
     digest = blake3(json.dumps(head).encode())
     for array in arrays:
-        digest.update(memoryview(array).cast("B") if isinstance(array, np.ndarray) else array)
+        digest.update(array.data.cast("B") if isinstance(array, np.ndarray) else array)
     return digest.hexdigest()

@@ -1,11 +1,12 @@
 """Embedding spaces of a workspace."""
 
 import hashlib
+import uuid
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from kebab.people.models import Workspace
@@ -101,9 +102,9 @@ SPACE_AS_JSON = JSONObject(
 )
 
 
-def live_spaces(workspace_id: object) -> "QuerySet[EmbeddingSpace]":
+def live_spaces(workspace_id: uuid.UUID | OuterRef) -> "QuerySet[EmbeddingSpace]":
     """Return a queryset of the live space, if any, of a workspace; the id may be an expression."""
-    return EmbeddingSpace.objects.filter(workspace_id=workspace_id, state=SpaceState.LIVE)
+    return EmbeddingSpace.objects.filter(Q(workspace_id=workspace_id), state=SpaceState.LIVE)
 
 
 def to_live_space(space: EmbeddingSpace) -> LiveSpace:

@@ -36,7 +36,7 @@ class VectorAndDistance(_Distance):
     arg_joiner = ") || float8send("
 
 
-def vector_subquery(chunk_id: Any, *, with_vector: bool) -> "QuerySet[ChunkVector, dict[str, Any]]":
+def vector_subquery(chunk_id: Any, *, with_vector: bool) -> "QuerySet[ChunkVector, Any]":
     """Return a subquery for one chunk's vector and distance; its parameters are `QueryPoint.values`.
 
     Without `with_vector` it returns the distance alone.

@@ -103,7 +103,7 @@ class Stack:
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
         """Start a verb."""
-        return subprocess.Popen([sys.executable, str(MANAGE), *arguments], env=self.environment, **streams)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen([sys.executable, str(MANAGE), *arguments], env=self.environment, **streams)
 
     def run(self, *arguments: str, limit_s: float = 90.0) -> "subprocess.CompletedProcess[str]":
         """Run a verb to its end."""

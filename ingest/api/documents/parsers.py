@@ -26,8 +26,8 @@ class UploadParser(StrictMultiPartParser):
         self,
         stream: IO[bytes],
         media_type: str | None = None,
-        parser_context: dict[str, Any] | None = None,
-    ) -> DataAndFiles:
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> "DataAndFiles[Any, Any]":
         """Parse fields and files. Raises TooLarge before or during reading, ParseError, InvalidRequest."""
         limit = limit_upload((parser_context or {})["request"])
         try:

@@ -23,9 +23,7 @@ from kebab.people.models.workspace import SLUG
 from search.corpus import DocumentLocation
 from search.models import Trust
 from search.models.document import MAX_PATH_CHARS, MAX_TITLE_CHARS
-from search.models.source import SourceVersion
-
-_MAX_VERSION_CHARS = SourceVersion._meta.get_field("tag").max_length
+from search.models.source import MAX_TAG_CHARS
 
 
 class StatedFields(StrictSerializer):
@@ -41,13 +39,13 @@ class StatedFields(StrictSerializer):
 class PlaceFields(StrictSerializer):
     """The target of an upload."""
 
-    source = serializers.CharField(
+    source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         max_length=63,
         validators=[SLUG],
         default=UPLOADS,
         help_text="Key or id of an upload source; one with a new key is made.",
     )
-    version = serializers.CharField(max_length=_MAX_VERSION_CHARS, default="", allow_blank=True)
+    version = serializers.CharField(max_length=MAX_TAG_CHARS, default="", allow_blank=True)
 
 
 class NewText(PlaceFields, StatedFields):
@@ -95,11 +93,11 @@ class DocumentsQuery(PageQuery):
     """The parameters of a workspace's documents; `source` and `version` may be repeated."""
 
     path_prefix = serializers.CharField(max_length=MAX_PATH_CHARS, required=False, trim_whitespace=False)
-    source = serializers.ListField(
+    source = serializers.ListField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         child=serializers.CharField(max_length=63), required=False, help_text="Keys or ids."
     )
     version = serializers.ListField(
-        child=serializers.CharField(max_length=_MAX_VERSION_CHARS, allow_blank=True),
+        child=serializers.CharField(max_length=MAX_TAG_CHARS, allow_blank=True),
         required=False,
         help_text="Tags; an empty one is the default version.",
     )
@@ -110,7 +108,7 @@ class PlacedDocumentSerializer(serializers.Serializer[DocumentLocation]):
 
     id = HexIdField(source="doc_id")
     path = serializers.CharField()
-    source = serializers.CharField(source="source.key")
+    source = serializers.CharField(source="source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
     version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
 
     def get_version(self, place: DocumentLocation) -> str | None:

@@ -13,10 +13,9 @@ from search.api.evaluation.serializers import JudgementSerializer, set_field
 from search.evaluation.judged import Qrel
 from search.evaluation.metrics import DEFAULT_MEASURES, MAX_MEASURES
 from search.models import Run, RunState, RunTopic
-from search.models.evaluation import GOLDEN
+from search.models.evaluation import GOLDEN, MAX_RUN_NAME_CHARS
 from search.retrieval.types import Mode
 
-_MAX_NAME_CHARS = Run._meta.get_field("name").max_length
 _MAX_MEASURE_CHARS = 60
 _EXCLUDED_BY_REPEAT = ("set", "settings", "measures")
 
@@ -45,7 +44,7 @@ class NewRun(StrictSerializer):
     """The body of a request for a run."""
 
     set = set_field(required=False, help_text=f"Left out: {GOLDEN}.")
-    name = serializers.CharField(max_length=_MAX_NAME_CHARS, default="", allow_blank=True)
+    name = serializers.CharField(max_length=MAX_RUN_NAME_CHARS, default="", allow_blank=True)
     settings = RunSettingsField(required=False)
     measures = MeasuresField(
         help_text=f"As ir-measures writes them; left out: {', '.join(DEFAULT_MEASURES)}. Kebab's own are"
@@ -123,7 +122,7 @@ class RankedDocumentSerializer(serializers.Serializer[Any]):
     """A document in a ranking, at the rank of its best hit."""
 
     path = serializers.CharField()
-    source = serializers.CharField(allow_null=True)
+    source = serializers.CharField(allow_null=True)  # type: ignore[assignment]  # a declared field, not the base's attribute
     version = serializers.CharField()
     fragment = serializers.CharField(help_text="What its best hit's citation has behind its `#`.")
     score = serializers.FloatField()

@@ -18,7 +18,7 @@ class JobSerializer(serializers.Serializer[Job]):
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(JobKind.choices)
     state = serializers.ChoiceField(JobState.choices)
-    source = serializers.CharField(source="source_key", allow_null=True)
+    source = serializers.CharField(source="source_key", allow_null=True)  # type: ignore[assignment]  # a declared field, not the base's attribute
     path = serializers.SerializerMethodField(help_text="Of the document or archive that is uploaded.")
     items_listed = serializers.SerializerMethodField(help_text="Entries of a source that a sync has listed.")
     items_total = serializers.IntegerField(help_text="As far as they have been listed.")
@@ -38,7 +38,8 @@ class JobSerializer(serializers.Serializer[Job]):
 
     def get_path(self, job: Job) -> str | None:
         """Return the path of an upload."""
-        return job.payload.get("path", job.payload.get("archive"))
+        path: str | None = job.payload.get("path", job.payload.get("archive"))
+        return path
 
     def get_items_listed(self, job: Job) -> int:
         """Return the number of entries listed so far."""

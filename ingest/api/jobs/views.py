@@ -77,7 +77,7 @@ class JobItemsView(WorkspaceView):
 class JobEventsView(WorkspaceView):
     """A job's progress as a stream of events."""
 
-    http_method_names: ClassVar = ["get"]
+    http_method_names = ["get"]
     required: ClassVar = {"GET": _WATCH}
 
     @extend_schema(responses={(200, "text/event-stream"): OpenApiTypes.STR})

@@ -42,7 +42,7 @@ def _descriptions() -> Iterator[tuple[str, str]]:
 
 def _description(distribution: Distribution) -> str:
     # The header in metadata 1.x, the body since 2.1.
-    text = str(distribution.metadata.get_payload() or distribution.metadata.get("Description") or "").strip()
+    text = (distribution.metadata.get_all("Description") or [""])[-1].strip()
     return "" if text == "UNKNOWN" else text
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django.db import connection
 from rich.console import Console
 
 from kebab.cli.errors import CliError
+from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.supervisor.child import Child, ChildPlan
 from kebab.stack.supervisor.process_logs import log_tail
@@ -53,8 +53,7 @@ def serving_stack(configuration: StackConfiguration, console: Console) -> Iterat
             url = _await_ready(configuration, child)
         yield DemoStack(url=url, child=child)
     finally:
-        connection.close()
-        connection.close_pool()
+        close_connections()
         with spinner(console, "Stopping the stack ..."):
             _stop(child)
 

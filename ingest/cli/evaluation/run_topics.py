@@ -101,9 +101,10 @@ def _run(command: KebabCommand, workspace: Workspace, options: Options) -> int:
     first = next(iter(runs.values()))
     command.console.print(plain(f"{first.topic_set}: {first.figures['topics']:,} topics"))
     command.console.print(figures_table(runs))
-    for name, found in compared.items():
-        command.console.print(plain(f"\n{name} against {shown_id(baseline)}:"))  # type: ignore[arg-type]
-        command.console.print(comparison_table(found))
+    if baseline is not None:
+        for name, found in compared.items():
+            command.console.print(plain(f"\n{name} against {shown_id(baseline)}:"))
+            command.console.print(comparison_table(found))
     return Exit.DONE
 
 

@@ -100,7 +100,8 @@ def _fetch_file(
                 if answer.status == 200:
                     return read(answer)
                 if answer.status not in REDIRECTS:
-                    return _check_absence(answer.status, first)
+                    _check_absence(answer.status, first)
+                    return None
                 target = _parse_sitemap_address(answer.header("location"), address)
         except (RequestFailed, SitemapUnreadable) as error:
             raise ListingFailed(f"{first.url} {error}.") from error

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from ingest.blob_cleanup import release_blobs
 from ingest.models import WebPage
@@ -118,7 +118,7 @@ class PageMemory:
         unlisted.update(content_hash="", etag="", last_modified="")
         release_blobs(self._source.workspace_id, hashes)
 
-    def _pages(self) -> Any:
+    def _pages(self) -> "QuerySet[WebPage]":
         return WebPage.objects.in_workspace(self._source.workspace_id).filter(source=self._source)
 
     def _update_page(self, page: WebPage, **fields: Any) -> None:

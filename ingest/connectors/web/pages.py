@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urljoin
 
 from ingest.connectors.walk_rules import SkipReason, WalkRules
@@ -121,7 +121,13 @@ class PageReader:
     def _store_non_page(self, request: PageRequest, outcome: Outcome, known: WebPage | None) -> None:
         """Store that an address is no page, so that a resumed job need not request it again."""
         address = request.address
-        none = {"key": address.key, "url": address.url, "path": request.path, "content": None, "known": known}
+        none: dict[str, Any] = {
+            "key": address.key,
+            "url": address.url,
+            "path": request.path,
+            "content": None,
+            "known": known,
+        }
         if isinstance(outcome, PageRedirect) and len(outcome.location) <= MAX_LOCATION_CHARS:
             self._memory.store(**none, leads_to=outcome.location)
         elif isinstance(outcome, PageMissing):

@@ -11,7 +11,7 @@ from functools import cache
 
 import redis
 
-from kebab.stack.servers.redis_client import redis_client
+from kebab.stack.servers.redis_client import redis_client, sync_reply
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class RateLimiter:
         interval_ms = max(1, round(self.interval_s * 1_000))
         if _redis().set(self._name, 1, nx=True, px=interval_ms):
             return 0.0
-        left_ms = int(_redis().pttl(self._name))
+        left_ms = int(sync_reply(_redis().pttl(self._name)))
         return max(left_ms, 1) / 1_000
 
 

@@ -1,11 +1,12 @@
 """Reuse of digests between versions of a source: equal bytes at one path give equal chunks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ingest.chunking.types import ChunkDraft, chunker_version
 from ingest.digest.types import Digest
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.parsers.registry import is_current
+from ingest.parsers.types import is_media
 from search.corpus import DocumentLocation
 from search.corpus.content_ids import document_id
 from search.models import Chunk, Document, SourceVersion
@@ -48,7 +49,7 @@ def reusable_digest(
 
 def _digest_from(document: Document) -> Digest | None:
     chunks = tuple(_chunk_draft(chunk) for chunk in _document_chunks(document))
-    if not chunks:
+    if not chunks or not is_media(document.media):
         return None  # an empty document, which is as cheap to parse, or one rewritten meanwhile
     return Digest(
         title=document.title,
@@ -65,7 +66,7 @@ def _digest_from(document: Document) -> Digest | None:
     )
 
 
-def _document_chunks(document: Document) -> Sequence[Chunk]:
+def _document_chunks(document: Document) -> Iterable[Chunk]:
     """Return the chunks; read in one statement, so that all belong to the content that was compared."""
     return (
         Chunk.objects.in_workspace(document.workspace_id)
@@ -83,7 +84,7 @@ def _document_chunks(document: Document) -> Sequence[Chunk]:
 def _chunk_draft(chunk: Chunk) -> ChunkDraft:
     return ChunkDraft(
         ordinal=chunk.ordinal,
-        kind=chunk.kind,
+        kind="code" if chunk.kind == "code" else "info",
         language=chunk.language or None,
         heading_path=tuple(chunk.heading_path),
         breadcrumb=chunk.breadcrumb,

@@ -176,10 +176,14 @@ class ItemWorker:
         for started in group:
             (known if self._is_unchanged(started) else unknown).append(started)
         self._quarantine.look_up(started.content_hash for started in unknown)
-        results, to_parse = [], list(self._writer.end_unchanged(known))
+        results: list[ItemResult] = []
+        to_parse = list(self._writer.end_unchanged(known))
         for started in unknown:
             result = self._result_without_parsing(started)
-            (to_parse if result is None else results).append(result or started)
+            if result is None:
+                to_parse.append(started)
+            else:
+                results.append(result)
         if results:
             self._writer.write(results)
         return to_parse[::-1]

@@ -190,7 +190,11 @@ class ItemWriter:
             self._count_results(results)
             self._delete_skipped(unreadable)
 
-        drafts = [self._place_and_draft(result) for result in stored]
+        drafts = [
+            self._place_and_draft(result.started, result.digest)
+            for result in results
+            if result.digest is not None
+        ]
         with time_write(len(stored)), transaction.atomic():
             lock_and_store_blobs(self._context.workspace.pk, _stored_contents(results))
             if any(_loses_document(result) for result in unreadable):
@@ -206,11 +210,10 @@ class ItemWriter:
         refusal = replace(result, digest=None, outcome="failed", reason="unstorable", detail=str(error))
         self._store_in_transaction([refusal])
 
-    def _place_and_draft(self, result: ItemResult) -> tuple[DocumentLocation, DocumentDraft]:
-        started = result.started
-        draft = document_draft(
-            result.digest, started.found, content_hash=started.content_hash, source=self._source
-        )
+    def _place_and_draft(
+        self, started: StartedItem, digest: Digest
+    ) -> tuple[DocumentLocation, DocumentDraft]:
+        draft = document_draft(digest, started.found, content_hash=started.content_hash, source=self._source)
         return started.place, draft
 
     def _lock_documents(self, started: Sequence[StartedItem]) -> dict[uuid.UUID, str]:
@@ -310,11 +313,11 @@ class ItemWriter:
             raise LeaseLost(f"Items from {items[0].path} on were finished by another worker.")
 
     def _count_results(self, results: Sequence[ItemResult]) -> None:
-        stored = [result for result in results if result.digest is not None]
+        stored = [(result.started, result.digest) for result in results if result.digest is not None]
         self._count_items(
             [result.started.item for result in results],
-            size_bytes=sum(len(result.started.found.content) for result in stored),
-            chunks=sum(len(result.digest.chunks) for result in stored),
+            size_bytes=sum(len(started.found.content) for started, _ in stored),
+            chunks=sum(len(digest.chunks) for _, digest in stored),
             calls=sum(result.calls for result in results),
         )
 

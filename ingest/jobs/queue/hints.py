@@ -10,6 +10,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -24,7 +25,7 @@ from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.celery import app
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.nodes.heartbeat import FRESH_S
-from kebab.stack.servers.redis_client import redis_client
+from kebab.stack.servers.redis_client import redis_client, sync_reply
 from kebab.tasks.base import cause_headers
 from kebab.tenancy.current_workspace import acting_everywhere
 
@@ -65,7 +66,7 @@ class _Queue:
         return 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
 
     def _queue_length(self) -> int:
-        return int(_redis().llen(self.name))
+        return sync_reply(_redis().llen(self.name))
 
 
 _EMBED = _Queue(name="embed", task="ingest.run_embedding", is_embedding=True)
@@ -108,7 +109,7 @@ def request_mirror_sync(workspace_id: uuid.UUID) -> None:
     A node follows only workspaces that it has a mirror of: without this, the first search would wait for it.
     """
     try:
-        if _redis().llen("mirror") < _SYNCS_WAITING:
+        if sync_reply(_redis().llen("mirror")) < _SYNCS_WAITING:
             _send("search.sync_mirror", "mirror", workspace_id)
     except (redis.RedisError, OperationalError, OSError) as error:
         HINTS_LOST.add()
@@ -138,7 +139,7 @@ def _send_due_hints(queue: _Queue) -> int:
     return sum(_hint_once(queue, *ids) for ids in chosen)
 
 
-def _has_had_turn(jobs: QuerySet[Job]) -> ExpressionWrapper:
+def _has_had_turn(jobs: QuerySet[Job]) -> "ExpressionWrapper[Any]":
     """Return an expression: the job's workspace comes, by id, no later than the one hinted last."""
     hinted = jobs.filter(state__in=OPEN_STATES, hinted_at__isnull=False).order_by("-hinted_at")
     last = hinted.values_list("workspace_id", flat=True).first()
@@ -172,7 +173,8 @@ def _producers() -> pools.ProducerPool:
     """Return the connection pool, with short timeouts: Redis may go away after room was found."""
     limits = {"socket_timeout": _LIMIT_S, "socket_connect_timeout": _LIMIT_S}
     once = {"retry_on_timeout": False, "max_retries": 0}
-    return pools.producers[app.connection_for_write(transport_options=limits | once)]
+    pool: pools.ProducerPool = pools.producers[app.connection_for_write(transport_options=limits | once)]
+    return pool
 
 
 @cache

@@ -1,6 +1,7 @@
 """Scheduled syncs: due rows in Postgres, whose clock decides. A doubled or late check does no harm."""
 
 import random
+import uuid
 from datetime import timedelta
 from typing import Final
 
@@ -36,6 +37,8 @@ def initial_schedule(every_minutes: int | None, *, at_once: bool) -> dict[str, o
 
 def schedule_next_sync(job: Job, state: JobState) -> None:
     """Record the sync's end and the next due time in the source, in the job's last transaction."""
+    if job.source_id is None:
+        return
     sources = Source.objects.in_workspace(job.workspace_id).filter(pk=job.source_id)
     source = sources.first()
     if source is None:
@@ -70,7 +73,7 @@ def _due_sources() -> QuerySet[Source]:
     return Source.objects.filter(next_sync_at__lte=Now(), sync_every_minutes__isnull=False)
 
 
-def _request_if_due(workspace_id: object, source_id: object) -> bool:
+def _request_if_due(workspace_id: uuid.UUID, source_id: uuid.UUID) -> bool:
     with transaction.atomic():
         rows = _due_sources().filter(workspace=workspace_id, pk=source_id)
         source = rows.select_for_update(no_key=True, skip_locked=True).first()

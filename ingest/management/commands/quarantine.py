@@ -59,7 +59,7 @@ class Command(KebabCommand):
 
 
 def _find_entry(workspace: Workspace, entry_id: int) -> Unreadable:
-    entry = quarantined_files(workspace).filter(pk=entry_id).first()
+    entry: Unreadable | None = quarantined_files(workspace).filter(pk=entry_id).first()
     if entry is None:
         raise CliError(
             f"There is no quarantined file {entry_id} in {workspace.slug}; see: kebab quarantine",

@@ -82,7 +82,7 @@ class RunForm(forms.Form):
 
     def __init__(self, *args: Any, sets: Sequence[SetSummary], **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["topic_set"].choices = [  # type: ignore[attr-defined]
+        self.fields["topic_set"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
             (each.topic_set, f"{each.topic_set} ({each.topics})") for each in sets
         ]
 

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition
 from kebab.http.api.errors import NotFound
-from kebab.pages.page import PostAction, WorkspacePage
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
 from kebab.people.models import Workspace
@@ -58,7 +58,7 @@ class RunPage(WorkspacePage):
     need = EVALUATE
     tab = "evaluation"
 
-    def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
         """Return the page, or the run's progress for htmx. Raises NotFound, InvalidComparison."""
         run = get_run(self.access, run_id)
         topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
@@ -67,7 +67,7 @@ class RunPage(WorkspacePage):
             "asked": topics.filter(ranking__isnull=False).count(),
             "topics": topics.count(),
         }
-        if request.htmx:  # type: ignore[attr-defined]
+        if request.htmx:
             return self.render(request, "ingest/run_standing.html", **progress)
         return self.render(
             request, "ingest/run.html", **progress, **self._build_context(request, run, topics)

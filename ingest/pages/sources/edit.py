@@ -30,9 +30,9 @@ class _SourceFormPage(FormPage):
     tab = "sources"
     form: DescriptionForm | None = None
 
-    def add_problem(self, problem: Problem) -> None:
+    def add_problem(self, form: Any, problem: Problem) -> None:
         """Show the problem at the fields of the posted form."""
-        self.form.add_problem(problem)
+        form.add_problem(problem)
 
     def selectable_groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
         """Return the groups to choose from, including those `chosen`; None if the visitor may not choose."""

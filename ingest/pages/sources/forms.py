@@ -65,7 +65,7 @@ class LinesField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """Return the text with LF line ends."""
-        return super().to_python(value).replace("\r\n", "\n")
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
 class DescriptionForm(forms.Form):
@@ -97,7 +97,7 @@ class DescriptionForm(forms.Form):
         if groups is None:
             del self.fields["is_restricted"], self.fields["readers"]
         else:
-            self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]
+            self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]  # a ChoiceField
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields of the API's body that all kinds have."""
@@ -135,7 +135,7 @@ class SyncedForm(DescriptionForm):
         current = self.initial.get("schedule")
         intervals = sorted({*_INTERVALS, *([current] if current else [])})
         choices = [(minutes, every_minutes(minutes)) for minutes in intervals if minutes >= LEAST_INTERVAL]
-        self.fields["schedule"].choices = [("", _NO_SCHEDULE), *choices]  # type: ignore[attr-defined]
+        self.fields["schedule"].choices = [("", _NO_SCHEDULE), *choices]  # type: ignore[attr-defined]  # a ChoiceField
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields of the API's body. An unchanged schedule is omitted: setting it ends a pause."""

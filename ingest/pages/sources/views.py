@@ -45,7 +45,8 @@ def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
     """Return the sources, each with its `document_count`."""
     documents = Document.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace")).order_by()
     count = documents.values("source").annotate(count=Count("*")).values("count")
-    return sources.annotate(document_count=Coalesce(Subquery(count), 0))
+    counted: QuerySet[Any] = sources.annotate(document_count=Coalesce(Subquery(count), 0))
+    return counted
 
 
 def source_facts(access: Access, source: Any) -> SourceFacts:

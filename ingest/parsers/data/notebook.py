@@ -9,10 +9,11 @@ from typing import Any
 
 from ingest.parsers.blocks import shift_block
 from ingest.parsers.data.placed_json import PlacedText, load_placed
-from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
 from ingest.parsers.markup.markdown import markdown_blocks
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
+from search.documents.charset import REPLACEMENT
 
 MAX_OUTPUT_LINES = 30
 OUTPUT_LINE_CHARS = 500
@@ -127,7 +128,7 @@ class _NotebookReader:
         elif kind == "heading":  # of format 3
             text = " ".join(" ".join(line for line, _ in source).split())
             level = cell.get("level")
-            is_known = isinstance(level, int) and 1 <= level <= 6
+            known_level = level if isinstance(level, int) and 1 <= level <= 6 else 1
             self._add(
                 source,
                 [
@@ -135,7 +136,7 @@ class _NotebookReader:
                         kind="heading",
                         span=LineSpan(1, len(source)),
                         text=text,
-                        level=level if is_known else 1,
+                        level=known_level,
                     )
                 ],
             )

@@ -27,8 +27,8 @@ def load_placed(text: str) -> Any:
         ValueError: it is not JSON, or nested too deep.
     """
     reader = json.JSONDecoder(strict=False)
-    reader.parse_string = _string_reader([match.start() for match in LINE_END.finditer(text)])  # type: ignore[assignment]
-    reader.scan_once = scanner.py_make_scanner(reader)  # type: ignore[attr-defined]
+    reader.parse_string = _string_reader([match.start() for match in LINE_END.finditer(text)])  # type: ignore[attr-defined]  # the stubs lack it
+    reader.scan_once = scanner.py_make_scanner(reader)  # type: ignore[attr-defined]  # the stubs lack it
     try:
         return reader.decode(text)
     except RecursionError:
@@ -37,7 +37,7 @@ def load_placed(text: str) -> Any:
 
 def _string_reader(line_ends: list[int]) -> Callable[..., tuple[PlacedText, int]]:
     def read_string(text: str, end: int, strict: bool) -> tuple[PlacedText, int]:
-        value, after = decoder.scanstring(text, end, strict)  # type: ignore[attr-defined]
+        value, after = decoder.scanstring(text, end, strict)  # type: ignore[attr-defined]  # the stubs lack it
         placed = PlacedText(value)
         placed.line = bisect_right(line_ends, end) + 1
         return placed, after

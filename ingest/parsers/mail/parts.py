@@ -13,8 +13,9 @@ from email.message import Message
 from email.parser import HeaderParser
 from typing import Final
 
-from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode
+from ingest.parsers.decode import UNSAFE, decode
 from ingest.parsers.types import LineSpan
+from search.documents.charset import REPLACEMENT
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
 MAX_HEADER_CHARS: Final = 10_000

@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ingest.parsers.decode import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.mail.parts import MailPart
 from ingest.parsers.types import LineSpan
+from search.documents.charset import REPLACEMENT
 
 #: prefixes of the charsets that mail is written in; other codecs are no charsets, or slow ones
 CHARSETS: Final = ("utf", "iso", "cp", "koi8", "gb", "big5", "euc", "shift_jis", "mac", "tis", "hz")

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from ingest.parsers.decode import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import UNSAFE
+from search.documents.charset import REPLACEMENT
 
 #: the libyaml loader where the wheel has it, twelve times faster than the one in Python
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -76,14 +76,14 @@ def parse_rst(content: bytes, file: FileType) -> Outline:
 def _blocks(found: Sequence["nodes.Element"], lines: Sequence[str]) -> Iterator[Block]:
     """Yield a block per element, up to the line before the next one."""
     default_language = None
-    starts = [node.line for node in found]
-    for node, following in zip(found, [*starts[1:], len(lines) + 1], strict=True):
+    starts = [node.line for node in found if node.line is not None]
+    for node, start, following in zip(found, starts, [*starts[1:], len(lines) + 1], strict=True):
         if node.tagname == "title":
-            span = LineSpan(node.line, node["end"])
+            span = LineSpan(start, node["end"])
             level = min(node["level"], MAX_HEADING_LEVEL)
             yield Block(kind="heading", span=span, text=" ".join(node.astext().split()), level=level)
             continue
-        span = LineSpan(node.line, max(node.line, following - 1))
+        span = LineSpan(start, max(start, following - 1))
         if node.tagname == "Directive":
             if node["name"] in ("highlight", "highlightlang"):
                 default_language = _language(node["argument"])
@@ -97,7 +97,8 @@ def _block(node: "nodes.Element", span: LineSpan, default_language: str | None) 
     if kind == "code":
         language = "python" if node.tagname == "doctest_block" else default_language
         return Block(kind=kind, span=span, language=language)
-    items = {child.line for child in node.children if getattr(child, "line", None)} if kind == "list" else ()
+    children = node.children if kind == "list" else ()
+    items = {line for child in children if (line := getattr(child, "line", None))}
     breaks = tuple(sorted(line for line in items if span.start < line <= span.end))
     return Block(kind=kind, span=span, breaks=breaks)
 

@@ -7,11 +7,11 @@ directive is run, nothing is included, inserted or downloaded, and directives of
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Parser, states
-from docutils.statemachine import StringList
+from docutils.statemachine import StateMachineWS, StringList
 
 #: lowest level of docutils' messages that are reported: errors
 REPORTED_LEVEL = 3
@@ -60,7 +60,7 @@ class _TailView(Sequence[Any]):
         return self._whole[start + self._start : stop + self._start]
 
 
-class _Lines(StringList):  # type: ignore[misc]
+class _Lines(StringList):
     """docutils' lines, where a slice to the end is a view instead of a copy."""
 
     data: Any
@@ -91,7 +91,7 @@ class _LazyStates(dict[str, Any]):
         return state
 
 
-class _ListMachine(states.NestedStateMachine):  # type: ignore[misc]
+class _ListMachine(states.NestedStateMachine):
     """docutils' machine for nested text."""
 
     def __init__(self, state_classes: Sequence[Any], initial_state: str, **options: Any) -> None:
@@ -100,43 +100,53 @@ class _ListMachine(states.NestedStateMachine):  # type: ignore[misc]
         self.states = _LazyStates(self, {each.__name__: each for each in state_classes})
 
 
-class _FlatState:
+if TYPE_CHECKING:
+    _State = states.Body
+else:
+    _State = object  # `STATES` adds docutils' own class
+
+
+class _FlatState(_State):
     """Base of all states: nested text is not parsed, titles are recorded with their lines."""
 
+    state_machine: "StateMachineWS[Any]"
+
     def __init__(self, state_machine: Any, debug: bool = False) -> None:
-        super().__init__(state_machine, debug)  # type: ignore[call-arg]
+        super().__init__(state_machine, debug)
         self.nested_sm = _ListMachine
         self.nested_sm_kwargs = {"state_classes": STATES, "initial_state": "Body"}
 
-    def nested_parse(self, block: Any, input_offset: int, node: Any = None, **options: Any) -> int:
+    def nested_parse(
+        self, block: Any, input_offset: int, node: Any = None, *args: Any, **options: Any
+    ) -> int:
         if "state_machine_kwargs" not in options:
             return input_offset
         # quoted literal blocks need it to find their end
-        return super().nested_parse(block, input_offset, node, **options)  # type: ignore[misc,no-any-return]
+        return int(super().nested_parse(block, input_offset, node, *args, **options))
 
     def inline_text(self, text: str, lineno: int) -> tuple[list[Any], list[Any]]:
         return [nodes.Text(text)], []
 
     def section(self, title: str, source: str, style: Sequence[str], lineno: int, messages: Any) -> None:
-        styles = self.memo.title_styles  # type: ignore[attr-defined]
+        styles = self.memo.title_styles
         if style not in styles:
             styles.append(style)
-        inline, _ = super().inline_text(title, lineno)  # type: ignore[misc]
+        inline, _ = super().inline_text(title, lineno)
         heading = nodes.title(title, "", *inline, level=styles.index(style) + 1, end=lineno + 1)
         heading.line = lineno - (len(style) == 2)  # a style of two characters has an overline too
-        self.document += heading  # type: ignore[attr-defined]
+        self.document += heading
 
     def explicit_construct(self, match: Any) -> tuple[list[Any], bool]:
-        start = self.state_machine.abs_line_number()  # type: ignore[attr-defined]
-        found, blank_finish = super().explicit_construct(match)  # type: ignore[misc]
+        start = self.state_machine.abs_line_number()
+        found, blank_finish = super().explicit_construct(match)  # type: ignore[no-untyped-call]  # docutils has few types
         for node in found:
             node.line = start
         return found, blank_finish
 
     def directive(self, match: Any, **_: Any) -> tuple[list[Any], bool]:
-        machine = self.state_machine  # type: ignore[attr-defined]
+        machine = self.state_machine
         start = machine.abs_line_number()
-        indented, _, _, blank_finish = machine.get_first_known_indented(match.end(), strip_top=0)
+        indented, *_others, blank_finish = machine.get_first_known_indented(match.end(), strip_top=False)
         node = Directive(name=match.group(1).lower(), argument=indented[0].strip() if indented else "")
         node.line = start
         return [node], blank_finish or machine.is_next_line_blank()
@@ -152,7 +162,7 @@ def _explicit_markup() -> Any:
     return explicit
 
 
-_FlatState.explicit = _explicit_markup()  # type: ignore[attr-defined]
+_FlatState.explicit = _explicit_markup()
 STATES = tuple(type(state.__name__, (_FlatState, state), {}) for state in states.state_classes)
 
 
@@ -172,13 +182,13 @@ def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Elem
     # normalised as docutils does, whose own splitting of lines would number them differently
     readable = [line.translate(WHITE_SPACE).expandtabs(8).rstrip() for line in lines]
     machine.run(_Lines(readable, "text"), document, inliner=_inliner())
-    return [node for node in document.children if getattr(node, "line", None)]
+    return [node for node in document.children if isinstance(node, nodes.Element) and node.line]
 
 
 def _inliner() -> states.Inliner:
     """Return an inliner that replaces every role, known or not, by its text; it can't be subclassed."""
     inliner = states.Inliner()
-    inliner.interpreted = lambda rawsource, text, role, lineno: (
+    inliner.interpreted = lambda rawsource, text, role, lineno: (  # type: ignore[method-assign]  # it can't be subclassed
         [nodes.inline(rawsource, _role_text(text))],
         [],
     )

@@ -18,8 +18,9 @@ from itertools import chain
 from typing import Any, Final, Literal
 from xml.parsers import expat
 
-from ingest.parsers.decode import REPLACEMENT, UNSAFE
+from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
+from search.documents.charset import REPLACEMENT
 
 OfficeKind = Literal["docx", "pptx", "xlsx"]
 

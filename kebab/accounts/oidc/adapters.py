@@ -107,7 +107,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
 def links_of(user: User) -> QuerySet[SocialAccount]:
     """Return the links of `user` to users of the provider, of former issuers too."""
-    return SocialAccount.objects.filter(user=user, provider=PROVIDER_ID)  # type: ignore[no-any-return]
+    return SocialAccount.objects.filter(user=user, provider=PROVIDER_ID)
 
 
 def refuse_sign_in(request: HttpRequest, email: str, why: str) -> HttpResponse:

@@ -9,6 +9,7 @@ from allauth.socialaccount.providers.base import AuthProcess
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -29,14 +30,15 @@ class _ProviderView(View):
     http_method_names = ("get",)
 
     @method_decorator(never_cache)
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Dispatch; an unreachable or misbehaving provider becomes an error page."""
         if not oidc_is_configured():
             raise Http404
         try:
-            return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
+            return super().dispatch(request, *args, **kwargs)
         except ImmediateHttpResponse as answer:
-            return answer.response
+            response: HttpResponse = answer.response
+            return response
         except _NO_PROVIDER as error:
             logger.warning("the OpenID Connect provider can't be used: %s", type(error).__name__)
             return render_failed_sign_in(request, status=502)
@@ -51,7 +53,8 @@ class ProviderRedirect(_ProviderView):
             return redirect("login")
         provider = get_adapter(request).get_provider(request, PROVIDER_ID)
         next_url = safe_next_url(request)
-        return provider.redirect(request, AuthProcess.LOGIN, next_url=next_url)  # type: ignore[no-any-return]
+        response: HttpResponse = provider.redirect(request, AuthProcess.LOGIN, next_url=next_url)
+        return response
 
 
 class ProviderCallback(_ProviderView):
@@ -62,7 +65,8 @@ class ProviderCallback(_ProviderView):
         if provider_id != PROVIDER_ID:
             raise Http404
         view = OAuth2CallbackView.adapter_view(CheckedProvider(request, PROVIDER_ID))
-        return view(request)  # type: ignore[no-any-return]
+        response: HttpResponse = view(request)
+        return response
 
 
 def safe_next_url(request: HttpRequest) -> str:

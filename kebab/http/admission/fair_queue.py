@@ -7,7 +7,7 @@ turn, so that a workspace with endless requests delays only its own.
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,10 +59,10 @@ class FairQueue:
         since = min(list(self._exhausted_since.values()), default=None)
         return 0.0 if since is None else time.monotonic() - since
 
-    async def acquire(self, name: str, disconnect: "Callable[[], Awaitable[Any]] | None" = None) -> None:
+    async def acquire(self, name: str, disconnect: "Callable[[], asyncio.Future[Any]] | None" = None) -> None:
         """Wait for a slot for the workspace `name`; `release` it later.
 
-        The awaitable from `disconnect` ends when the client disconnects. Raises Overloaded, ClientGone.
+        The future from `disconnect` ends when the client disconnects. Raises Overloaded, ClientGone.
         """
         if name not in self._queues and self._has_free_slot(name):
             self._lend(name)
@@ -89,7 +89,7 @@ class FairQueue:
         self._serve()
 
     async def _wait_for_turn(
-        self, turn: "asyncio.Future[None]", name: str, disconnect: Sequence[Awaitable[Any]]
+        self, turn: "asyncio.Future[None]", name: str, disconnect: "Sequence[asyncio.Future[Any]]"
     ) -> None:
         done, _ = await asyncio.wait(
             [turn, *disconnect], timeout=self._capacity.wait_s, return_when=asyncio.FIRST_COMPLETED

@@ -1,13 +1,14 @@
 """Gates that admit requests to an application within its capacity and refuse the rest."""
 
+import asyncio
 import io
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 
 from kebab.http.admission.fair_queue import ClientGone, FairQueue, Overloaded
 from kebab.http.admission.refusals import refuse
@@ -27,6 +28,7 @@ from kebab.http.admission.wsgi_bridge import (
     WsgiThreads,
     build_environ,
 )
+from kebab.http.asgi_types import HttpApplication
 from kebab.uuids import parse_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
@@ -45,7 +47,7 @@ class Gate:
 
     def __init__(
         self,
-        app: ASGI3Application,
+        app: HttpApplication,
         turns: FairQueue,
         *,
         held: BufferBudget | None = None,
@@ -80,7 +82,7 @@ class Gate:
         scope: HTTPScope,
         receive: ASGIReceiveCallable,
         send: ASGISendCallable,
-        disconnect: Callable[[], Awaitable[Any]],
+        disconnect: "Callable[[], asyncio.Future[Any]]",
     ) -> None:
         name = _workspace_of(scope["path"])
         await self._turns.acquire(name, disconnect)
@@ -168,7 +170,7 @@ class ViewGate:
 
 @asynccontextmanager
 async def _hold_slot(
-    turns: FairQueue | None, scope: HTTPScope, disconnect: Callable[[], Awaitable[Any]] | None = None
+    turns: FairQueue | None, scope: HTTPScope, disconnect: "Callable[[], asyncio.Future[Any]] | None" = None
 ) -> AsyncIterator[None]:
     """Hold a slot of `turns` for the request's workspace; None: do nothing."""
     if turns is None:

@@ -63,7 +63,9 @@ async def _send_problem(scope: HTTPScope, send: ASGISendCallable, problem: Probl
     }
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     count_response(scope["method"], "none", problem.status, began)
-    await send({"type": "http.response.start", "status": problem.status, "headers": encoded})
+    await send(
+        {"type": "http.response.start", "status": problem.status, "headers": encoded, "trailers": False}
+    )
     await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
 
 

@@ -108,7 +108,7 @@ class BufferedBody:
     def disconnect(self) -> "asyncio.Task[ASGIReceiveEvent]":
         """Return a task that ends when the client disconnects; call it after `read`."""
         if self._upcoming is None:
-            self._upcoming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
+            self._upcoming = asyncio.ensure_future(self._receive())
         return self._upcoming
 
     def take(self) -> bytes:

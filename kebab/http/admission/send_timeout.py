@@ -18,7 +18,7 @@ def limit_sending(send: ASGISendCallable, on_timeout: Callable[[], None]) -> ASG
 
     async def send_within_limit(message: ASGISendEvent) -> None:
         nonlocal in_pieces
-        in_pieces = in_pieces or message.get("more_body", False)
+        in_pieces = in_pieces or bool(message.get("more_body"))
         if not in_pieces:  # the server buffers a response that is sent as one piece
             await send(message)
             return

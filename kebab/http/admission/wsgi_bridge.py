@@ -61,7 +61,14 @@ class BufferedResponse:
             await _send_file(self.body, send)
 
     async def _send_start(self, send: ASGISendCallable) -> None:
-        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status,
+                "headers": self.headers,
+                "trailers": False,
+            }
+        )
 
 
 class WsgiThreads:
@@ -136,6 +143,7 @@ async def _send_file(file: IO[bytes], send: ASGISendCallable) -> None:
 def build_environ(scope: HTTPScope, body: object) -> Environ:
     """Build the WSGI environment of a request (PEP 3333)."""
     host, port = scope.get("server") or ("localhost", 80)
+    client, _ = scope.get("client") or ("", 0)
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
@@ -144,7 +152,7 @@ def build_environ(scope: HTTPScope, body: object) -> Environ:
         "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
         "SERVER_NAME": host,
         "SERVER_PORT": str(port or 0),
-        "REMOTE_ADDR": scope["client"][0] if scope.get("client") else "",
+        "REMOTE_ADDR": client,
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope.get("scheme", "http"),
         "wsgi.input": body,

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -53,7 +52,7 @@ class TokenAuthentication(BaseAuthentication):
 class PersonAuthentication(SessionAuthentication):
     """Authentication by the session of a signed-in person; every unsafe method needs the CSRF token."""
 
-    def enforce_csrf(self, request: HttpRequest) -> None:
+    def enforce_csrf(self, request: Request) -> None:
         """Check the CSRF token. Raises Forbidden with the code `csrf_failed`."""
         try:
             super().enforce_csrf(request)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -26,6 +26,7 @@ from rest_framework.response import Response
 from kebab.http.api.errors import Conflict, InvalidRequest, Unprocessable
 from kebab.http.api.models import IdempotencyKey
 from kebab.http.api.views import ApiView
+from kebab.people.models import Workspace
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -35,21 +36,23 @@ CLAIM_TIMEOUT = timedelta(seconds=60)
 
 _KEY = re.compile(r"\A[\x20-\x7e]{1,200}\Z")
 
-Post = Callable[..., HttpResponseBase]
+_Response = TypeVar("_Response", bound=HttpResponseBase)
 #: Takes the view and a stored response's body; raises the error for a caller who may no longer see it.
 Recheck = Callable[[Any, Any], None]
 
 
-def idempotent(*, recheck: Recheck | None, withhold: Sequence[str] = ()) -> Callable[[Post], Post]:
+def idempotent(
+    *, recheck: Recheck | None, withhold: Sequence[str] = ()
+) -> Callable[[Callable[..., _Response]], Callable[..., _Response | Response]]:
     """Decorate the `post` of an `ApiView`. Fields in `withhold` are never stored: a replay has null there.
 
     A replay goes to callers who may still make the request. If the response concerns something that some of
     them may not see, `recheck` refuses it to those; None: all of them may see it.
     """
 
-    def decorate(post: Post) -> Post:
+    def decorate(post: Callable[..., _Response]) -> Callable[..., _Response | Response]:
         @functools.wraps(post)
-        def post_once(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def post_once(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> _Response | Response:
             key = request.headers.get(HEADER)
             if key is None:
                 return post(view, request, *args, **kwargs)
@@ -89,7 +92,7 @@ class _Attempt:
             with suppress(DatabaseError):
                 self._rows().delete()
 
-    def store(self, response: HttpResponseBase) -> HttpResponseBase:
+    def store(self, response: _Response) -> _Response:
         """Store a successful response, or delete the claim after any other; return the response."""
         if not isinstance(response, Response) or response.status_code >= 400:
             self._rows().delete()
@@ -111,19 +114,23 @@ def _claim(view: ApiView, request: Request, key: str) -> tuple[IdempotencyKey, b
             f"{HEADER} must be 1 to 200 printable ASCII characters.", code="invalid_idempotency_key"
         )
     now = timezone.now()
-    target = {"target": f"{request.method} {request.path}"[:500], "request_sha256": _fingerprint(request)}
-    identity = {"workspace": getattr(view, "workspace", None), "actor": view.caller.identity, "key": key}
+    fingerprint = _fingerprint(request)
+    target = {"target": f"{request.method} {request.path}"[:500], "request_sha256": fingerprint}
+    workspace: Workspace | None = getattr(view, "workspace", None)
+    actor = view.caller.identity
     defaults = {**target, "claimed_at": now, "created_at": now}
     with transaction.atomic(), connection.cursor() as cursor:
         # The lock keeps two concurrent requests from causing a unique violation in PostgreSQL's log.
-        lock = f"{identity['workspace'] and identity['workspace'].pk} {identity['actor']} {key}"
+        lock = f"{workspace and workspace.pk} {actor} {key}"
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [lock])
-        row, is_new = IdempotencyKey.objects.get_or_create(**identity, defaults=defaults)
+        row, is_new = IdempotencyKey.objects.get_or_create(
+            workspace=workspace, actor=actor, key=key, defaults=defaults
+        )
     if is_new:
         return row, True
     if row.created_at < now - RETENTION:
         return _take_over(row, now, **target), True
-    if not _is_same_request(request, bytes(row.request_sha256), target["request_sha256"]):
+    if not _is_same_request(request, bytes(row.request_sha256), fingerprint):
         raise Unprocessable(
             f"This {HEADER} was used for another request; take a new one.", code="idempotency_key_reused"
         )

@@ -35,7 +35,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField(required=False)
     code = serializers.CharField(help_text="Stable; programs branch on it.")
     instance = serializers.CharField(required=False, help_text="Names this occurrence in the server's log.")
-    errors = FieldErrorSerializer(many=True, required=False)
+    errors = FieldErrorSerializer(many=True, required=False)  # type: ignore[assignment]  # a declared field, not the base's attribute
 
 
 class KebabSchema(AutoSchema):

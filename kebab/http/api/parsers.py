@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import IO, Any
 
@@ -52,8 +52,8 @@ class StrictMultiPartParser(MultiPartParser):
         self,
         stream: IO[bytes],
         media_type: str | None = None,
-        parser_context: dict[str, Any] | None = None,
-    ) -> DataAndFiles:
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> "DataAndFiles[Any, Any]":
         """Return fields and files. Raises ParseError, InvalidRequest."""
         parsed = super().parse(stream, media_type, parser_context)
         fields: QueryDict = parsed.data
@@ -130,9 +130,10 @@ def _nested_containers(
 ) -> Iterator[tuple[_JsonPath, Any]]:
     """Yield the objects and lists directly in `item`, checking its strings on the way."""
     if isinstance(item, dict):
-        for name in item:
-            _check_string(name, place)
-    for name, inner in item.items() if isinstance(item, dict) else enumerate(item):
+        for key in item:
+            _check_string(key, place)
+    inner_items: Iterable[tuple[str | int, Any]] = item.items() if isinstance(item, dict) else enumerate(item)
+    for name, inner in inner_items:
         if isinstance(inner, (dict, list)):
             yield (place, name), inner
         elif isinstance(inner, str) and name not in typed:

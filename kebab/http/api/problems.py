@@ -174,10 +174,10 @@ def _from_rest_framework(error: drf.APIException) -> Problem:
     if isinstance(error, drf.ValidationError):
         return _from_validation_error(error)
     headers = {}
-    if getattr(error, "auth_header", None):
-        headers["WWW-Authenticate"] = error.auth_header
-    if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait))
+    if auth_header := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = auth_header
+    if wait_s := getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(wait_s))
     own = getattr(error.detail, "code", None)
     code = own if own not in (None, error.default_code) else _CODES.get(type(error), error.default_code)
     return Problem(status=error.status_code, code=code, detail=str(error.detail), headers=headers)

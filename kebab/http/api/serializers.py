@@ -36,7 +36,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     def _unknown_fields(self, data: Any) -> dict[str, list[ErrorDetail]]:
         if not isinstance(data, Mapping):
             return {}
-        known = [field.field_name for field in self._writable_fields]
+        known = [name for name, field in self.fields.items() if not field.read_only]
         message = f"There is no such field; there are: {', '.join(known) or 'none'}."
         unknown = nsmallest(_MAX_UNKNOWN_NAMED, {str(name)[:100] for name in data} - set(known))
         return {name: [ErrorDetail(message, code="unknown_field")] for name in unknown}

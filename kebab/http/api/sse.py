@@ -47,12 +47,12 @@ async def _stream_lines(
 ) -> AsyncIterator[bytes]:
     upcoming: asyncio.Future[tuple[str, dict[str, Any]]] | None = None
     with draining.stream_end_future() as ending:
-        awaited = {ending} if lasts else set()
+        awaited: set[asyncio.Future[Any]] = {ending} if lasts else set()
         try:
             while True:
                 upcoming = upcoming or asyncio.ensure_future(anext(events))
                 ready, _ = await asyncio.wait(
-                    {upcoming, *awaited}, timeout=heartbeat_s, return_when=asyncio.FIRST_COMPLETED
+                    awaited | {upcoming}, timeout=heartbeat_s, return_when=asyncio.FIRST_COMPLETED
                 )
                 if not ready:
                     yield b": still here\n\n"

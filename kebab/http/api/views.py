@@ -1,12 +1,13 @@
 """Base classes of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -20,22 +21,26 @@ from kebab.people.access.caller import Access, Caller, access_of_request, caller
 from kebab.people.models import Workspace
 from kebab.tenancy.current_workspace import acting_in
 
+if TYPE_CHECKING:
+    from rest_framework.views import AsView, GenericView
+
 _METHODS = ("get", "post", "put", "patch", "delete")  # no OPTIONS: everything has one origin
 
 
 class SingleFormatNegotiation(BaseContentNegotiation):
     """Content negotiation that ignores `Accept`, as each view has a single format."""
 
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         """Return the parser for the body's content type; None leads to a 415."""
         content_type = (request.content_type or "").partition(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == content_type), None)
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         """Return the first renderer."""
-        return renderers[0], renderers[0].media_type
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 class ApiView(APIView):
@@ -99,7 +104,7 @@ class WorkspaceView(ApiView):
     workspace: Workspace
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
+    def as_view(cls, **initkwargs: Any) -> "AsView[GenericView]":
         """Return the view function. Raises ImproperlyConfigured if a method has no `required` entry."""
         undeclared = [name for name in _METHODS if hasattr(cls, name) and name.upper() not in cls.required]
         if undeclared:

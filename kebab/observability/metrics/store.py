@@ -62,7 +62,7 @@ class Store:
     def publish(self, folder: Path, role: str) -> None:
         """Store the numbers in files in `folder` from now on, or in memory while that fails."""
         with self._lock:
-            self._target = (folder, role)
+            self._target: tuple[Path, str] | None = (folder, role)
             self._retry_at = 0.0
             self._publish_if_due()
 
@@ -90,7 +90,7 @@ class Store:
         self._numbers = memoryview(bytearray(8 * N_SLOTS)).cast("d")
         self._used = 0
         self._files: ProcessFiles | None = None
-        self._target: tuple[Path, str] | None = None
+        self._target = None
         self._retry_at = 0.0
 
     def _find_slot(self, family: Family, values: Values) -> int | None:

@@ -7,11 +7,11 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 
-from kebab.http.api.errors import NotFound
+from kebab.http.api.errors import Forbidden, NotFound
 from kebab.http.api.querysets import first_or_not_found
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenScope, User, Workspace
 from kebab.people.models.invitation import OPERATOR_PREFIX
-from kebab.people.models.workspace import SLUG
+from kebab.people.models.workspace import is_slug
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.sessions import is_session_valid
 from kebab.people.tokens import readable_tokens
@@ -45,14 +45,21 @@ class Caller:
         """Return the person's address, or the token without its secret, for logs and audit events."""
         if self.operator is not None:
             return self.operator
-        return f"kbb_{self.token.prefix}" if self.token is not None else self.user.email  # type: ignore[union-attr]
+        return f"kbb_{self.token.prefix}" if self.token is not None else self.person.email
 
     @property
     def identity(self) -> str:
         """Return a name that never passes to another caller; cursors and stored answers are bound to it."""
         if self.operator is not None:
             return self.operator
-        return f"token:{self.token.pk}" if self.token is not None else f"user:{self.user.pk}"  # type: ignore[union-attr]
+        return f"token:{self.token.pk}" if self.token is not None else f"user:{self.person.pk}"
+
+    @property
+    def person(self) -> User:
+        """Return the user. Raises Forbidden for a tool or an operator."""
+        if self.user is None:
+            raise Forbidden("Only a person can do this.")
+        return self.user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +122,7 @@ def caller_access(caller: Caller, slug_or_id: str) -> Access:
     """Return `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of_request`."""
     if caller.token is not None:
         return _own_workspace_access(caller, caller.token, slug_or_id)
-    if not SLUG.regex.match(slug_or_id) and parse_uuid(slug_or_id) is None:
+    if not is_slug(slug_or_id) and parse_uuid(slug_or_id) is None:
         raise NotFound
     memberships = readable_memberships(caller.user).filter(
         workspace__in=Workspace.objects.by_slug_or_id(slug_or_id)
@@ -136,7 +143,7 @@ def with_group_ids(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]
     """Annotate each membership with its `group_ids`, in the same query."""
     mine = GroupMember.objects.filter(workspace=OuterRef("workspace"), membership=OuterRef("pk"))
     groups = mine.order_by("group_id")
-    return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
+    return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))  # type: ignore[no-redef]  # the model declares it
 
 
 def member_access(caller: Caller, membership: Any) -> Access:
@@ -191,7 +198,7 @@ def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
             token = readable_tokens().filter(workspace=workspace, pk=key).first()
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
         if kind == "user":
-            members = with_group_ids(Membership.objects.filter(workspace=workspace, user=key))
+            members = with_group_ids(Membership.objects.filter(workspace=workspace, user_id=key))
             members = members.filter(user__is_active=True).select_related("workspace", "user")
             membership = members.first()
             return None if membership is None else member_access(Caller(user=membership.user), membership)

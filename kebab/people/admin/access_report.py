@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -39,18 +40,17 @@ class AccessReportAdmin(ActionAdmin):
         button = {"title": "Access", "icon": "policy", "variant": ActionVariant.DEFAULT, "attrs": {}}
         return [button | {"path": address}, *super().buttons(request, row)]
 
+    @admin.display(description="access")
     def access_link(self, row: Any) -> Any:
         """Return a link to the report, for lists."""
         return formatting.anchor(self._access_address(row), "See")
-
-    access_link.short_description = "access"  # type: ignore[attr-defined]
 
     def access_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the access report of the row's caller. Raises Http404, PermissionDenied."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404
-        if not self.has_view_permission(request, row) or not request.user.has_perms(_PERMISSIONS):  # type: ignore[union-attr]
+        if not self.has_view_permission(request, row) or not request.user.has_perms(_PERMISSIONS):
             raise PermissionDenied
         caller, default = self.caller_in(request, row)
         workspace = _requested_workspace(request, default)
@@ -72,7 +72,7 @@ class AccessReportAdmin(ActionAdmin):
 def _requested_workspace(request: HttpRequest, default: Workspace | None) -> Workspace | None:
     """Return the workspace that the page's form names by slug or id; `default` if it names none."""
     named = request.GET.get("workspace", "").strip()
-    return Workspace.objects.by_slug_or_id(named).first() if named else default  # type: ignore[attr-defined, no-any-return]
+    return Workspace.objects.by_slug_or_id(named).first() if named else default
 
 
 def _report_context(request: HttpRequest, caller: Caller, workspace: Workspace | None) -> dict[str, Any]:
@@ -82,8 +82,9 @@ def _report_context(request: HttpRequest, caller: Caller, workspace: Workspace |
         return {
             "error": "Name a workspace that there is." if request.GET.get("workspace", "").strip() else ""
         }
+    refusals: tuple[type[Exception], ...] = (*known_errors(), ValueError)
     try:
         document_id = uuid.UUID(document) if document else None
         return {"report": explain_access(workspace, caller, document=document_id, source=source or None)}
-    except (*known_errors(), ValueError) as error:  # type: ignore[misc]
+    except refusals as error:
         return {"error": str(error)}

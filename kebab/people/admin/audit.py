@@ -15,7 +15,7 @@ from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER
 from kebab.people.models import AuditEvent
 
 
-class _ActorFilter(TextFilter):  # type: ignore[misc]
+class _ActorFilter(TextFilter):
     title = "actor"
     parameter_name = "actor"
 
@@ -24,7 +24,7 @@ class _ActorFilter(TextFilter):  # type: ignore[misc]
         return queryset.filter(actor=self.value()) if self.value() else queryset
 
 
-class _ActionFilter(TextFilter):  # type: ignore[misc]
+class _ActionFilter(TextFilter):
     title = "action"
     parameter_name = "action_begins"
 
@@ -46,7 +46,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[AuditEvent]:
         """Join the workspace, which is missing for a deleted one."""
-        return super().get_queryset(request).select_related("workspace")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("workspace")
 
     @admin.display(description="subject")
     def subject_shown(self, event: AuditEvent) -> str:
@@ -56,7 +56,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     @admin.display(description="workspace")
     def in_workspace(self, event: AuditEvent) -> Any:
         """Return a link to the workspace; its id if it is deleted."""
-        gone = formatting.NONE if event.workspace_id is None else str(event.workspace_id)  # type: ignore[attr-defined]
+        gone = formatting.NONE if event.workspace_id is None else str(event.workspace_id)
         return gone if event.workspace is None else formatting.link(event.workspace)
 
     @admin.display(description="detail")

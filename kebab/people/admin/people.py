@@ -25,8 +25,8 @@ _RIGHTS = ("is_staff", "is_superuser", "user_permissions")
 _AUDITED_FIELDS = ("email", "display_name", "is_active", *_RIGHTS)
 
 
-class _PersonCreationForm(UserCreationForm):  # type: ignore[misc]
-    class Meta(BaseUserCreationForm.Meta):
+class _PersonCreationForm(UserCreationForm):
+    class Meta(BaseUserCreationForm.Meta):  # type: ignore[name-defined]  # the stubs lack it
         model = User
         fields = ("email",)
 
@@ -34,13 +34,13 @@ class _PersonCreationForm(UserCreationForm):  # type: ignore[misc]
         return normalize_email(self.cleaned_data["email"])
 
 
-class _PersonChangeForm(UserChangeForm):  # type: ignore[misc]
+class _PersonChangeForm(UserChangeForm):
     def clean_email(self) -> str:
         return normalize_email(self.cleaned_data["email"])
 
 
 @admin.register(User, site=site)
-class PersonAdmin(AccessReportAdmin, UserAdmin):  # type: ignore[misc, type-arg]
+class PersonAdmin(AccessReportAdmin, UserAdmin):  # type: ignore[misc, type-arg]  # the class itself is not generic, its form another
     """Users, who sign in with their address. None is deleted: audit events keep their name."""
 
     form, add_form, change_password_form = _PersonChangeForm, _PersonCreationForm, AdminPasswordChangeForm
@@ -66,12 +66,12 @@ class PersonAdmin(AccessReportAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Let superusers alone grant rights: other staff could make themselves superusers."""
         always = ("member_of", "last_login", "date_joined")
-        return always if request.user.is_superuser else (*always, *_RIGHTS)  # type: ignore[union-attr]
+        return always if request.user.is_superuser else (*always, *_RIGHTS)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Forbid staff to change other staff: by setting a password they would gain their rights."""
         has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
-        may_reach = request.user.is_superuser or not has_rights or obj == request.user  # type: ignore[union-attr]
+        may_reach = request.user.is_superuser or not has_rights or obj == request.user
         return may_reach and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -35,7 +35,7 @@ from kebab.people.tokens import with_token_groups
 from kebab.people.workspaces import change_workspace, check_slug
 
 
-class _WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]
+class _WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]  # the class itself is not generic
     def clean_slug(self) -> str:
         try:
             return check_slug(self.cleaned_data["slug"])
@@ -85,7 +85,7 @@ class WorkspaceAdmin(ActionAdmin):
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Workspace]:
         """Return the workspaces with this id, or whose slug starts with `term`."""
         workspaces = Workspace.objects.filter(slug__startswith=term.lower())
-        return workspaces | Workspace.objects.by_slug_or_id(term)  # type: ignore[attr-defined, no-any-return]
+        return workspaces | Workspace.objects.by_slug_or_id(term)
 
 
 @admin.register(Membership, site=site)
@@ -249,7 +249,7 @@ def _withdraw(request: HttpRequest, invitation: Invitation) -> str:
 
 
 def _remove(request: HttpRequest, membership: Membership) -> str:
-    remove_member(admin_access(request, membership.workspace), membership.user_id)  # type: ignore[attr-defined]
+    remove_member(admin_access(request, membership.workspace), membership.user_id)
     return f"{membership.user.email} is no member of {membership.workspace} any more."
 
 

@@ -24,7 +24,7 @@ class AccessQuery(StrictSerializer):
     user = serializers.IntegerField(min_value=1, required=False, help_text="A member, by `user_id`.")
     token = serializers.UUIDField(required=False, help_text="A token of this workspace, by its id.")
     document = HexIdField(required=False, help_text="Tell of this document alone.")
-    source = serializers.CharField(
+    source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         max_length=63, required=False, help_text="Tell of this source, by key or id."
     )
 
@@ -95,7 +95,7 @@ class AccessView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """Return the rights of a member or a token in this workspace, with the rules that decide them."""
         target = {name: self.query.get(name) for name in ("document", "source")}
-        report = explain_access(self.workspace, self._caller(), **target)  # type: ignore[arg-type]
+        report = explain_access(self.workspace, self._caller(), **target)
         return Response(AccessReportSerializer(report).data)
 
     def _caller(self) -> Caller:

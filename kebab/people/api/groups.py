@@ -16,7 +16,6 @@ from kebab.http.api.serializers import StrictSerializer, strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.api.serializers import MemberSerializer
 from kebab.people.groups import (
-    GroupSize,
     add_to_group,
     create_group,
     delete_group,
@@ -36,7 +35,7 @@ class GroupName(StrictSerializer):
     )
 
 
-class GroupSerializer(serializers.Serializer[GroupSize]):
+class GroupSerializer(serializers.Serializer[Any]):
     """A group."""
 
     id = serializers.UUIDField(source="group.id")

@@ -10,7 +10,7 @@ from kebab.http.api.fields import ShortListField
 from kebab.http.api.serializers import StrictSerializer
 from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS
-from kebab.people.models import ApiToken, Membership, Role, TokenScope
+from kebab.people.models import ApiToken, Role, TokenScope
 from kebab.people.token_lifecycle import MAX_OVERLAP
 from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
@@ -83,7 +83,7 @@ class MemberChange(StrictSerializer):
     role = serializers.ChoiceField(Role.choices)
 
 
-class MemberSerializer(serializers.Serializer[Membership]):
+class MemberSerializer(serializers.Serializer[Any]):
     """A member."""
 
     user_id = serializers.IntegerField()

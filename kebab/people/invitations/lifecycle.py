@@ -69,7 +69,7 @@ def invite(
             invited_by=access.actor,
             expires_at=timezone.now() + LIFETIME,
         )
-        invitation.is_backed = True  # type: ignore[attr-defined]
+        invitation.is_backed = True
         names = sorted(group.name for group in named)
         audit.record(access, "invitation.made", address, id=str(invitation.pk), role=role, groups=names)
     return InvitationWithSecret(invitation=invitation, secret=secret)

@@ -67,6 +67,9 @@ class Invitation(models.Model):
     accepted_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
+    #: By `with_is_backed`.
+    is_backed: bool
+
     objects = InvitationQuerySet.as_manager()
 
     class Meta:
@@ -91,4 +94,4 @@ class Invitation(models.Model):
             return InvitationState.WITHDRAWN
         if self.expires_at <= timezone.now():
             return InvitationState.EXPIRED
-        return InvitationState.OPEN if self.is_backed else InvitationState.VOID  # type: ignore[attr-defined]
+        return InvitationState.OPEN if self.is_backed else InvitationState.VOID

@@ -31,6 +31,9 @@ class ApiToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
 
+    #: By the queries of `kebab.people.tokens`.
+    group_ids: list[uuid.UUID]
+
     class Meta:
         ordering = ("created_at",)
         constraints = (

@@ -52,7 +52,7 @@ class User(AbstractUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    objects = UserManager()
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # creates users without names
 
     def save(self, *args: Any, **options: Any) -> None:
         """Save in one transaction with the rows that signal handlers write."""

@@ -1,15 +1,22 @@
 """Workspaces, which are the tenants, and their memberships."""
 
+import re
 import uuid
 
 from django.core.validators import RegexValidator
 from django.db import models
 
+_SLUG_PATTERN = r"\A[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z"
 SLUG = RegexValidator(
-    r"\A[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z",
+    _SLUG_PATTERN,
     "Use 1 to 63 lower-case letters, digits and inner hyphens.",
     code="invalid_slug",
 )
+
+
+def is_slug(text: str) -> bool:
+    """Return whether `text` can be a slug."""
+    return re.match(_SLUG_PATTERN, text) is not None
 
 
 class Role(models.TextChoices):
@@ -71,6 +78,9 @@ class Membership(models.Model):
     user = models.ForeignKey("people.User", models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    #: By `kebab.people.access.caller.with_group_ids`.
+    group_ids: list[uuid.UUID]
 
     class Meta:
         constraints = (

@@ -9,7 +9,6 @@ from django.urls import reverse
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import ActionPage, PostAction, apply_problem
-from kebab.people.models import Workspace
 
 
 class FormPage(ActionPage):
@@ -20,7 +19,7 @@ class FormPage(ActionPage):
     #: The posted form, once it has been parsed.
     form: forms.Form | None = None
 
-    def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponse:
+    def show(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the page with an empty form. Raises what `page` raises."""
         return self.page(request)
 
@@ -38,12 +37,12 @@ class FormPage(ActionPage):
         """Render the page with `problem` in the posted form; without a form, an error page."""
         if self.form is None:
             return super().render_problem(request, problem)
-        self.add_problem(problem)
+        self.add_problem(self.form, problem)
         return apply_problem(self.page(request, self.form), problem)
 
-    def add_problem(self, problem: Problem) -> None:
+    def add_problem(self, form: Any, problem: Problem) -> None:
         """Add `problem` to the posted form."""
-        add_problem_to_form(self.form, problem)
+        add_problem_to_form(form, problem)
 
 
 class PeopleAction(PostAction):

@@ -75,7 +75,7 @@ class PersonPage(FormPage):
         """Render the member's page. Raises NotFound."""
         workspace = self.access.workspace
         member = get_member(workspace, self.kwargs["user_id"])
-        groups = [str(group) for group in member.group_ids]  # type: ignore[attr-defined]
+        groups = [str(group) for group in member.group_ids]
         context |= {
             "member": member,
             "is_self": self.access.user == member.user,
@@ -98,7 +98,7 @@ class PersonGroups(PeopleAction):
             set_groups(self.access, user_id, chosen["groups"], among=chosen["offered"])
             messages.success(request, f"The groups of {member.user.email} are saved.")
         else:
-            messages.error(request, " ".join(error for each in form.errors.values() for error in each))
+            messages.error(request, " ".join(str(error) for each in form.errors.values() for error in each))
         return redirect("person", workspace.slug, user_id)
 
 

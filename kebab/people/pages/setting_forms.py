@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import Preference, known_preferences
@@ -29,9 +30,9 @@ class DeletionForm(forms.Form):
 
     slug = forms.CharField(label="Type its short name to delete it", max_length=63, widget=_PLAIN)
 
-    def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
+    def __init__(self, workspace: Workspace, posted: QueryDict | None = None) -> None:
         # The name form on the same page has a slug, too.
-        super().__init__(*args, auto_id="id_deletion_%s", **options)
+        super().__init__(posted, auto_id="id_deletion_%s")
         self._slug = workspace.slug
 
     def clean_slug(self) -> str:
@@ -45,9 +46,9 @@ class DeletionForm(forms.Form):
 class SettingsForm(forms.Form):
     """All settings. An empty field restores the default."""
 
-    def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
+    def __init__(self, workspace: Workspace, posted: QueryDict | None = None) -> None:
         initial = {name: _format_value(value) for name, value in workspace.settings.items()}
-        super().__init__(*args, initial=initial, **options)
+        super().__init__(posted, initial=initial)
         self._known = tuple(known_preferences().values())
         for known in self._known:
             self.fields[known.name] = _create_field(known, initial.get(known.name, ""))
@@ -69,7 +70,7 @@ class SettingsForm(forms.Form):
 
 def _create_field(known: Preference, stored: str) -> forms.Field:
     default = "" if known.default is None else _format_value(known.default)
-    field_options = {"label": known.label, "help_text": known.about, "required": False}
+    field_options: dict[str, Any] = {"label": known.label, "help_text": known.about, "required": False}
     choices = _YES_NO if isinstance(known.default, bool) else tuple(known.choices() if known.choices else ())
     if not choices:
         attributes = {"autocomplete": "off", "inputmode": "decimal", "placeholder": f"{default} (default)"}

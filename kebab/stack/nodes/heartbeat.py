@@ -17,6 +17,7 @@ from django.db import Error, connection
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from kebab.database.connections import close_connections
 from kebab.stack.models import ProcessRole, StackProcess
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Heartbeat:
             finally:
                 connection.close()
                 if self._guards_forks:
-                    connection.close_pool()
+                    close_connections()
 
     def _write_row(self) -> None:
         now = self._activity()

@@ -77,7 +77,7 @@ def server_rows(configuration: StackConfiguration) -> tuple[ProcessRow, ...]:
 
 def _process_rows() -> tuple[ProcessRow, ...]:
     age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
-    rows = StackProcess.objects.annotate(age=age).order_by("node", "role", "name", "pid")
+    rows = StackProcess.objects.annotate(age=age).order_by("node", "role", "name", "pid")  # type: ignore[no-redef]  # the model declares it
     return tuple(
         ProcessRow(
             name=row.name,

@@ -46,7 +46,7 @@ def forget_node(node: str) -> int:
 
 def _node_row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
     rows = list(rows)
-    age_s = min(row.age.total_seconds() for row in rows)  # type: ignore[attr-defined]
+    age_s = min(row.age.total_seconds() for row in rows)
     return NodeRow(
         node=node,
         processes=len(rows),
@@ -58,4 +58,4 @@ def _node_row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
 
 def _annotate_age(rows: "QuerySet[StackProcess]") -> "QuerySet[StackProcess]":
     age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
-    return rows.annotate(age=age)
+    return rows.annotate(age=age)  # type: ignore[no-redef]  # the model declares it

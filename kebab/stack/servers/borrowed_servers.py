@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from django.db import connection
 from django.db.models.functions import Now
 
+from kebab.database.connections import close_connections
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import StackBusy
 from kebab.stack.models import ProcessRole, StackProcess
@@ -115,7 +115,6 @@ def _run_in_thread(supervisor: Supervisor) -> Iterator[None]:
         yield
     finally:
         # Connections to stopped servers would fail at their next use.
-        connection.close()
-        connection.close_pool()
+        close_connections()
         stop.request()
         thread.join()

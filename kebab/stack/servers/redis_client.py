@@ -1,7 +1,7 @@
 """A Redis client for requests, with short timeouts and a circuit breaker."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import TypeVar
 
@@ -55,3 +55,10 @@ class RedisCircuitBreaker:
             logger.warning("%s for the next %g s: %s", self._meanwhile, self._length_s, error)
             self._until = monotonic() + self._length_s
             raise
+
+
+def sync_reply(reply: Awaitable[Answer] | Answer) -> Answer:
+    """Return the reply of a synchronous client, whose types cover the asynchronous one, too."""
+    if isinstance(reply, Awaitable):
+        raise TypeError("This is the reply of an asynchronous client.")
+    return reply

@@ -12,6 +12,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import Error, connection, transaction
 
+from kebab.database.connections import close_connections
 from kebab.stack.errors import BlobsNotShared
 from kebab.stack.models import BlobStore
 
@@ -42,8 +43,7 @@ def check_blob_store(*, adopt: bool) -> None:
         raise BlobsNotShared(f"The documents' bytes can't be read or written: {reason}. {_REMEDY}") from error
     finally:
         # A worker forks after this, so it must hold no connection.
-        connection.close()
-        connection.close_pool()
+        close_connections()
 
 
 def adopt_blobs_if_possible() -> None:

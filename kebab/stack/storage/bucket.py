@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
@@ -24,7 +24,9 @@ class Bucket(S3Storage):
     missing object.
     """
 
-    def __init__(self, *, addressing_style: str = "auto", **options: Any) -> None:
+    def __init__(
+        self, *, addressing_style: Literal["auto", "path", "virtual"] = "auto", **options: Any
+    ) -> None:
         config = Config(
             connect_timeout=_CONNECT_LIMIT_S,
             read_timeout=_READ_LIMIT_S,

@@ -4,14 +4,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
-from granian.server import Server
 
 from kebab.http.admission import connection_limits
 from kebab.runtime import draining
+
+if TYPE_CHECKING:
+    from granian.server import MPServer as Server
+else:
+    from granian.server import Server
 
 #: Server options, which tests use, too.
 OPTIONS: Final[dict[str, Any]] = {
@@ -61,7 +65,7 @@ class WebServer(Server):
 
     def _stop(self) -> None:
         self._signal_workers(draining.END_SIGNAL)
-        super().signal_handler_interrupt()
+        super().signal_handler_interrupt()  # type: ignore[no-untyped-call]  # granian has few types
 
     def _signal_workers(self, number: int) -> None:
         for worker in self.wrks:

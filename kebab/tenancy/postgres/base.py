@@ -5,7 +5,7 @@ that outlives the transaction on a pooled connection, and no state of transactio
 Statements that bypass these cursors (`copy`, `stream`, other connections) don't have the setting.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -18,10 +18,10 @@ from psycopg.pq import ConnStatus, TransactionStatus
 from kebab.tenancy.current_workspace import workspace_setting
 from kebab.tenancy.postgres.availability import database_breaker
 from kebab.tenancy.postgres.creation import DatabaseCreation
-from kebab.tenancy.postgres.pool import PostgresPool
+from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
 
 
-class Cursor(base.CursorMixin, ClientCursor[Any]):
+class Cursor(base.CursorMixin, ClientCursor[Any]):  # type: ignore[misc,name-defined]  # the stubs lack it
     """Executes each statement after the setting, and returns the statement's results only."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
@@ -51,7 +51,7 @@ class Cursor(base.CursorMixin, ClientCursor[Any]):
         return self.connection.pgconn.transaction_status == TransactionStatus.INERROR
 
 
-class ServerSideCursor(base.CursorMixin, ClientCursorMixin[Any, Any], ServerCursor[Any]):
+class ServerSideCursor(base.CursorMixin, ClientCursorMixin[Any, Any], ServerCursor[Any]):  # type: ignore[misc,name-defined]  # the stubs lack it
     """Is declared after the setting; in autocommit WITH HOLD, so it is filled before the setting ends."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
@@ -64,6 +64,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Django's wrapper, with these cursors and the connection pool."""
 
     creation_class = DatabaseCreation
+    # Of Django's wrapper; its stubs lack them.
+    _connection_pools: dict[str, PostgresPool]
+    _configure_connection: Callable[[PooledConnection], bool]
+    close_pool: Callable[[], None]
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return psycopg's parameters, with the cursor class."""

@@ -77,7 +77,7 @@ class PostgresPool:
         """Return the most recently used working connection, or a new one. Raises OperationalError."""
         connection = self._take() or self._connect()
         # Django returns it to this pool.
-        connection._pool = self  # type: ignore[assignment]
+        connection._pool = self  # type: ignore[assignment]  # with what Django uses of its interface
         return connection
 
     def putconn(self, connection: PooledConnection) -> None:

@@ -1,7 +1,7 @@
 """Chat model over HTTP: any endpoint that speaks OpenAI's `/v1/chat/completions`, streaming or not."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ class EndpointModel:
         """Return the size of the context, prompt and answer together, in tokens."""
         return self._options.context_tokens
 
-    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Generator[str | Usage]:
         """Yield the pieces of the text as they come, and the token usage if the endpoint reports it.
 
         `on_wait` is called about twice a second while waiting for the model; an exception from it ends the

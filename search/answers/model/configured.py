@@ -1,6 +1,6 @@
 """Construction of the chat model from the settings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Protocol
 
 from search.answers.errors import ModelFailed
@@ -23,7 +23,7 @@ class ChatModel(Protocol):
         """Return the size of the context, prompt and answer together, in tokens."""
         ...
 
-    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Generator[str | Usage]:
         """Yield the pieces of the text and the token usage. Raises ModelFailed and errors of `on_wait`."""
         ...
 
@@ -53,7 +53,7 @@ class _Misconfigured:
         self.name = options.endpoint.model
         self.context_tokens = options.context_tokens
 
-    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Generator[str | Usage]:
         raise ModelFailed(
             AnswerReason.MODEL_UNAVAILABLE, "is not configured right", remedy="Run: kebab doctor"
         )

@@ -54,7 +54,7 @@ async def answer_stream(
 
 async def _next_event(events: Iterator[AnswerEvent], stop: threading.Event) -> AnswerEvent | None:
     """Wait for the next event in a thread; on cancellation stop the model and let the thread end first."""
-    step = asyncio.ensure_future(sync_to_async(next)(events, None))
+    step = asyncio.ensure_future(sync_to_async(lambda: next(events, None))())
     try:
         return await asyncio.shield(step)
     except asyncio.CancelledError:

@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -78,7 +78,7 @@ class AskView(WorkspaceView):
 
     # The response stored under a key holds only the answer's id: the text is stored once and deleted once.
     @idempotent(recheck=None)
-    def _answer_once(self, request: Request, question: AnswerRequest) -> Any:
+    def _answer_once(self, request: Request, question: AnswerRequest) -> Response:
         self.answer = answer_question(self.workspace, self.access.reader, question, asker=self.access.caller)
         return Response({"answer_id": str(self.answer.answer_id)})
 

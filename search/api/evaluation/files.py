@@ -24,8 +24,8 @@ class TopicFileParser(StrictMultiPartParser):
         self,
         stream: Any,
         media_type: str | None = None,
-        parser_context: dict[str, Any] | None = None,
-    ) -> DataAndFiles:
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> "DataAndFiles[Any, Any]":
         """Parse fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
         length = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > _LIMIT_BYTES:

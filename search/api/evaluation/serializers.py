@@ -44,7 +44,7 @@ class QrelFields(StrictSerializer):
     """A judgement: the relevance of a document, or of a place in it."""
 
     path = serializers.CharField(max_length=MAX_PATH_CHARS, trim_whitespace=False)
-    source = serializers.CharField(
+    source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         max_length=_MAX_KEY_CHARS, required=False, allow_null=True, help_text="Its key; null: of any source."
     )
     version = serializers.CharField(
@@ -148,11 +148,13 @@ class TopicSetsSerializer(serializers.Serializer[Any]):
     results = TopicSetSerializer(many=True)
 
 
-class JudgementSerializer(serializers.Serializer[Qrel]):
+class JudgementSerializer(serializers.Serializer[Any]):
     """The relevance of a document, or of a place in it."""
 
     path = serializers.CharField()
-    source = serializers.CharField(allow_null=True, help_text="Its key; null: of any source.")
+    source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
+        allow_null=True, help_text="Its key; null: of any source."
+    )
     version = serializers.CharField(help_text=_OF_VERSION)
     fragment = serializers.CharField(help_text=_OF_FRAGMENT)
     grade = serializers.IntegerField()
@@ -182,7 +184,9 @@ class NewFeedback(StrictSerializer):
         trim_whitespace=False,
         help_text="The hit's `citation.uri`, or the document's path.",
     )
-    source = serializers.CharField(max_length=_MAX_KEY_CHARS, help_text="The hit's `source`.")
+    source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
+        max_length=_MAX_KEY_CHARS, help_text="The hit's `source`."
+    )
     version = serializers.CharField(
         max_length=MAX_TAG_CHARS, default="", allow_blank=True, help_text="The hit's `version`."
     )
@@ -195,7 +199,7 @@ class FeedbackSerializer(serializers.Serializer[Feedback]):
     id = serializers.UUIDField()
     query = serializers.CharField()
     path = serializers.CharField()
-    source = serializers.CharField(source="source.key")
+    source = serializers.CharField(source="source.key")  # type: ignore[assignment]  # a declared field, not the base's attribute
     version = serializers.CharField(help_text=_OF_VERSION)
     fragment = serializers.CharField(help_text=_OF_FRAGMENT)
     is_relevant = serializers.BooleanField()

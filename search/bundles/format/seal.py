@@ -52,7 +52,7 @@ def check_ends(path: Path) -> int:
             f"{path} is cut off, or something was added: its {size:,} bytes don't end in the seal that kebab"
             " export puts there. Copy it again."
         )
-    return length
+    return int(length)
 
 
 def check_bytes(path: Path, on_bytes: Callable[[int], None] = lambda count: None) -> None:

@@ -16,7 +16,7 @@ HALVES = np.dtype("<f2")
 _POSTGRES_HALVES = np.dtype(">f2")
 
 
-class _HalfvecSend(Func):  # type: ignore[misc]  # Django's own has no types
+class _HalfvecSend(Func):
     function = "halfvec_send"
     output_field = BinaryField()
 

@@ -42,7 +42,8 @@ class Similarities:
     def ranked_indices(self) -> np.ndarray:
         """Return the indices of the chunks with a similarity, nearest first, ties by id."""
         order = np.argsort(-self.values, kind="stable")
-        return order[~np.isnan(self.values[order])]
+        known: np.ndarray = order[~np.isnan(self.values[order])]
+        return known
 
     def index_of(self, chunk_id: str) -> int | None:
         """Return the index of a chunk; None for a chunk without a vector."""
@@ -78,10 +79,11 @@ class BundleVectors:
 
     def vector(self, number: int, chunk_id: str) -> np.ndarray:
         """Return the vector, (dim,) float32, of a chunk in row `number`."""
-        chunk_ids, body = self._connection.execute(_ROW, (number,)).fetchone()
+        chunk_ids, body = self._connection.execute(_ROW, (number,)).get
         known = parse_ids(chunk_ids)
         matrix = parse_matrix(body, count=len(known), dim=self._space.dim)
-        return matrix[known.index(uuid.UUID(hex=chunk_id))].astype(np.float32)
+        vector: np.ndarray = matrix[known.index(uuid.UUID(hex=chunk_id))].astype(np.float32)
+        return vector
 
 
 def _cosines(matrix: np.ndarray, query_vector: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ added to the positions'. Query, key and value are one product, which quantises i
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
@@ -47,7 +47,7 @@ class _Graph:
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def add(self, operator: str, inputs: list[str], name: str, **attributes: object) -> str:
+    def add(self, operator: str, inputs: list[str], name: str, **attributes: Any) -> str:
         self._nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
         return name
 

@@ -44,7 +44,8 @@ def open_session(graph: Path) -> EmbedOne:
     name = session.get_inputs()[0].name
 
     def embed_one(token_ids: Sequence[int]) -> np.ndarray:
-        return session.run(None, {name: np.array([token_ids], np.int64)})[0][0]
+        embedded: np.ndarray = session.run(None, {name: np.array([token_ids], np.int64)})[0][0]
+        return embedded
 
     return embed_one
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.command import KebabCommand
+from kebab.cli.command import KebabCommand, Needs
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.lookup import find_workspace
 from kebab.cli.parser import add_workspace, path_argument
@@ -33,7 +33,7 @@ class Command(KebabCommand):
         "Search a workspace. A filter that is given more than once lets through what any of them does;"
         " --path-not-glob leaves out what fits any."
     )
-    needs = "servers"
+    needs: Needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -70,7 +70,7 @@ class Command(KebabCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run without the servers if a bundle is searched."""
         if options["bundle"] is not None:
-            self.needs = None  # type: ignore[misc]  # for this run only
+            self.needs = None  # for this run only
         super().handle(*args, **options)
 
     def run_command(self, *, workspace: str | None, bundle: Path | None, **options: Any) -> int:

@@ -200,7 +200,7 @@ class AskArguments:
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments, without references, which not all clients resolve."""
-    schema = _adapter(type_).json_schema()
+    schema = _adapter(type_).json_schema()  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     definitions = schema.pop("$defs", {})
     inlined: dict[str, Any] = _inline_refs(schema, definitions)
     return {key: value for key, value in inlined.items() if key != "description"}
@@ -208,11 +208,11 @@ def input_schema(type_: type[Any]) -> dict[str, Any]:
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
     """Parse a tool's arguments. Raises InvalidRequest, naming the argument, InvalidQuery, InvalidFilter."""
-    check_text(dict(given), _query_text_fields(type_))
+    check_text(dict(given), _query_text_fields(type_))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     try:
-        arguments: Arguments = _adapter(type_).validate_python(dict(given))
+        arguments: Arguments = _adapter(type_).validate_python(dict(given))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     except ValidationError as error:
-        known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]
+        known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]  # all are dataclasses
         errors = [_field_error(each, known) for each in error.errors(include_url=False, include_input=False)]
         raise InvalidRequest(errors[0].message, errors=errors) from error
     return arguments

@@ -14,7 +14,7 @@ MOST: Final = 0xFFFF
 #: Rows per block of the table of chunks.
 BLOCK_ROWS: Final = 4_096
 #: Its columns: tokens over all columns of the index, the document's row, the index of its kind in KINDS.
-COLUMNS: Final = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
+COLUMNS: Final[tuple[np.dtype, ...]] = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
 KINDS: Final = ("info", "code")
 
 
@@ -98,7 +98,8 @@ def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:
     """
     if len(rows) and rows[-1] >= len(members):
         raise MirrorDamaged("A posting list names chunks that there are not.")
-    return members[rows]
+    among: np.ndarray = members[rows]
+    return among
 
 
 def without_rows(blob: bytes, rows: np.ndarray) -> bytes:

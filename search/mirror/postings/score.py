@@ -29,8 +29,10 @@ _ROUNDING = 1e-4
 class Contribution(Protocol):
     """The contribution of one unit to the score of each chunk that has it."""
 
-    #: An upper bound of its scores.
-    highest: float
+    @property
+    def highest(self) -> float:
+        """An upper bound of its scores."""
+        ...
 
     def __len__(self) -> int:
         """Return the number of chunks that have it."""
@@ -112,7 +114,8 @@ class WordContribution:
     def _scores(self, rows: np.ndarray, postings: Postings) -> np.ndarray:
         in_breadcrumb, in_text = self.weights
         frequency = in_breadcrumb * postings.in_breadcrumb + in_text * postings.in_text
-        return self.idf * ((frequency * (K1 + 1.0)) / (frequency + self.chunks.damping[rows]))
+        scores: np.ndarray = self.idf * ((frequency * (K1 + 1.0)) / (frequency + self.chunks.damping[rows]))
+        return scores
 
 
 def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int) -> np.ndarray:
@@ -122,7 +125,8 @@ def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int
         for each in contributions:
             having, scores = each.all_scores()
             sums[having] += scores
-        return sums[rows]
+        found: np.ndarray = sums[rows]
+        return found
     sums = np.zeros(len(rows))
     for each in contributions:
         has, scores = each.at(rows)

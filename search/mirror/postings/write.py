@@ -2,6 +2,7 @@
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -82,7 +83,7 @@ class PostingsWriter:
     def flush(self) -> None:
         """Write the buffered changes; call it before the transaction commits. Raises MirrorDamaged."""
         if self._added:
-            part = self._connection.execute(_NEW_PART, (max(self._chunks), self._added)).fetchone()[0]
+            part = self._connection.execute(_NEW_PART, (max(self._chunks), self._added)).get
             lists = ((part, term, entries.tobytes()) for term, entries in sorted(self._lists.items()))
             self._connection.executemany(_ADD_LIST, lists)
         self._delete_entries()
@@ -115,7 +116,7 @@ class PostingsWriter:
         for row in self._chunks:
             blocks[row // BLOCK_ROWS].append(row)
         for block, rows in blocks.items():
-            blobs = self._connection.execute(_BLOCK, (block,)).fetchone() or _EMPTY_BLOCK
+            blobs: Sequence[bytes] = self._connection.execute(_BLOCK, (block,)).get or _EMPTY_BLOCK
             columns = [np.frombuffer(blob, dtype).copy() for blob, dtype in zip(blobs, COLUMNS, strict=True)]
             stated = zip(*(self._chunks[row] for row in rows), strict=True)
             for column, values in zip(columns, stated, strict=True):
@@ -137,9 +138,10 @@ def _merge_small_parts(connection: apsw.Connection) -> None:
         (last, last_chunk, count), (before, _, count_before) = parts
         if count_before > 2 * count or count + count_before > _LARGEST_PART:
             return
-        for term, entries in connection.execute(_LISTS, (last,)).fetchall():
-            found = connection.execute(_LIST, (before, term)).fetchone()
-            connection.execute(_PUT_LIST, (before, term, (found[0] if found else b"") + entries))
+        lists: list[Any] = connection.execute(_LISTS, (last,)).fetchall()
+        for term, entries in lists:
+            found = connection.execute(_LIST, (before, term)).get or b""
+            connection.execute(_PUT_LIST, (before, term, found + entries))
         connection.execute(_DROP_LISTS, (last,))
         connection.execute(_DROP_PART, (last,))
         connection.execute(_EXTEND_PART, (last_chunk, count + count_before, before))

@@ -28,7 +28,7 @@ def bm25_values(narrowed: Collection | None, weights: tuple[float, float]) -> tu
 
 def register_bm25(connection: apsw.Connection) -> None:
     """Register `bm25_within` on a connection; every reader needs it."""
-    connection.register_fts5_function("bm25_within", _bm25_within)
+    connection.register_fts5_function("bm25_within", _bm25_within)  # type: ignore[arg-type]  # the SQL passes these values
 
 
 def _bm25_within(
@@ -50,10 +50,11 @@ def _bm25_within(
 
 def _idf(match: apsw.FTS5ExtensionApi, phrase: int, collection: Collection) -> float:
     belonging = [0]
-    members = collection.members
+    if (members := collection.members) is None:
+        raise ValueError("The collection is all of the mirror; use bm25().")
 
     def count(found: apsw.FTS5ExtensionApi, _: object) -> None:
-        belonging[0] += bool(members[found.rowid])  # type: ignore[index]
+        belonging[0] += bool(members[found.rowid])
 
     match.query_phrase(phrase, count, None)
     return idf(collection.chunks.chunk_count, belonging[0])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import apsw
 import numpy as np
@@ -73,7 +73,8 @@ def _is_set(scope: SearchScope, name: str) -> bool:
 
 
 def _without_filter(scope: SearchScope, name: str) -> SearchScope:
-    filters = replace(scope.filters, **{name: None if name in ("trust_min", "ingested_after") else ()})
+    unset: dict[str, Any] = {name: None if name in ("trust_min", "ingested_after") else ()}
+    filters = replace(scope.filters, **unset)
     if name == "source":
         return replace(scope, filters=filters, sources=scope.readable)
     return replace(scope, filters=filters, version_tags=() if name == "version" else scope.version_tags)

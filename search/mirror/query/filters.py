@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 import numpy as np
@@ -80,7 +81,8 @@ class Clause:
             found = _fetch_rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
             written[found[found < len(written)]] = True
             passes &= written
-        return passes & chunks.are_of(self.kinds) if self.kinds else passes
+        fitting: np.ndarray = passes & chunks.are_of(self.kinds) if self.kinds else passes
+        return fitting
 
 
 def filter_clause(scope: SearchScope) -> Clause:
@@ -132,7 +134,8 @@ def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> No
     """Register `path_fits(path)` and `path_left_out(path)` for the path filters."""
     for name, patterns in (("path_fits", filters.path_glob), ("path_left_out", filters.path_not_glob)):
         if patterns:  # else no statement uses the function
-            connection.create_scalar_function(name, _fits_any(patterns), 1, deterministic=True)
+            fits: Any = _fits_any(patterns)
+            connection.create_scalar_function(name, fits, 1, deterministic=True)
 
 
 def _fits_any(patterns: Sequence[str]) -> Callable[[str], bool]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import apsw
 import numpy as np
@@ -342,7 +343,8 @@ class LexicalLeg:
 def _fetch_rows_and_scores(
     connection: apsw.Connection, sql: str, values: tuple[object, ...]
 ) -> list[tuple[int, float]]:
-    return connection.execute(sql, values).fetchall()
+    rows: list[Any] = connection.execute(sql, values).fetchall()
+    return rows
 
 
 def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import apsw
 import numpy as np
@@ -51,7 +52,7 @@ class RawQuery:
             counted = self.connection.execute(
                 _COUNT.format(clause=clause.sql), (self.expression, *clause.values)
             )
-            return int(counted.fetchone()[0])
+            return int(counted.get)
 
     def rows(self) -> Iterator[int]:
         """Return the rows that match, in any order."""
@@ -71,7 +72,8 @@ class RawQuery:
     def _fetch_scores(self, sql: str, *values: object) -> list[tuple[int, float]]:
         weights = bm25_values(self.narrowed, self.weights)
         with self._translate_syntax_errors():
-            return self.connection.execute(sql, (*weights, self.expression, *values)).fetchall()
+            rows: list[Any] = self.connection.execute(sql, (*weights, self.expression, *values)).fetchall()
+            return rows
 
     @contextmanager
     def _translate_syntax_errors(self) -> Iterator[None]:

@@ -138,7 +138,7 @@ class _WordForms:
 
 def _near_prefixes(typed: str) -> list[str]:
     """Return the prefixes of words near `typed`: the same, or with one error in the first letters."""
-    first, second, third = typed[:3]
+    first, second, third = list(typed[:3])
     if not typed.isascii():
         return sorted({first, second})
     pairs = {first + second, second + first, second + third, first + third}

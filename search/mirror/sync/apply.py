@@ -1,6 +1,7 @@
 """Writes of documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import apsw
 
@@ -55,7 +56,7 @@ class Applier:
                 state.version_tag,
                 state.indexed_at,
             ),
-        ).fetchone()[0]
+        ).get
         self._connection.execute(_CLEAR_TAGS, (doc,))
         self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
         return self._replace_chunks(doc, state)
@@ -65,10 +66,8 @@ class Applier:
         found = self._connection.execute(_FIND_DOCUMENT, (doc_id,)).fetchone()
         if found is None:
             return False
-        self._delete_chunks(
-            (row, breadcrumb, text)
-            for _, row, *_, breadcrumb, text in self._connection.execute(_CHUNKS_OF, found).fetchall()
-        )
+        mirrored: list[Any] = self._connection.execute(_CHUNKS_OF, found).fetchall()
+        self._delete_chunks((row, breadcrumb, text) for _, row, *_, breadcrumb, text in mirrored)
         self._connection.execute(_DELETE_DOCUMENT, found)
         return True
 
@@ -80,7 +79,7 @@ class Applier:
         wanted = {chunk.chunk_id: chunk for chunk in state.chunks}
         kept: set[str] = set()
         outdated: list[tuple[int, str, str]] = []
-        mirrored = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
+        mirrored: list[Any] = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
         for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in mirrored:
             chunk = wanted.get(chunk_id)
             if chunk is None or chunk.breadcrumb != breadcrumb:
@@ -106,6 +105,6 @@ class Applier:
 
     def _add_chunk(self, doc: int, doc_id: str, chunk: ChunkState) -> None:
         added = (chunk.chunk_id, doc, chunk.kind, chunk.code_lang, chunk.row_version)
-        row = self._connection.execute(_ADD_CHUNK, added).fetchone()[0]
+        row = self._connection.execute(_ADD_CHUNK, added).get
         self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, doc_id, chunk.breadcrumb, chunk.text))
         self._postings.add(row, doc, chunk)

@@ -40,7 +40,8 @@ class Checksum:
 def mirror_checksum(connection: apsw.Connection) -> Checksum:
     """Return the checksum of a mirror, from one read transaction."""
     with connection:
-        return _checksum(applied_seq(connection), _mirror_rows(connection))
+        found = _checksum(applied_seq(connection), _mirror_rows(connection))
+    return found
 
 
 def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:

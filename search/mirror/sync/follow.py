@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
+import apsw
 import psycopg
 from django.conf import settings
 from django.db import Error, close_old_connections, connection
@@ -21,7 +22,6 @@ from django.db import Error, close_old_connections, connection
 from kebab.people.models import Workspace
 from search.corpus.changelog import CHANNEL
 from search.metrics import SYNC_FAILURES
-from search.mirror import connections
 from search.mirror.errors import MirrorBusy, MirrorDamaged, MirrorError, SyncTakesLong
 from search.mirror.files import MirrorFiles, eviction_markers, workspaces_on_this_node, workspaces_with_marker
 from search.mirror.sync import sync
@@ -228,7 +228,7 @@ class MirrorFollower:
             return
         except MirrorBusy:
             pass
-        except (MirrorError, OSError, connections.apsw.Error) as error:
+        except (MirrorError, OSError, apsw.Error) as error:
             SYNC_FAILURES.add()
             logger.error("mirror of %s can't be written: %s", workspace_id, error)
             time.sleep(0.1)

@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import preference
@@ -160,9 +161,9 @@ def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
         yield from _read_states(workspace_id, Document.objects.in_workspace(workspace_id).filter(id__in=rows))
 
 
-def _read_states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[DocumentState]:
+def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> Iterator[DocumentState]:
     rows = list(
-        documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)  # type: ignore[attr-defined]
+        documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)
         .order_by("id")
         .values_list(
             "id",

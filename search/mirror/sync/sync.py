@@ -224,7 +224,7 @@ def _scrub(connection: apsw.Connection) -> bool:
     if not _read_meta(connection, "scrub_due"):
         return True
     connection.set_busy_timeout(100)
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
     connection.set_busy_timeout(5000)
     if not busy:
         connection.execute(schema.WRITE_META, ("scrub_due", 0))

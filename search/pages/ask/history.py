@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from kebab.http.api.errors import NotFound
-from kebab.pages.page import PostAction, WorkspacePage
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.answers.citation_check import check_citations
@@ -65,13 +65,13 @@ class AnswerCheckPage(WorkspacePage):
     need = ASK
     tab = "ask"
 
-    def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
         """Return the answer with checked citations, or only the citations for htmx. Raises NotFound."""
         row = get_answer(self.access, answer_id)
         answer, is_own = answer_from_row(row), row.creator == self.access.identity
         checked = check_citations(workspace, self.access.reader, answer.citations)
         turn = present_answer(workspace, answer, is_own=is_own, checked=checked)
-        if request.htmx:  # type: ignore[attr-defined]
+        if request.htmx:
             return self.render(request, "search/answer_citations.html", turn=turn)
         form = build_ask_form(self.access, follow_up(answer.conversation_id, ())) if is_own else None
         return self.render(request, "search/ask.html", form=form, turns=[turn])

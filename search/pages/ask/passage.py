@@ -11,7 +11,6 @@ from django.http import Http404
 from kebab.people.access.caller import Access
 from search.answers import AnswerCitation
 from search.api.querysets import chunk_in_context
-from search.models import Chunk
 from search.pages.search.hits import Piece, pieces
 
 #: Passages on each side, and the most characters shown of each.
@@ -33,17 +32,15 @@ class CitedPassage:
 def load_cited_passage(access: Access, cited: AnswerCitation) -> CitedPassage:
     """Return the current passage, or only the stored quote if the passage is gone."""
     try:
-        chunk: Chunk = chunk_in_context(
-            access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS
-        )
+        chunk = chunk_in_context(access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS)
     except Http404:
         return CitedPassage(is_there=False, pieces=[Piece(text=cited.quote[:MAX_CHARS], is_marked=False)])
     text = chunk.text[:MAX_CHARS]
     return CitedPassage(
         is_there=True,
-        before=[row.text[:MAX_CHARS] for row in chunk.before],  # type: ignore[attr-defined]
+        before=[row.text[:MAX_CHARS] for row in chunk.before],
         pieces=list(pieces(text, _find_quote(text, cited.quote))),
-        after=[row.text[:MAX_CHARS] for row in chunk.after],  # type: ignore[attr-defined]
+        after=[row.text[:MAX_CHARS] for row in chunk.after],
     )
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from kebab.http.api.errors import NotFound, Problem
-from kebab.pages.page import ActionPage, WorkspacePage, apply_problem
+from kebab.pages.page import ActionPage, HtmxHttpRequest, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.answers import Answer, answer_question
@@ -86,11 +86,11 @@ class AnswerPage(WorkspacePage):
     need = ASK
     tab = _TAB
 
-    def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
         """Return the page, or only the answer for htmx. Raises NotFound."""
         row = get_answer(self.access, answer_id)
         turn = present_answer(workspace, answer_from_row(row), is_own=row.creator == self.access.identity)
-        if request.htmx:  # type: ignore[attr-defined]
+        if request.htmx:
             return self.render(request, "search/answer.html", turn=turn)
         return self._render_page(request, turn)
 
@@ -106,13 +106,15 @@ class CitationPage(WorkspacePage):
     need = ASK
     tab = _TAB
 
-    def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID, n: int) -> HttpResponse:
+    def show(
+        self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID, n: int
+    ) -> HttpResponse:
         """Return the page, or only the passage for htmx. Raises NotFound."""
         answer: Answer = answer_from_row(get_answer(self.access, answer_id))
         cited = next((each for each in answer.citations if each.n == n), None)
         if cited is None:
             raise NotFound
-        template = "search/answer_passage.html" if request.htmx else "search/answer_citation.html"  # type: ignore[attr-defined]
+        template = "search/answer_passage.html" if request.htmx else "search/answer_citation.html"
         shown = present_citation(workspace, answer, cited)
         return self.render(
             request, template, answer=answer, cited=shown, passage=load_cited_passage(self.access, cited)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -56,9 +57,15 @@ class ShownPart:
     __slots__ = ()
 
     cited: CitedRange
-    #: The first line, page, cue or passage of the previous and of the next part; None at either end.
-    earlier: int | None
-    later: int | None
+    if TYPE_CHECKING:  # fields or properties
+
+        @property
+        def earlier(self) -> int | None:
+            """Return the first line, page, cue or passage of the previous part; None at the start."""
+
+        @property
+        def later(self) -> int | None:
+            """Return that of the next part; None at the end."""
 
     @property
     def cited_address(self) -> str:

@@ -80,12 +80,12 @@ class _Writer(RendererHTML):
     def picture(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return self.renderToken(tokens, index, options, env)
 
-    def fence(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
-        token = tokens[index]
+    def fence(self, tokens: Tokens, idx: int, options: OptionsDict, env: Any) -> str:
+        token = tokens[idx]
         first, cited = token.meta["first"], token.meta["cited"]
         lines = (
             _code_line(number, html, is_cited=number in cited)
-            for number, html in enumerate(self.highlighted[index], start=first)
+            for number, html in enumerate(self.highlighted[idx], start=first)
         )
         return f'<pre class="fence" tabindex="0" translate="no"><code>{"".join(lines)}</code></pre>\n'
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -29,7 +30,8 @@ def parse(
     """
     header = _front_matter_lines(lines) if first == 1 else 0
     source = [*([opening] if opening else ()), *lines[header:]]
-    parser, known = _parser(is_mdx=is_mdx), {}
+    parser = _parser(is_mdx=is_mdx)
+    known: dict[str, Any] = {}
     parser.parse("\n".join(references), known)
     tokens = parser.parse("\n".join(source), known)
     shift = first + header - (1 if opening else 0)

@@ -11,7 +11,7 @@ from django_htmx.http import reswap, retarget
 
 from kebab.http.api.errors import Problem
 from kebab.http.api.permissions import Need
-from kebab.pages.page import PostAction, apply_problem
+from kebab.pages.page import HtmxHttpRequest, PostAction, apply_problem
 from kebab.people.models import Role, TokenScope, Workspace
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
@@ -26,7 +26,7 @@ from search.retrieval.types import SearchResult
 class MoreHits(SearchingPage):
     """The next hits of a search: a page of its own, or a part that htmx puts in place of the link."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the next hits. Raises SearchError, StaleCursor among them."""
         search_input, cursor = SearchInput.from_parameters(request.GET), request.GET.get("cursor", "")
         pages = self._pages(workspace, search_input, cursor)
@@ -50,7 +50,7 @@ class MoreHits(SearchingPage):
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Return the problem, with a link to the first hits."""
-        if self.workspace is None or not is_partial(request):
+        if self.workspace is None or not is_partial(self.request):
             return super().render_problem(request, problem)
         search_input = SearchInput.from_parameters(request.GET)
         response = self.render(request, "search/appended.html", asked=search_input, problem=problem)

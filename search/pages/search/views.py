@@ -10,7 +10,7 @@ from django.urls import reverse
 from django_htmx.http import replace_url, reswap
 
 from kebab.http.api.errors import Problem
-from kebab.pages.page import WorkspacePage, apply_problem
+from kebab.pages.page import HtmxHttpRequest, WorkspacePage, apply_problem
 from kebab.people.models import Workspace
 from search.engine.facets import count_facets
 from search.engine.search import search
@@ -44,7 +44,7 @@ class SearchingPage(WorkspacePage):
         context |= {"asked": search_input}
         if "problem" not in context:
             context["in_use"] = filters_in_use(self.access.workspace, self.access.reader, search_input)
-        if not is_partial(request):
+        if not is_partial(self.request):
             return self.render(request, "search/search.html", **context)
         response = self.render(request, "search/typed.html", **context)
         return replace_url(response, search_address(self.access.workspace, search_input))
@@ -71,7 +71,7 @@ class SearchingPage(WorkspacePage):
 class SearchPage(SearchingPage):
     """The search box, and the hits of a query."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the page. Raises SearchError, which `render_problem` shows above the same form."""
         search_input = SearchInput.from_parameters(request.GET)
         if search_input.is_blank:
@@ -96,7 +96,7 @@ class SearchPage(SearchingPage):
 class CountedFilters(SearchingPage):
     """The filters of a search with their counts, which are fetched once its hits are shown."""
 
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def show(self, request: HtmxHttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the filters as a part of the search page; opened as a page, redirect to the search page.
 
         Raises SearchError.
@@ -116,7 +116,7 @@ class CountedFilters(SearchingPage):
         return apply_problem(reswap(response, "innerHTML"), problem)
 
 
-def is_partial(request: Any) -> bool:
+def is_partial(request: HtmxHttpRequest) -> bool:
     """Return whether htmx requests only a part of the page."""
     return bool(request.htmx) and not request.htmx.history_restore_request
 

@@ -50,7 +50,7 @@ class VersionedStack(Stack):
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
         """Start a verb."""
         command = [sys.executable, str(self._manage), *arguments]
-        return subprocess.Popen(command, env=self.environment, cwd="/", **streams)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen(command, env=self.environment, cwd="/", **streams)
 
     def run(self, *arguments: str, limit_s: float = 120.0) -> "subprocess.CompletedProcess[str]":
         """Run a verb to its end."""

@@ -82,7 +82,7 @@ class Tenant:
 
     def expected(self, files: Mapping[str, str]) -> dict[tuple[str, str], str]:
         """The files of `files` (by path below the folders' parent) by key of their source and path."""
-        return {tuple(path.split("/", 1)): text for path, text in files.items()}  # type: ignore[misc]
+        return {tuple(path.split("/", 1)): text for path, text in files.items()}
 
     def _request_sync(self, key: str) -> Job:
         config = {"path": str(self.folders[key])}

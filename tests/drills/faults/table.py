@@ -147,7 +147,7 @@ FAULTS = (
     Fault(
         name="vector of a retired space searched",
         file="search/vectors/spaces.py",
-        right="filter(workspace_id=workspace_id, state=SpaceState.LIVE)",
+        right="filter(Q(workspace_id=workspace_id), state=SpaceState.LIVE)",
         wrong="filter(workspace_id=workspace_id, state__in=[SpaceState.LIVE, SpaceState.RETIRED])",
         tests=("integration/search/embedders", "integration/search/vectors", "integration/search/engine"),
     ),
@@ -226,7 +226,7 @@ FAULTS = (
     Fault(
         name="idempotency key of another request replayed",
         file="kebab/http/api/idempotency.py",
-        right='    if not _is_same_request(request, bytes(row.request_sha256), target["request_sha256"]):',
+        right="    if not _is_same_request(request, bytes(row.request_sha256), fingerprint):",
         wrong="    if False:",
         tests=("integration/kebab/api", "api"),
     ),

@@ -73,7 +73,7 @@ def survey(http: httpx.Client, workspace: str, words: list[str]) -> Ground:
     api = f"/api/v1/workspaces/{workspace}"
 
     def first(path: str, name: str) -> dict[str, Any]:
-        return http.get(f"{api}{path}").raise_for_status().json()[name][0]  # type: ignore[no-any-return]
+        return http.get(f"{api}{path}").raise_for_status().json()[name][0]
 
     source, hit = first("/sources", "results"), first(f"/search?q={words[0]}", "hits")
     more = http.get(f"{api}/search?q={words[0]}&k=1").raise_for_status().json()

@@ -78,7 +78,7 @@ class Lab:
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """What stands in Postgres, asked past the network."""
-        return self._eyes.execute(query, values).fetchall()  # type: ignore[arg-type]
+        return self._eyes.execute(query, values).fetchall()
 
     @cached_property
     def _eyes(self) -> psycopg.Connection:

@@ -56,7 +56,7 @@ class Node(Stack):
             death_signal=signal.SIGTERM,
         )
         command = self.host.inside(launch_command(plan))
-        return subprocess.Popen(command, env=self.environment, **streams)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen(command, env=self.environment, **streams)
 
     def run(self, *arguments: str, limit_s: float = _VERB_LIMIT_S) -> "subprocess.CompletedProcess[str]":
         """Run a verb on its host to its end."""

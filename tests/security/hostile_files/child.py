@@ -45,5 +45,5 @@ def _under_spells(name: str, parser: registry.Parser) -> registry.Parser:
 
 
 if __name__ == "__main__":
-    registry.PARSERS = {name: _under_spells(name, each) for name, each in registry.PARSERS.items()}  # type: ignore[misc]
+    registry.PARSERS = {name: _under_spells(name, each) for name, each in registry.PARSERS.items()}
     child.main()

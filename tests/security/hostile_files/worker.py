@@ -50,7 +50,7 @@ def _use_the_spellbound_child() -> None:
         return ask(self, request, read)
 
     digester.MODULE = "tests.security.hostile_files.child"
-    digester.Digester.ask = impatient  # type: ignore[method-assign]
+    digester.Digester.ask = impatient
 
 
 def _peak_bytes() -> int:

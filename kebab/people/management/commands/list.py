@@ -44,7 +44,7 @@ def print_listing(command: KebabCommand, kind: str, scope: Workspace | None, lim
     """Print the first `limit` rows of a listing in the command's format; return the exit code."""
     limit = _DEFAULT_ROWS if limit is None else limit
     listing = listings()[kind]
-    rows = list(listing.rows(scope, limit + 1))
+    rows = list(listing.all_rows(limit + 1) if scope is None else listing.rows(scope, limit + 1))
     shown, has_more = rows[:limit], len(rows) > limit
     if command.as_json:
         command.print_json(

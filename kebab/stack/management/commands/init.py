@@ -73,7 +73,7 @@ class Command(KebabCommand):
         with connect(settings.DATABASES[OWNER]) as lock:
             # Polled: a waiting statement holds a snapshot, and an index that another node builds concurrently
             # waits for every snapshot to end.
-            while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
+            while lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone() != (True,):
                 time.sleep(_RETRY_S)
             call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
             for name, step in contributions("init_steps"):

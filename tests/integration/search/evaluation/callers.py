@@ -24,4 +24,4 @@ def token_of(workspace: Workspace, *groups: Group) -> Access:
 def topic(topic_id: str, text: str, *relevant: str | Qrel, **fields: object) -> JudgedTopic:
     """Return a topic; a text is a path of `docs` that is relevant."""
     qrels = tuple(each if isinstance(each, Qrel) else Qrel(path=each, source="docs") for each in relevant)
-    return JudgedTopic(topic_id=topic_id, text=text, qrels=qrels, **fields)  # type: ignore[arg-type]
+    return JudgedTopic(topic_id=topic_id, text=text, qrels=qrels, **fields)

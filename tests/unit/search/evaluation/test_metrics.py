@@ -102,7 +102,7 @@ def test_unknown_measure_is_refused_with_the_remedy(subtests):
         with subtests.test(name=name), pytest.raises(InvalidMeasure, match=r"nDCG@10|ir-measures"):
             check_measures([name])
     with pytest.raises(InvalidMeasure):
-        check_measures([7])  # type: ignore[list-item]
+        check_measures([7])
     with pytest.raises(InvalidMeasure, match="20"):
         check_measures(f"P@{n}" for n in range(1, MAX_MEASURES + 2))
 
