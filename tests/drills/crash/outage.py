@@ -1,6 +1,6 @@
-"""Redis goes while a worker is busy in every slot, and is away when work ends: it can't be acknowledged.
+"""Scene: Redis stops while all slots of a worker are busy, and jobs end while it is away, unacknowledged.
 
-The worker has to take up new work soon after Redis is back, not when the supervisor finds it idle a minute
+The worker has to take up new jobs soon after Redis is back, before the supervisor finds it idle a minute
 later.
 """
 
@@ -17,12 +17,12 @@ from tests.support.stack import GaveUp, Stack, eventually
 
 _LIMIT_S = 60.0
 _RECOVERY_LIMIT_S = 120.0
-# What the supervisor says then.
+# Log line of the supervisor in that case.
 _STUCK = "worker has work and does none"
 
 
 def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated."""
+    """Play the scene, and yield the violations."""
     corpus.files = {f"{folder.name}/long.md": long_text() for folder in corpus.folders}
     corpus.write()
     tenant = Tenant(stack.url, "outage", corpus.folders)
