@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.drills.load.arrivals import one_after_the_other
-from tests.drills.load.asking import Request
+from tests.drills.load.http_client import Request
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
 

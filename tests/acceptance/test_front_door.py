@@ -10,19 +10,19 @@ import pytest
 from tests.acceptance.deploy.router import routing
 from tests.acceptance.deploy.servers_by_tcp import find_program
 from tests.acceptance.deploy.site import Proxy
-from tests.drills.front_door.others import Others, WebProcesses, is_open
-from tests.drills.front_door.playing import play
-from tests.drills.front_door.rude import (
+from tests.drills.front_door.attack_run import play
+from tests.drills.front_door.attacks import (
     ATTACKS,
     LARGE_FILE,
     Target,
-    attacking,
     endless_header,
-    half_sent,
+    open_half_requests,
     read_nothing,
     read_slowly,
     reset_while_answered,
+    run_attack,
 )
+from tests.drills.front_door.bystander import Bystander, WebProcesses, is_open
 from tests.support.stack import eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
@@ -47,11 +47,11 @@ def with_token(target, client):
 
 
 @pytest.fixture(scope="module")
-def others(stack, target, make_client):
+def bystander(stack, target, make_client):
     own = make_client()
     own.upload("note.md", "# Comet\n\nA comet was seen.\n", wait_for="searchable")
-    asking = Others(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
-    with attacking(read_nothing, target):  # so that all threads are started
+    asking = Bystander(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
+    with run_attack(read_nothing, target):  # so that all threads are started
         asking.ask(seconds=3, least=100)
     return asking
 
@@ -89,22 +89,22 @@ def proxy(request, stack, tmp_path_factory):
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 def test_attack_is_noticed_by_nobody_else_and_leaves_nothing(
-    attack, target, with_token, others, processes, subtests
+    attack, target, with_token, bystander, processes, subtests
 ):
     for attacker in (target, with_token):
         with subtests.test(with_token=bool(attacker.token)):
-            assert play(attack, attacker, others, processes).faults == []
+            assert play(attack, attacker, bystander, processes).faults == []
 
 
 @pytest.mark.parametrize(
     "attack",
-    [reset_while_answered, read_nothing, read_slowly, endless_header, half_sent],
+    [reset_while_answered, read_nothing, read_slowly, endless_header, open_half_requests],
     ids=lambda attack: attack.__name__,
 )
 def test_attack_on_a_proxy_is_noticed_by_nobody_else_and_leaves_nothing(
-    attack, proxy, target, others, processes
+    attack, proxy, target, bystander, processes
 ):
-    asking = others.at(f"http://127.0.0.1:{proxy}")
+    asking = bystander.at(f"http://127.0.0.1:{proxy}")
     assert play(attack, replace(target, port=proxy), asking, processes).faults == []
 
 

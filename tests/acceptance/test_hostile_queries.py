@@ -3,11 +3,11 @@ import pytest
 
 from tests.acceptance.notes import write_notes
 from tests.drills.hostile.__main__ import words_of
-from tests.drills.hostile.asking import ask_all, survey
-from tests.drills.hostile.attempts import knocks, searches
+from tests.drills.hostile.attempts import probes, searches
 from tests.drills.hostile.bodies import BODIES
-from tests.drills.hostile.doors import DOORS, SEARCH, SEARCH_BY_GET, Ground
-from tests.drills.hostile.judging import Judge
+from tests.drills.hostile.endpoints import ENDPOINTS, SEARCH, SEARCH_BY_GET, Ground
+from tests.drills.hostile.judge import Judge
+from tests.drills.hostile.sender import ask_all, survey
 from tests.drills.hostile.text import MAKERS
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def reader(stack, verb, corpus):
         yield http
 
 
-@pytest.mark.parametrize("series", [searches, knocks])
+@pytest.mark.parametrize("series", [searches, probes])
 def test_no_input_breaks_the_service_or_keeps_it_busy(stack, corpus, reader, series):
     client, words = corpus
     judge = Judge(private=(str(stack.data_dir),))
@@ -51,20 +51,20 @@ def test_no_input_breaks_the_service_or_keeps_it_busy(stack, corpus, reader, ser
 
 
 def test_all_kinds_of_hostile_text_are_among_the_searches():
-    made = {(attempt.door, attempt.kind) for attempt in searches(_N, _SEED, _GROUND)}
+    made = {(attempt.endpoint, attempt.kind) for attempt in searches(_N, _SEED, _GROUND)}
 
     assert {kind for _, kind in made} >= MAKERS.keys() | {"filters"}
-    assert {door for door, _ in made} == {SEARCH.name, SEARCH_BY_GET.name}
+    assert {endpoint for endpoint, _ in made} == {SEARCH.name, SEARCH_BY_GET.name}
 
 
 def test_every_door_is_knocked_at_in_every_way():
-    made = {(attempt.door, attempt.kind) for attempt in knocks(3 * _N, _SEED, _GROUND)}
+    made = {(attempt.endpoint, attempt.kind) for attempt in probes(3 * _N, _SEED, _GROUND)}
     ways = {"values", "address", "path", "header", "method", *(f"body: {kind}" for kind in BODIES)}
 
-    assert {door for door, _ in made} == {door.name for door in DOORS}
+    assert {endpoint for endpoint, _ in made} == {endpoint.name for endpoint in ENDPOINTS}
     assert {kind for _, kind in made} >= ways
 
 
-@pytest.mark.parametrize("series", [searches, knocks])
+@pytest.mark.parametrize("series", [searches, probes])
 def test_an_attempt_is_the_same_in_a_shorter_series(series):
     assert list(series(40, _SEED, _GROUND))[:20] == list(series(20, _SEED, _GROUND))

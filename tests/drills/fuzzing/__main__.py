@@ -22,7 +22,7 @@ _CORPUS = ROOT / "docs"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a stack, send the requests with a token that may do what an editor may, and print the report."""
+    """Run a stack, send the requests with an editor's token, and print the report."""
     options = _parser().parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     stack = Stack(temporary_directory(), KEBAB_EMBEDDER="hash", KEBAB_RATE_LIMIT="1000000/minute")

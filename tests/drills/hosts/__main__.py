@@ -1,4 +1,4 @@
-"""Plays the scenes: `python -m tests.drills.hosts --help`. Exit status 1 when a claim did not hold."""
+"""Command that plays the scenes: `python -m tests.drills.hosts --help`. Exit status 1 on a violated claim."""
 
 import argparse
 import os
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from tests.drills.hosts.laying_out import running_lab
-from tests.drills.hosts.network import launcher, why_not_here
+from tests.drills.hosts.lab_setup import running_lab
+from tests.drills.hosts.network import launcher, missing_requirement
 from tests.drills.hosts.report import Report
 from tests.drills.hosts.scenes import SCENES
 
@@ -17,15 +17,15 @@ _INSIDE = "--inside"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Play what the arguments name, in a network of their own, and give the exit status."""
+    """Play the scenes in a network of their own, and return the exit status."""
     options = _parser().parse_args(arguments)
     if not options.inside:
-        missing = why_not_here()
+        missing = missing_requirement()
         if missing is not None:
             raise SystemExit(missing)
         command = [*launcher(), sys.executable, "-m", "tests.drills.hosts", *arguments, _INSIDE]
         os.execvp(command[0], command)  # noqa: S606 - becoming the program inside is the purpose
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     report = Report(options.report, patience=options.patience)
     with running_lab(report) as lab:
         for name in options.scenes:
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 

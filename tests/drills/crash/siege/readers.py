@@ -99,4 +99,4 @@ class Reader(Client):
         shown = None if answer.status_code == 404 else answer.text
         if shown not in possible:
             said = "is not there" if shown is None else f"reads {sorted(texts.revision_words(shown))}"
-            self._answers.record_wrong(f"at {began_s:.1f} s {path} {said}, {len(possible)} texts were possible")
+            self._answers.record_wrong(f"at {began_s:.1f} s {path} {said}; possible texts: {len(possible)}")

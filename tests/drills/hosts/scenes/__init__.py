@@ -1,4 +1,4 @@
-"""The scenes by name, in the order in which they are played; the audit looks after what all of them wrote."""
+"""The scenes by name, in order; the audit checks the writes of all of them."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,7 +11,7 @@ from tests.drills.hosts.scenes.lease import lease
 from tests.drills.hosts.scenes.one_way import answers_lost, questions_lost
 from tests.drills.hosts.scenes.partition import partition
 
-#: Each takes the lab and how many seconds a link is to flap.
+#: Each takes the lab and the duration of link flapping in seconds.
 SCENES: Mapping[str, Callable[[Lab, float], None]] = {
     "partition": lambda lab, _: partition(lab),
     "flapping": flapping,
