@@ -147,9 +147,8 @@ def too_large(source: Random, fields: Fields) -> Body:
 
 def other_type(source: Random, fields: Fields) -> Body:
     """Return a body with another content type, which may be true."""
-    form = "&".join(
-        f"{percent_encode(name)}={percent_encode(value)}" for name, value in fields.items()
-    ).encode()
+    pairs = (f"{percent_encode(name)}={percent_encode(value)}" for name, value in fields.items())
+    form = "&".join(pairs).encode()
     parts = b'--b\r\nContent-Disposition: form-data; name="q"; filename="../../q"\r\n\r\na\r\n--b'
     entities = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><q>&x;</q>'
     return source.choice(

@@ -1,4 +1,4 @@
-"""How each page, and each act of one, is called; a part of the registry in `calls`."""
+"""Calls of the pages and their actions; a part of the registry in `calls`."""
 
 from collections.abc import Iterator
 
@@ -60,7 +60,7 @@ def _evaluation_pages() -> Iterator[Call]:
     yield Call(route="evaluation-topic-new", shown=ONLY_THEIRS)
     told = {"text": "x", "places": "{path}", "topic_set": "fresh"}
     yield Call(route="evaluation-topic-new", method="post", body=told, shown=NONE)
-    # An id that is taken in a set can't be given again: that much is told.
+    # An existing id in a set can't be reused: this much is revealed.
     into_set = {"text": "x", "is_unanswerable": "on", "topic_set": "{set}"}
     yield Call(route="evaluation-topic-new", method="post", body=into_set, shown=NONE, compared=ONLY_THEIRS)
     yield Call(route="evaluation-topic-delete", method="post", shown=NONE)
@@ -166,7 +166,7 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-sync", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)
-    # A key that is taken can't be given again: that much is told.
+    # An existing key can't be reused: this much is revealed.
     into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}
     yield Call(route="upload", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     into_source = {"source": "{source}", "file": b"# Fresh"}
