@@ -1,4 +1,4 @@
-"""Judges migrations: each leaves the version before it working, while it runs and after (decision 0008)."""
+"""Rules for migrations: the previous version works while they run and afterwards (decision 0008)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from django.db.migrations.operations.base import Operation
 
 from kebab.tenancy.migration_operations import AddIndexBeside
 
-#: The last migration of each app in the first release; those up to it are not judged.
+#: The last migration of each app in the first release; the rules apply to later ones.
 FIRST_RELEASE: Mapping[str, int] = {"api": 2, "ingest": 11, "people": 6, "search": 18, "stack": 2}
 
 _EXPANDING = (
@@ -28,7 +28,7 @@ _CONTRACTING = (
     migrations.DeleteModel,
     migrations.AlterModelTable,
 )
-# Of a field, what is nothing to the database.
+# Options of fields that don't affect the database.
 _WORDS = {
     "choices",
     "help_text",
@@ -42,16 +42,16 @@ _WORDS = {
 _TABLES = re.compile(r"\b(?:ALTER TABLE(?: ONLY)?|ON)\s+\"?(\w+)\"?", re.IGNORECASE)
 
 
-def judged(app: str, name: str) -> bool:
-    """Return whether a migration of ours came after the first release."""
+def is_subject_to_rules(app: str, name: str) -> bool:
+    """Return whether a migration of ours is later than the first release."""
     return app in FIRST_RELEASE and int(name.split("_")[0]) > FIRST_RELEASE[app]
 
 
 def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
-    """Return what in a migration blocks or contracts, `state` being the project's before it.
+    """Yield the operations of a migration that block or contract; `state` is the project's state before it.
 
-    A fault that is none for a reason is allowed by the migration's `safe_because`, from the number of the
-    operation to the reason; an allowance of nothing is a fault, too.
+    The migration's `safe_because` may permit a fault, by the number of the operation, with a reason; an
+    unused permission is a fault, too.
     """
     allowed = dict(getattr(migration, "safe_because", {}))
     made: set[str] = set()
