@@ -64,6 +64,6 @@ def test_command_answers_like_http(stack, filled_client):
     own = {name: value for name, value in stack.environment.items() if re.match("KEBAB_", name)}
     by_process = Line(secret=filled_client.token, environment={**own, "KEBAB_TOKEN": filled_client.token})
     over_http = Line(url=stack.url, secret=filled_client.token)
-    asked = {"query": "keep the lantern dry", "detail": "passages"}
+    arguments = {"query": "keep the lantern dry", "detail": "passages"}
 
-    assert by_process.text("search", **asked) == over_http.text("search", **asked)
+    assert by_process.text("search", **arguments) == over_http.text("search", **arguments)

@@ -38,21 +38,21 @@ def test_overload_of_one_workspace_causes_no_rejection_in_another(filled_client,
     body = {"q": "plover of the day"}
     path = f"/api/v1/workspaces/{filled_client.slug}/search"
     request = Request(kind="search", method="POST", path=path, token=filled_client.token, body=body)
-    with ThreadPoolExecutor(1) as beside:
-        crowd = one_after_the_other(stack.url, lambda: request, clients=_CLIENTS, length_s=_OVERLOAD_S)
-        crowding = beside.submit(asyncio.run, crowd)
+    with ThreadPoolExecutor(1) as executor:
+        overload = one_after_the_other(stack.url, lambda: request, clients=_CLIENTS, length_s=_OVERLOAD_S)
+        running = executor.submit(asyncio.run, overload)
         took_s = []
-        while not crowding.done():
+        while not running.done():
             began = time.monotonic()
             assert quiet.search("dotterel")["hits"]
             took_s.append(time.monotonic() - began)
-        heard = crowding.result()
-    statuses = Counter(answer.status for answer in heard.answers)
+        log = running.result()
+    statuses = Counter(answer.status for answer in log.answers)
     assert set(statuses) <= {200, 429, 503}, statuses
     assert statuses[200] > 20
     # 503 of a process that the other workspace sends no requests to.
     assert statuses[429] + statuses[503] > 0, statuses
-    assert {answer.retry_after for answer in heard.answers if answer.status != 200} == {"1"}
+    assert {answer.retry_after for answer in log.answers if answer.status != 200} == {"1"}
     assert statistics.median(took_s) < 1.5, took_s
 
 

@@ -17,12 +17,12 @@ def bob(make_client):
 def secret(alice):
     """Return the ids of a document of Alice's, its job, chunk and source."""
     for name in ("one", "two", "three"):
-        given = alice.upload(f"{name}.md", f"# Secret\n\nThe {name} treasure.\n", wait_for="searchable")
+        uploaded = alice.upload(f"{name}.md", f"# Secret\n\nThe {name} treasure.\n", wait_for="searchable")
     chunk = alice.search("three treasure")["hits"][0]["chunk_id"]
     source = next(row for row in alice.get("/sources")["results"])
     return {
-        "documents": given["document"]["id"],
-        "jobs": given["job"]["id"],
+        "documents": uploaded["document"]["id"],
+        "jobs": uploaded["job"]["id"],
         "chunks": chunk,
         "sources": source["id"],
     }

@@ -88,8 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _listing(self) -> str:
-        asked = parse_qs(urlsplit(self.path).query)
-        prefix = asked.get("prefix", [""])[0]
+        parameters = parse_qs(urlsplit(self.path).query)
+        prefix = parameters.get("prefix", [""])[0]
         below = [key.removeprefix(prefix) for key in sorted(self.server.objects) if key.startswith(prefix)]
         folders = sorted({name.partition("/")[0] for name in below if "/" in name})
         keys = [

@@ -94,28 +94,28 @@ def sealed_sources(db, settings):
     """Create two sources with sealed credentials: one under the old key, one under no key."""
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     workspace = make_workspace()
-    kept, lost = (
+    openable, unopenable = (
         ensure_source(workspace, name, kind="git", config={"url": "x"}) for name in ("kept", "lost")
     )
-    Source.objects.filter(pk=kept.pk).update(sealed_credentials=encrypt("opens"))
-    Source.objects.filter(pk=lost.pk).update(sealed_credentials="no key's")
-    return kept, lost
+    Source.objects.filter(pk=openable.pk).update(sealed_credentials=encrypt("opens"))
+    Source.objects.filter(pk=unopenable.pk).update(sealed_credentials="no key's")
+    return openable, unopenable
 
 
 def test_reseal_reports_resealed_and_unopenable_credentials(sealed_sources, settings):
-    kept, lost = sealed_sources
+    openable, unopenable = sealed_sources
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.KEBAB_ENCRYPTION_KEYS]
     first = run_json("reseal", code=3)
-    assert (first["changed"], first["unchanged"], first["unopened"]) == (1, 0, [str(lost.pk)])
+    assert (first["changed"], first["unchanged"], first["unopened"]) == (1, 0, [str(unopenable.pk)])
     again = run_json("reseal", code=3)
     assert (again["changed"], again["unchanged"]) == (0, 1)
     settings.KEBAB_ENCRYPTION_KEYS = settings.KEBAB_ENCRYPTION_KEYS[:1]
-    kept.refresh_from_db()
-    assert decrypt(kept.sealed_credentials) == "opens"
+    openable.refresh_from_db()
+    assert decrypt(openable.sealed_credentials) == "opens"
 
 
 def test_reseal_succeeds_when_the_old_key_can_be_removed(sealed_sources):
-    _, lost = sealed_sources
-    lost.delete()
+    _, unopenable = sealed_sources
+    unopenable.delete()
     code, out, _ = run("reseal")
     assert (code, "0 can't be opened" in out) == (0, True)

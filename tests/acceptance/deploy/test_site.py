@@ -79,11 +79,11 @@ def test_events_pass_the_proxy_without_buffering(site, client):
     try:
         job = client.upload("egret.md", "# Egret\n\nAn egret.\n")["job"]["id"]
         events = client.events(job)
-        name, told = next(events)
-        assert (name, told["state"]) == ("progress", "queued")
+        name, data = next(events)
+        assert (name, data["state"]) == ("progress", "queued")
     finally:
         worker.start()
-    assert [told["state"] for _, told in events][-1] == "succeeded"
+    assert [data["state"] for _, data in events][-1] == "succeeded"
 
 
 class Busy:

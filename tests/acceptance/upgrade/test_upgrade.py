@@ -67,10 +67,10 @@ def other(data_dir) -> Iterator[Path]:
 @pytest.fixture
 def close_at_end() -> Iterator[Callable[[Client], Client]]:
     """Yield a function that registers a client to be closed at the end of the test."""
-    with contextlib.ExitStack() as kept:
+    with contextlib.ExitStack() as stack:
 
         def close_later(client: Client) -> Client:
-            kept.callback(client.close)
+            stack.callback(client.close)
             return client
 
         yield close_later

@@ -110,8 +110,8 @@ def view_query_statistics(visitor: Visitor) -> None:
     page, query = visitor.page, f"barnacles {visitor.name}"
     visitor.open(f"search?q={query.replace(' ', '+')}&mode=lexical")
     visitor.go_by_tab("Insight")
-    asked = page.get_by_role("link", name=query)
-    visitor.reload_until(lambda: asked.count() > 0, "the query is written down")
+    query_link = page.get_by_role("link", name=query)
+    visitor.reload_until(lambda: query_link.count() > 0, "the query is written down")
     expect(page.locator("svg.plot").first).to_be_visible()
 
     expect(page.get_by_role("group", name="Indexes")).to_contain_text("up to date")

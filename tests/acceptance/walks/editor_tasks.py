@@ -96,10 +96,10 @@ def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
     expect(page.locator(".facts-table .tag")).to_have_text("weather")
     page.get_by_text("Delete this source…").click()
     visitor.submit("Delete it with its documents")
-    named = page.get_by_role("link", name=f"Logs of {visitor.name}")
+    source_link = page.get_by_role("link", name=f"Logs of {visitor.name}")
 
     visitor.open("sources")
-    visitor.reload_until(lambda: named.count() == 0, "the source is gone")
+    visitor.reload_until(lambda: source_link.count() == 0, "the source is gone")
 
 
 def see_why_a_file_could_not_be_read(visitor: Visitor) -> None:

@@ -31,12 +31,12 @@ def main(arguments: list[str]) -> None:
     measuring = verbs.add_parser("measure")
     for corpus in ("astro", "cpp"):
         measuring.add_argument(f"--{corpus}", required=True, metavar="WORKSPACE")
-    asked = parser.parse_args(arguments)
-    if asked.verb == "page":
+    options = parser.parse_args(arguments)
+    if options.verb == "page":
         PAGE.write_text(page(), encoding="utf-8")
         return
     with borrow_stack(), acting_everywhere():
-        for line in report(_ask(each, getattr(asked, each.corpus)) for each in read_questions()):
+        for line in report(_ask(each, getattr(options, each.corpus)) for each in read_questions()):
             sys.stdout.write(f"{line}\n")
 
 

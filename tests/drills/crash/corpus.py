@@ -59,8 +59,8 @@ class Corpus:
         """Return files that `rewrite` leaves alone, each with a word that occurs in no other file."""
         chosen = (path for path in sorted(self.files) if self._is_steady(path))
         words = {path: _MARKER.search(self.files[path]) for path in chosen}
-        known = Counter(word[0] for text in self.files.values() for word in _MARKER.finditer(text))
-        alone = {path: word[0] for path, word in words.items() if word is not None and known[word[0]] == 1}
+        counts = Counter(word[0] for text in self.files.values() for word in _MARKER.finditer(text))
+        alone = {path: word[0] for path, word in words.items() if word is not None and counts[word[0]] == 1}
         return dict(list(alone.items())[:8])
 
     def rewrite(self) -> None:

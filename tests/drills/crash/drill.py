@@ -171,10 +171,10 @@ class _Drill:
 
 def _checks(corpus: Corpus, disturbed: Tenant, undisturbed: Tenant) -> Iterator[tuple[str, Iterator[str]]]:
     uploads = {("uploads", path): text for path, text in corpus.uploads.items()}
-    given = {**disturbed.files_by_source(corpus.files), **uploads}
-    yield "every document is there once", invariants.documents_equal_what_was_given(disturbed, given)
+    files = {**disturbed.files_by_source(corpus.files), **uploads}
+    yield "every document is there once", invariants.documents_equal_what_was_given(disturbed, files)
     yield "all equals an undisturbed run", invariants.corpora_are_equal(disturbed, undisturbed)
-    yield "all of it is found", invariants.all_is_found(disturbed, given)
+    yield "all of it is found", invariants.all_is_found(disturbed, files)
     yield "every chunk has its vector", invariants.every_chunk_has_its_vector(disturbed)
     yield "every job ended once, its report adds up", invariants.jobs_ended_once(disturbed)
     yield "the change log has no holes", invariants.log_has_no_holes(disturbed)

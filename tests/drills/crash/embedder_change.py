@@ -147,8 +147,8 @@ class EmbedderChange:
         return answer
 
 
-def _others(seen: set[str], wanted: str) -> list[str]:
-    return [f"searches that began after it were answered by {other}" for other in sorted(seen - {wanted})]
+def _others(seen: set[str], expected: str) -> list[str]:
+    return [f"searches that began after it were answered by {other}" for other in sorted(seen - {expected})]
 
 
 def _write_files(folder: Path, chunks: int) -> dict[str, str]:

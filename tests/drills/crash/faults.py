@@ -68,15 +68,15 @@ class Faults:
 
     def _await_outcome(self, job: Job, name: str, before: Mapping[str, str], since_seq: int) -> Iterator[str]:
         eventually(lambda: _refresh(job).is_finished, f"the sync ends after: {name}", _LIMIT_S)
-        wanted = JobState.CANCELLED if name == "cancel" else JobState.SUCCEEDED
-        yield from invariants.job_ended_with_report(_refresh(job), wanted)
+        expected_state = JobState.CANCELLED if name == "cancel" else JobState.SUCCEEDED
+        yield from invariants.job_ended_with_report(_refresh(job), expected_state)
         if name == "cancel":
             yield from self._partial_result(job, before)
             (job,) = self._tenant.request_syncs()
         self._settle()
         yield from invariants.job_ended_with_report(_refresh(job), JobState.SUCCEEDED)
-        given = self._tenant.files_by_source(self._corpus.files)
-        yield from invariants.documents_equal_what_was_given(self._tenant, given)
+        files = self._tenant.files_by_source(self._corpus.files)
+        yield from invariants.documents_equal_what_was_given(self._tenant, files)
         yield from invariants.chunks_are_numbered(self._tenant)
         yield from invariants.every_chunk_has_its_vector(self._tenant)
         yield from invariants.blobs_are_whole(self._tenant)
@@ -85,7 +85,7 @@ class Faults:
             self._tenant, since_seq, {path.split("/", 1)[1] for path in changed}
         )
         yield from invariants.log_has_no_holes(self._tenant)
-        yield from invariants.all_is_found(self._tenant, given)
+        yield from invariants.all_is_found(self._tenant, files)
 
     def _cancel(self, job: Job) -> Iterator[str]:
         cancel(_refresh(job))
@@ -96,9 +96,9 @@ class Faults:
 
     def _partial_result(self, job: Job, before: Mapping[str, str]) -> Iterator[str]:
         """Check that after a cancelled job each document is in its old or new state, and the counts agree."""
-        given = self._tenant.files_by_source(self._corpus.files)
+        files = self._tenant.files_by_source(self._corpus.files)
         mixed, n_changed = invariants.partial_changes(
-            self._tenant, self._tenant.files_by_source(before), given
+            self._tenant, self._tenant.files_by_source(before), files
         )
         yield from mixed
         if n_changed != _refresh(job).items_done:

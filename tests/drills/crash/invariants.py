@@ -147,9 +147,9 @@ def blobs_are_whole(tenant: Tenant) -> Iterator[str]:
     """Check that the stored bytes of each document match its hash."""
     id_ = tenant.workspace.pk
     hashes = set(Document.objects.in_workspace(id_).values_list("content_hash", flat=True))
-    kept = {hash_ for hash_ in hashes if has_blob(id_, hash_)}
-    yield from _summary("blob missing", sorted(hashes - kept))
-    yield from _summary("blob not whole", [h for h in sorted(kept) if content_hash(read_blob(id_, h)) != h])
+    stored = {hash_ for hash_ in hashes if has_blob(id_, hash_)}
+    yield from _summary("blob missing", sorted(hashes - stored))
+    yield from _summary("blob not whole", [h for h in sorted(stored) if content_hash(read_blob(id_, h)) != h])
 
 
 def changes_are_logged_once(tenant: Tenant, since_seq: int, paths: Collection[str]) -> Iterator[str]:
@@ -198,8 +198,8 @@ def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
 def all_is_found(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
     """Check for a sample of documents that a search for a unique word finds that document alone."""
     words = {(key, path): _MARKER.search(text) for (key, path), text in files.items()}
-    known = Counter(word for text in files.values() for word in set(_MARKER.findall(text)))
-    alone = {place: word[0] for place, word in words.items() if word is not None and known[word[0]] == 1}
+    counts = Counter(word for text in files.values() for word in set(_MARKER.findall(text)))
+    alone = {place: word[0] for place, word in words.items() if word is not None and counts[word[0]] == 1}
     for place in sorted(alone)[:: max(1, len(alone) // _MOST_SEARCHES)]:
         answer = tenant.search(alone[place], mode="lexical").json()
         # Lower-ranked hits contain a part of the word, like "marker".

@@ -45,6 +45,6 @@ def _wrongs(tenant: Tenant, expected: dict[int, set[int]]) -> Iterator[str]:
     for number, revisions in expected.items():
         answer = tenant.search(texts.key_word(number), mode="lexical").raise_for_status().json()
         shown = texts.revision_words(" ".join(hit["snippet"] for hit in answer["hits"]))
-        wanted = {texts.revision_word(number, revision) for revision in revisions}
-        if shown != wanted:
-            yield f"document {number} shows {sorted(shown)}, not {sorted(wanted)}, lag {answer['lag']}"
+        expected_words = {texts.revision_word(number, revision) for revision in revisions}
+        if shown != expected_words:
+            yield f"document {number} shows {sorted(shown)}, not {sorted(expected_words)}, lag {answer['lag']}"

@@ -81,8 +81,8 @@ class SearchLoad:
         except httpx.HTTPError as error:
             defect = f"no answer ({type(error).__name__})"
         ended_s = time.monotonic()
-        said = defect and f"{mode}: {defect}"
-        return SearchResult(began_s=began_s, ended_s=ended_s, model=_model(version), defect=said)
+        message = defect and f"{mode}: {defect}"
+        return SearchResult(began_s=began_s, ended_s=ended_s, model=_model(version), defect=message)
 
 
 def _model(index_version: str) -> str:

@@ -83,10 +83,10 @@ class Pool:
 
     def fields(self, operation: str, generated: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters or the body of a request, most of them existing values."""
-        taken = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
-        found = {name: self._value(taken.get(name, ""), value) for name, value in generated.items()}
-        for name in taken.keys() & found.keys():
-            if not taken[name] and not self._keeps_generated():
+        fields_ = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
+        found = {name: self._value(fields_.get(name, ""), value) for name, value in generated.items()}
+        for name in fields_.keys() & found.keys():
+            if not fields_[name] and not self._keeps_generated():
                 del found[name]
         needed = _NEEDED.get(operation, ())
         if needed and not found.keys() & set(needed) and not self._keeps_generated():
@@ -119,5 +119,5 @@ def _plain(value: Any) -> Any:
 
 
 def _ids(rows: list[Any], argument: str) -> list[Any]:
-    named = [row.get("id", row.get(argument)) for row in rows if isinstance(row, dict)]
-    return [each for each in named if each is not None]
+    ids = [row.get("id", row.get(argument)) for row in rows if isinstance(row, dict)]
+    return [each for each in ids if each is not None]

@@ -67,8 +67,8 @@ def _faults(tallies: dict[str, Tally]) -> int:
 
 
 def _report(tallies: dict[str, Tally], seed: int) -> dict[str, Any]:
-    sent = {name: tally.document() for name, tally in tallies.items() if tally.n}
-    return {"seed": seed, "load_average": os.getloadavg(), **sent}
+    reports = {name: tally.document() for name, tally in tallies.items() if tally.n}
+    return {"seed": seed, "load_average": os.getloadavg(), **reports}
 
 
 def words_of(folder: Path) -> list[str]:

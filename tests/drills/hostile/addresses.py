@@ -85,8 +85,8 @@ def malformed_parameters(source: Random, fields: Mapping[str, Any]) -> str:
 def malformed_target(source: Random, endpoint: Endpoint, ground: Ground) -> str:
     """Return the endpoint's address with a hostile id in it, or in an unusual spelling."""
     ids = {name: percent_encode(value) for name, value in ground.ids().items()}
-    named = [name for name in ids if f"{{{name}}}" in endpoint.path]
-    if named and source.random() < 0.7:
-        ids[source.choice(named)] = percent_encode(hostile_id(source, ground))
+    names = [name for name in ids if f"{{{name}}}" in endpoint.path]
+    if names and source.random() < 0.7:
+        ids[source.choice(names)] = percent_encode(hostile_id(source, ground))
         return endpoint.target(ids)
     return source.choice(_PATHS).format(endpoint.target(ids))

@@ -40,12 +40,12 @@ def json_body(value: Any) -> bytes:
 
 def parameters(fields: Mapping[str, Any]) -> str:
     """Return `fields` as URL parameters, cut to `MAX_TARGET`; the values of a list are repeated."""
-    written = ""
+    encoded = ""
     for name, value in _pairs(fields):
-        if len(written) > MAX_TARGET:
+        if len(encoded) > MAX_TARGET:
             break
-        written += f"{'&' if written else ''}{percent_encode(name)}={percent_encode(value)}"
-    return written[:MAX_TARGET]
+        encoded += f"{'&' if encoded else ''}{percent_encode(name)}={percent_encode(value)}"
+    return encoded[:MAX_TARGET]
 
 
 def percent_encode(value: Any) -> str:

@@ -78,17 +78,17 @@ def _search(source: Random, mode: str, ground: Ground) -> Attempt:
 
 
 def _options(source: Random) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if source.random() < 0.3:
-        given["k"] = source.choice([0, 1, 10, 100, 1_000, 10**9, -1])
+        options["k"] = source.choice([0, 1, 10, 100, 1_000, 10**9, -1])
     if source.random() < 0.1:
-        given["snippet_chars"] = source.choice([1, 3, 5_000, 10_000, 0])
+        options["snippet_chars"] = source.choice([1, 3, 5_000, 10_000, 0])
     for name in ("explain", "rerank", "cutoff"):
         if source.random() < 0.1:
-            given[name] = True
+            options[name] = True
     if source.random() < 0.1:
-        given["per_file_cap"] = source.choice([-1, 0, 1, 10**12])
-    return given
+        options["per_file_cap"] = source.choice([-1, 0, 1, 10**12])
+    return options
 
 
 def _filters(source: Random, ground: Ground) -> dict[str, Any]:

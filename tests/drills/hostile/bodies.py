@@ -98,8 +98,8 @@ def deep(source: Random, fields: Fields) -> Body:
 def no_text(source: Random, fields: Fields) -> Body:
     """Return bytes that aren't UTF-8, or escapes that aren't characters."""
     odd = source.choice(_NO_TEXT)
-    named = json_body({**fields, "\u2603": "\u2603"})
-    return Body(content=named.replace("\u2603".encode(), odd, source.choice([1, 2])))
+    body = json_body({**fields, "\u2603": "\u2603"})
+    return Body(content=body.replace("\u2603".encode(), odd, source.choice([1, 2])))
 
 
 def other_encoding(source: Random, fields: Fields) -> Body:

@@ -14,14 +14,14 @@ _PROBLEM = {"type": "/problems/invalid_query", "title": "Bad Request", "status":
 _TARGET = "/api/v1/workspaces/notes/search"
 
 
-def refusal(status=400, content_type="application/problem+json", **said):
-    content = json.dumps({**_PROBLEM, "status": status, **said})
+def refusal(status=400, content_type="application/problem+json", **fields):
+    content = json.dumps({**_PROBLEM, "status": status, **fields})
     return httpx.Response(status, text=content, headers={"Content-Type": content_type})
 
 
-def fault_of(answer, **named):
+def fault_of(answer, **changes):
     attempt = Attempt(
-        **{"kind": "values", "endpoint": SEARCH.name, "method": "POST", "target": _TARGET, **named}
+        **{"kind": "values", "endpoint": SEARCH.name, "method": "POST", "target": _TARGET, **changes}
     )
     return Judge(private=("/var/kebab-x1",)).fault(attempt, answer)
 
@@ -31,7 +31,7 @@ def test_documented_rejection_is_right():
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected"),
     [
         (refusal(500), "500"),
         (refusal(503, code="busy"), "503"),
@@ -46,13 +46,13 @@ def test_documented_rejection_is_right():
         (httpx.Response(200, text="fine"), "as text/plain"),
     ],
 )
-def test_defect_of_an_answer_is_named(answer, said):
-    assert said in fault_of(answer)
+def test_defect_of_an_answer_is_named(answer, expected):
+    assert expected in fault_of(answer)
 
 
-@pytest.mark.parametrize("named", [{"target": _TARGET + "a" * MAX_TARGET}, {"method": "Q" * 30}])
-def test_server_may_reject_an_unreadable_request(named):
-    assert fault_of(httpx.Response(400, text="Invalid HTTP request received."), **named) == ""
+@pytest.mark.parametrize("changes", [{"target": _TARGET + "a" * MAX_TARGET}, {"method": "Q" * 30}])
+def test_server_may_reject_an_unreadable_request(changes):
+    assert fault_of(httpx.Response(400, text="Invalid HTTP request received."), **changes) == ""
 
 
 @pytest.mark.parametrize(("code", "is_fault"), [("internal_error", True), ("timeout", False)])
@@ -69,8 +69,8 @@ def test_late_and_missing_answers_are_faults():
         raise httpx.ReadError("gone")
 
     attempts = [Attempt(kind="values", endpoint=SEARCH.name, method="POST", target=_TARGET, body=b"{}")]
-    for handler, limit_s, said in ((lambda _: refusal(), -1.0, "late"), (fail, 1.0, "gone")):
+    for handler, limit_s, expected in ((lambda _: refusal(), -1.0, "late"), (fail, 1.0, "gone")):
         with httpx.Client(transport=httpx.MockTransport(handler), base_url="http://test") as http:
             tally = ask_all(http, attempts, Judge(), limit_s=limit_s)
 
-        assert [said in outcome.fault for outcome in tally.faults] == [True]
+        assert [expected in outcome.fault for outcome in tally.faults] == [True]

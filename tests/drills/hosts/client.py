@@ -74,7 +74,7 @@ class Client:
 
     def send(self, kind: str, method: str, where: str, **options: Any) -> Exchange:
         """Send a request, and return its exchange; `where` is below the workspace, or begins with //."""
-        written = {name: options.pop(name) for name in ("path", "text") if name in options}
+        write = {name: options.pop(name) for name in ("path", "text") if name in options}
         url = where[1:] if where.startswith("//") else f"/api/v1/workspaces/{self.slug}{where}"
         began = time.monotonic()
         try:
@@ -82,7 +82,7 @@ class Client:
         except httpx.HTTPError as error:
             self.close()
             error_body = {"code": type(error).__name__}
-            return self._exchange(kind, began, status=0, retry_after=None, body=error_body, **written)
+            return self._exchange(kind, began, status=0, retry_after=None, body=error_body, **write)
         seq = answer.headers.get("Kebab-Seq")
         return self._exchange(
             kind,
@@ -91,7 +91,7 @@ class Client:
             retry_after=answer.headers.get("Retry-After"),
             body=_body(answer),
             seq=None if seq is None else int(seq),
-            **written,
+            **write,
         )
 
     def close(self) -> None:

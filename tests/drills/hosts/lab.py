@@ -52,20 +52,20 @@ class Lab:
     def upload(self, node: Node, path: str, text: str) -> int:
         """Write a document, wait until it is searchable there, and return its change number."""
         client = self.client(node)
-        written = client.ask("upload, waiting", path=path, text=text)
+        exchange = client.ask("upload, waiting", path=path, text=text)
         client.close()
-        self.record([written])
-        if written.status != 201:
-            raise RuntimeError(f"{written}: {written.body}")
-        return int(written.body["seq"])
+        self.record([exchange])
+        if exchange.status != 201:
+            raise RuntimeError(f"{exchange}: {exchange.body}")
+        return int(exchange.body["seq"])
 
     def delete(self, node: Node, path: str) -> int:
         """Delete a document through a node, and return the change number."""
-        gone = self.client(node).send("deletion", "DELETE", f"/documents/{self.document_id(path)}")
-        if gone.seq is None:
-            raise RuntimeError(f"{gone}: {gone.body}")
+        exchange = self.client(node).send("deletion", "DELETE", f"/documents/{self.document_id(path)}")
+        if exchange.seq is None:
+            raise RuntimeError(f"{exchange}: {exchange.body}")
         self.deleted.add(path)
-        return gone.seq
+        return exchange.seq
 
     def document_id(self, path: str) -> str:
         """Return the id of the document at a path."""

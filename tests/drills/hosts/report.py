@@ -58,8 +58,8 @@ class Report:
 
 def spread_ms(seconds: Iterable[float]) -> str:
     """Return a description of the durations."""
-    taken = sorted(1000 * each for each in seconds)
-    if len(taken) < 2:
-        return f"n={len(taken)} {taken}"
-    p50, p95 = quantiles(taken, n=20, method="inclusive")[9::9]
-    return f"n={len(taken)} p50={p50:.0f} ms p95={p95:.0f} ms max={taken[-1]:.0f} ms"
+    durations_ms = sorted(1000 * each for each in seconds)
+    if len(durations_ms) < 2:
+        return f"n={len(durations_ms)} {durations_ms}"
+    p50, p95 = quantiles(durations_ms, n=20, method="inclusive")[9::9]
+    return f"n={len(durations_ms)} p50={p50:.0f} ms p95={p95:.0f} ms max={durations_ms[-1]:.0f} ms"

@@ -114,8 +114,8 @@ def _parse(arguments: Sequence[str]) -> Options:
     parser.add_argument("--embedder", default="default", help="KEBAB_EMBEDDER of the stack")
     parser.add_argument("--text", type=Path, default=ROOT / "docs", help="folder to recombine text from")
     parser.add_argument("--report", type=Path, help="folder for load.json and the plots")
-    given = vars(parser.parse_args(arguments))
-    return Options(**{**given, "sizes": tuple(given["sizes"])})
+    values = vars(parser.parse_args(arguments))
+    return Options(**{**values, "sizes": tuple(values["sizes"])})
 
 
 def _say(line: str) -> None:

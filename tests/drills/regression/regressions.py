@@ -75,13 +75,13 @@ def query_source_of_each_hit(monkeypatch: Any) -> None:
 
 def bypass_chunk_index(monkeypatch: Any) -> None:
     """Write a condition on a chunk's id so that no index can serve it."""
-    sent = base._prepend_setting
+    prepend_setting = base._prepend_setting
     column = '"search_chunk"."chunk_id"'
 
     def without_index(query: Any) -> Any:
         if isinstance(query, str):
             query = query.replace(f"{column} = ANY", f"({column}::text)::uuid = ANY")
-        return sent(query)
+        return prepend_setting(query)
 
     monkeypatch.setattr(base, "_prepend_setting", without_index)
 

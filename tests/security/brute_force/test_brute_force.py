@@ -125,10 +125,10 @@ def test_token_costs_one_indexed_query_and_a_malformed_one_none(
     for presented in ("", "kbb_", "x" * 9_000, secret[:-1], f"{secret}a", "kbb_" + "a" * 12 + "_" + "é" * 43):
         with django_assert_num_queries(0):
             assert verify_token(presented) is None
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert verify_token(secret) is not None
         assert verify_token(_bad_token()) is None
-    statements = [each["sql"] for each in asked if "people_apitoken" in each["sql"]]
+    statements = [each["sql"] for each in queries if "people_apitoken" in each["sql"]]
 
     assert len(statements) == 2
     _add_tokens(workspace, 2_000)

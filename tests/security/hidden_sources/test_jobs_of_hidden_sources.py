@@ -82,9 +82,9 @@ def test_deletion_of_a_restricted_source_stays_visible_to_its_requester(person, 
     insider = person(Role.EDITOR, inside=True)
     answer = send(insider, workspace, f"/sources/{restricted_source.source.pk}", "delete")
     assert run(workspace, answer).state == "succeeded"
-    contents = send(insider, workspace, f"/jobs/{answer.json()['job']['id']}").json()
+    status = send(insider, workspace, f"/jobs/{answer.json()['job']['id']}").json()
 
-    assert (contents["state"], contents["source"]) == ("succeeded", None)
+    assert (status["state"], status["source"]) == ("succeeded", None)
     assert not Source.objects.filter(pk=restricted_source.source.pk).exists()
     assert_silent(send(person(Role.EDITOR), workspace, "/jobs"))
 
@@ -121,9 +121,9 @@ def test_embedding_status_counts_what_an_outsider_may_read(outsider, workspace, 
 
 def test_embedding_status_counts_everything_for_an_insider(insider, workspace, embed_job):
     coverage = pytest.approx(2 / 3, abs=1e-5)
-    contents = embedding_status_of(insider, workspace)
+    status = embedding_status_of(insider, workspace)
 
-    assert contents == (3, 2, coverage, str(embed_job.pk), f"{CANARY} waits")
+    assert status == (3, 2, coverage, str(embed_job.pk), f"{CANARY} waits")
 
 
 def test_rejected_switch_counts_nothing_hidden(tool, workspace, restricted_source):
@@ -179,8 +179,8 @@ def test_stored_answer_is_not_returned_after_loss_of_rights(
     person, tool, workspace, restricted_source, caller, narrow, tail, body
 ):
     client = tool(inside=True) if caller == "token" else person(Role.EDITOR, inside=True)
-    kept = {"path": "a.md", "blob": store_blob(workspace.pk, b"a"), "version": ""}
-    Job.objects.filter(pk=restricted_source.job.pk).update(payload=kept)
+    payload = {"path": "a.md", "blob": store_blob(workspace.pk, b"a"), "version": ""}
+    Job.objects.filter(pk=restricted_source.job.pk).update(payload=payload)
     if "entry" in tail:
         upload = {"path": restricted_source.entry.path, "text": "x", "source": restricted_source.source.key}
         send(client, workspace, "/documents", "post", upload)

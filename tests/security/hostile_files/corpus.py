@@ -51,16 +51,16 @@ def nested_zip(depth: int) -> bytes:
 
 def office_with(name: str, part: str, content: bytes) -> bytes:
     """Return a real office file with one part replaced."""
-    written = io.BytesIO()
+    stream = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(real(f"office/{name}"))) as source,
-        zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
     ):
         for each in source.namelist():
             if each != part:
                 target.writestr(each, source.read(each))
         target.writestr(part, content)
-    return written.getvalue()
+    return stream.getvalue()
 
 
 def broken_xref() -> bytes:

@@ -104,10 +104,10 @@ def test_job_accounts_for_every_file_with_its_own_reason(job):
     assert report["explanations"].keys() == expected.keys()
     ended = dict(JobItem.objects.filter(job=job).values_list("path", "reason"))
     listed = {path: reason for reason, paths in report["examples"].items() for path in paths}
-    shown = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
+    outcomes = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
     found = {path[:1_000]: reason for path, reason in {**listed, **ended}.items() if path[:6] != "empty/"}
-    wanted = {path[:1_000]: reason for path, reason in shown.items() if reason != "empty"}
-    assert wanted.items() <= found.items()
+    expected = {path[:1_000]: reason for path, reason in outcomes.items() if reason != "empty"}
+    assert expected.items() <= found.items()
 
     details = dict(JobItem.objects.filter(job=job, reason="quarantined").values_list("path", "detail"))
     for spell, death in (("hang", "2 s"), ("devour", "memory"), ("crash", "SIGSEGV")):

@@ -97,8 +97,8 @@ def _searches() -> Iterator[Call]:
     for mode in ("lexical", "vector", "hybrid"):
         body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
         yield Call(route="api-search", method="post", body=body)
-    told = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
-    yield Call(route="api-search", method="post", body=told, compared=NONE)
+    body = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
+    yield Call(route="api-search", method="post", body=body, compared=NONE)
     queries = [
         {"q": "{word}", "mode": "lexical"},
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
@@ -119,12 +119,12 @@ def _libraries() -> Iterator[Call]:
         yield Call(route="api-snippet-search", query=f"libraryId={{library}}@{{tag}}&query={query}")
         yield Call(route="api-context", query=f"libraryId={{library}}&query={query}")
         yield Call(route="api-context", query=f"libraryId={{library}}/{{tag}}&query={query}&type=txt")
-    wanted = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
-    yield Call(route="api-context-pack", method="post", body=wanted)
+    body = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
+    yield Call(route="api-context-pack", method="post", body=body)
     for narrowed in ({"doc_id": ["{doc}"]}, {"source": ["{sourcekey}"]}, {"version": ["{tag}"]}):
         body = {"information_request": "workers", "filters": narrowed}
         yield Call(route="api-context-pack", method="post", body=body)
-    by_file = wanted | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
+    by_file = body | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
     yield Call(route="api-context-pack", method="post", body=by_file)
 
 
@@ -225,9 +225,9 @@ def _evaluation() -> Iterator[Call]:
     for format_ in ("golden", "trec-topics", "trec-qrels", "beir-queries", "beir-qrels"):
         yield Call(route="api-eval-topic-export", query=f"set={{set}}&format={format_}")
     yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=NONE)
-    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
+    feedback = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
     yield Call(route="api-feedback")
-    yield Call(route="api-feedback", method="post", body=said)
+    yield Call(route="api-feedback", method="post", body=feedback)
     yield from _runs()
 
 

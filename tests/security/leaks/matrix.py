@@ -69,8 +69,8 @@ def _faults_of_one(
             hidden = send_call(caller, call, slug, target, method=method)
         absent = send_call(caller, call, absent_slug, missing, method=method)
         yield from _faults(caller, target, hidden, absent, is_compared=is_compared)
-        told = [line for line in lines if leaks_in(line, target, hidden.given.values())]
-        yield from (f"{caller.name}: logged {line}" for line in told)
+        leaked = [line for line in lines if leaks_in(line, target, hidden.given.values())]
+        yield from (f"{caller.name}: logged {line}" for line in leaked)
 
 
 def _workspaces(stage_setting: Setting, call: Call, stem: str) -> Iterator[tuple[str, str, bool]]:

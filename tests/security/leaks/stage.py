@@ -148,7 +148,7 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
     fields = {"tags": (f"{stem}tag",), "metadata": {"note": f"{stem}metadata"}, "heading": f"{stem}heading"}
     text = f"The {stem}text stands here, beside a {stem}word and the workers."
     path = f"{stem}folder/{stem}file.md"
-    told = _document(source, path, f"{stem}title", text, **fields)
+    document = _document(source, path, f"{stem}title", text, **fields)
     _document(source, path, f"{stem}title", text, version=f"{stem}-v1", **fields)
     printed = content_of("pdf/printed.pdf")
     pdf = _document(
@@ -164,9 +164,9 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
     picture = _document(
         source, f"{stem}notice.png", f"{stem}png", "notice", content=notice, media="image", mime="image/png"
     )
-    first = Chunk.objects.in_workspace(source.workspace_id).filter(document=told).first()
+    first = Chunk.objects.in_workspace(source.workspace_id).filter(document=document).first()
     return {
-        "doc": told.doc_id.hex,
+        "doc": document.doc_id.hex,
         "chunk": first.chunk_id.hex,
         "pdf": pdf.doc_id.hex,
         "picture": picture.doc_id.hex,

@@ -61,8 +61,8 @@ def test_answer_equals_that_of_a_workspace_without_the_source(stage_setting, twi
     for call in (each for each in _ALL if each.subject == subject):
         with subtests.test(call=call.label):
             found = send_call(viewer, call, stage.ours.slug, nothing)
-            wanted = send_call(twin, call, stage.twin.slug, nothing)
-            assert _comparable(found, viewer) == _comparable(wanted, twin)
+            expected = send_call(twin, call, stage.twin.slug, nothing)
+            assert _comparable(found, viewer) == _comparable(expected, twin)
 
 
 def _comparable(answer, caller):

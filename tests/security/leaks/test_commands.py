@@ -192,8 +192,8 @@ def test_command_for_one_workspace_prints_nothing_of_another(stage_setting, subt
         filled = _fill(arguments, stage_setting.stage.ours, stage_setting.stage)
         for options in ([], ["--json"]):
             with subtests.test(name=name, arguments=arguments, options=options):
-                told = _run_and_roll_back(*_command_line(name, filled), *options)
-                assert not leaks_in(told, stage_setting.stage.hidden, _argument_values(filled))
+                output = _run_and_roll_back(*_command_line(name, filled), *options)
+                assert not leaks_in(output, stage_setting.stage.hidden, _argument_values(filled))
 
 
 @pytest.mark.parametrize("command", [each for each in _COMMANDS if each != "ingest"])  # it waits for its job
@@ -201,9 +201,9 @@ def test_command_prints_the_objects_of_its_own_workspace(stage_setting, subtests
     for name, arguments in _calls_of(command):
         filled = _fill(arguments, stage_setting.stage.theirs, stage_setting.stage)
         with subtests.test(name=name, arguments=arguments):
-            told = _run_and_roll_back(*_command_line(name, filled), "--json")
-            assert leaks_in(told, stage_setting.stage.hidden, _argument_values(filled)) or name in _TERSE, (
-                told
+            output = _run_and_roll_back(*_command_line(name, filled), "--json")
+            assert leaks_in(output, stage_setting.stage.hidden, _argument_values(filled)) or name in _TERSE, (
+                output
             )
 
 

@@ -193,14 +193,14 @@ def _assert_alike(hidden: Ask, missing: Ask, status: int) -> None:
         if abs(first - second) <= max(_SHARE * max(first, second), _FLOOR_S):
             break
     else:
-        told = [f"{first * 1000:.3f} ms and {second * 1000:.3f} ms" for first, second in medians]
-        raise AssertionError(f"hidden and missing take {told}")
+        times = [f"{first * 1000:.3f} ms and {second * 1000:.3f} ms" for first, second in medians]
+        raise AssertionError(f"hidden and missing take {times}")
     assert [each() for each in (hidden, missing)] == [status] * 2
 
 
 def _medians(hidden: Ask, missing: Ask) -> tuple[float, float]:
     """Return the medians in seconds; the order of each pair alternates, so that caches favour neither."""
-    taken: tuple[list[float], list[float]] = [], []
+    durations_s: tuple[list[float], list[float]] = [], []
     gc.collect()
     gc.disable()
     try:
@@ -208,7 +208,7 @@ def _medians(hidden: Ask, missing: Ask) -> tuple[float, float]:
             for which in (0, 1) if number % 2 else (1, 0):
                 began = time.perf_counter()
                 (hidden, missing)[which]()
-                taken[which].append(time.perf_counter() - began)
+                durations_s[which].append(time.perf_counter() - began)
     finally:
         gc.enable()
-    return statistics.median(taken[0]), statistics.median(taken[1])
+    return statistics.median(durations_s[0]), statistics.median(durations_s[1])

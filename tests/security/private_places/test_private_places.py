@@ -131,8 +131,8 @@ def test_doctor_names_roots_above_and_below_kebabs_own_folders(root, settings):
     assert not private_places.exposed_folders()
     settings.KEBAB_FOLDER_ROOTS = [root, root / "archive" / "deep"]
     exposed = {(str(above), place.name) for above, place in private_places.exposed_folders()}
-    told = check_configuration()
+    result = check_configuration()
 
     assert {(str(root), Path(place).name) for place in _PLACES if place != "backups"} <= exposed
     assert (str(root / "archive" / "deep"), "archive") in exposed
-    assert (told.status, str(root) in told.detail) == ("warning", True)
+    assert (result.status, str(root) in result.detail) == ("warning", True)

@@ -115,8 +115,10 @@ def _write(workspace):
         add(workspace, "open", f"open{number}.md", chunk(f"Open text number {number} of the harbour."))
         add(workspace, "closed", f"{_WORD}{number}.md", chunk(f"The {_WORD} of the harbour, {number}."))
     content = content_of("image/notice.png")
-    kept = store_blob(workspace.pk, content)
-    made = draft(chunk("notice"), content_hash=kept, size_bytes=len(content), media="image", mime="image/png")
+    hash_ = store_blob(workspace.pk, content)
+    made = draft(
+        chunk("notice"), content_hash=hash_, size_bytes=len(content), media="image", mime="image/png"
+    )
     place = make_place(workspace, f"{_WORD}.png", source="closed")
     replace_document(place, made)
     Source.objects.filter(pk=place.source.pk).update(title=f"Harbour {_WORD}")
@@ -252,8 +254,8 @@ def _stored_answers(scene, client):
     listing = client.get(f"{listed}?limit=1").json()["next_cursor"]
     assert all([*cursors.values(), listing])
     question = {"question": f"What of the {_WORD} of the harbour?"}
-    asked = client.post(address(scene.workspace, "/ask"), question, format="json").json()
-    answer = address(scene.workspace, f"/answers/{asked['answer_id']}")
+    answered = client.post(address(scene.workspace, "/ask"), question, format="json").json()
+    answer = address(scene.workspace, f"/answers/{answered['answer_id']}")
     return {
         "search": lambda: client.post(search, {**words, "mode": "lexical", "k": 6}, format="json"),
         "vectors": lambda: client.post(search, {**words, "mode": "vector", "k": 6}, format="json"),
@@ -314,8 +316,8 @@ def _without_words(scene, client, who):
     """Return requests whose answers have no word of the source, with their statuses while it may be read."""
     content = address(scene.workspace, f"/documents/{scene.doc_id}/content")
     with closing(client.get(content)) as answer:
-        known = {"If-None-Match": answer["ETag"]}
-    requests = {"what a browser keeps": (lambda: client.get(content, headers=known), 304)}
+        headers = {"If-None-Match": answer["ETag"]}
+    requests = {"what a browser keeps": (lambda: client.get(content, headers=headers), 304)}
     if who != "token":
         picture = f"/w/{scene.workspace.slug}/documents/{scene.picture_id}/picture"
         requests["picture"] = (lambda: client.get(picture), 200)

@@ -98,14 +98,14 @@ def pair(workspace):
 def test_hidden_words_displace_no_completion(pair):
     hidden = [f"restart{chr(97 + n)}x restart{chr(97 + n)}x" for n in range(26)] * 3
     both = pair(["restored"], hidden)
-    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
-    assert [each.text for each in found] == [each.text for each in wanted] == ["restored"]
+    found, expected = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in expected] == ["restored"]
 
 
 def test_completions_are_ordered_by_readable_documents(pair):
     both = pair(["restored", "restored", "restart"], ["restart"] * 5)
-    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
-    assert [each.text for each in found] == [each.text for each in wanted] == ["restored", "restart"]
+    found, expected = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in expected] == ["restored", "restart"]
 
 
 def test_counting_of_common_words_stops_early(pair, monkeypatch):
@@ -132,22 +132,22 @@ def test_counting_of_common_words_stops_early(pair, monkeypatch):
 def test_hidden_words_displace_no_spelling_suggestion(pair):
     hidden = [f"restar{letter}" for letter in "abcdefghijklmnop"] * 2
     both = pair(["restart"], hidden)
-    found, wanted = (search(each, SearchQuery(text="restarq", mode=Mode.LEXICAL)) for each in both)
-    assert found.did_you_mean == wanted.did_you_mean == "restart"
+    found, expected = (search(each, SearchQuery(text="restarq", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == expected.did_you_mean == "restart"
 
 
 def test_spelling_suggestion_is_the_more_frequent_one_among_readable_documents(pair):
     both = pair(["winter", "winter", "winder"], ["winder"] * 5)
-    found, wanted = (search(each, SearchQuery(text="winber", mode=Mode.LEXICAL)) for each in both)
-    assert found.did_you_mean == wanted.did_you_mean == "winter"
+    found, expected = (search(each, SearchQuery(text="winber", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == expected.did_you_mean == "winter"
 
 
 def test_hidden_documents_make_no_name_a_common_word(pair, monkeypatch):
     monkeypatch.setattr("search.mirror.query.exact._COMMON", 3)
     both = pair(["call astro() here", "nothing"], ["astro"] * 5)
     query = SearchQuery(text="astro()", explain=True)
-    found, wanted = (search(each, query).explain["legs"]["exact"] for each in both)
-    assert found == wanted != []
+    found, expected = (search(each, query).explain["legs"]["exact"] for each in both)
+    assert found == expected != []
 
 
 def test_main_language_is_that_of_readable_documents(workspace):
@@ -161,9 +161,9 @@ def test_main_language_is_that_of_readable_documents(workspace):
         write(workspace, f"h{number}.md", "astro", source="hidden", lang="de")
     sync(workspace)
     query = SearchQuery(text="astro()", explain=True)
-    found, wanted = (search(each, query).explain["legs"]["exact"] for each in (workspace, twin))
-    assert found == wanted
-    assert len({each["score"] for each in wanted}) == 2
+    found, expected = (search(each, query).explain["legs"]["exact"] for each in (workspace, twin))
+    assert found == expected
+    assert len({each["score"] for each in expected}) == 2
 
 
 def test_long_query_keeps_the_terms_that_are_rare_in_readable_documents(pair):
@@ -171,8 +171,8 @@ def test_long_query_keeps_the_terms_that_are_rare_in_readable_documents(pair):
     words = [f"word{n}" for n in range(40)]
     both = pair([" ".join(words)] * 2, ["canaryword " * 2] + [" ".join(words[:20])] * 5)
     query = SearchQuery(text=" ".join(["canaryword", *words]), mode=Mode.LEXICAL, explain=True)
-    found, wanted = (search(each, query).explain["match"] for each in both)
-    assert found == wanted
+    found, expected = (search(each, query).explain["match"] for each in both)
+    assert found == expected
     assert "canaryword" not in found["every"]
 
 
@@ -213,13 +213,13 @@ def test_answer_equals_that_of_an_index_of_readable_documents(workspace, groups,
         embed(each)
     reader = Reader(groups=frozenset(of_full[number].pk for number in mine))
 
-    for asked in QUERIES:
+    for words in QUERIES:
         for mode in Mode:
-            query = SearchQuery(text=asked, mode=mode, k=50, fusion=fusion, explain=True)
-            assert answer(full, reader, query) == answer(readable_alone, Reader(), query), (asked, mode)
+            query = SearchQuery(text=words, mode=mode, k=50, fusion=fusion, explain=True)
+            assert answer(full, reader, query) == answer(readable_alone, Reader(), query), (words, mode)
         narrowed = SearchQuery(
-            text=asked, k=50, filters=SearchFilters(source=("alpha", "beta"), lang=("en",))
+            text=words, k=50, filters=SearchFilters(source=("alpha", "beta"), lang=("en",))
         )
-        assert answer(full, reader, narrowed) == answer(readable_alone, Reader(), narrowed), asked
+        assert answer(full, reader, narrowed) == answer(readable_alone, Reader(), narrowed), words
     for typed in ("re", "image", "image re", "ge", "部", "one t"):
         assert suggest(full, typed, reader=reader) == suggest(readable_alone, typed, reader=Reader()), typed

@@ -84,9 +84,9 @@ def test_scope_needs_one_statement_for_any_reader(vault, names):
         scope(vault.workspace, reader, *names)  # prepares the statement
         with CaptureQueriesContext(
             connection,
-        ) as asked:
+        ) as queries:
             scope(vault.workspace, reader, *names)
-        assert len(asked) == 1
+        assert len(queries) == 1
 
 
 def test_sources_and_groups_of_other_workspaces_are_ignored(vault):
@@ -120,6 +120,6 @@ def test_statement_and_queryset_agree(workspace, restricted, readers, mine, read
 
     assert (KEYS if narrowed.sources is None else list(narrowed.sources.keys)) == list(readable)
     assert (narrowed.sources is None) == (len(readable) == len(KEYS))
-    named = scope(workspace, reader, "a", str(sources["b"].pk)).sources
-    assert list(named.keys) == [key for key in ("a", "b") if key in readable]
-    assert [sources[key].pk for key in named.keys] == list(named.ids)
+    by_name = scope(workspace, reader, "a", str(sources["b"].pk)).sources
+    assert list(by_name.keys) == [key for key in ("a", "b") if key in readable]
+    assert [sources[key].pk for key in by_name.keys] == list(by_name.ids)

@@ -131,5 +131,5 @@ def _fill_evaluation(workspace: Workspace, source: Source, name: str) -> None:
     Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **place)
     run = Run.objects.create(workspace=workspace, topic_set="golden")
     RunTopic.objects.create(workspace=workspace, run=run, ordinal=0, topic_id=name, text=f"xyzzy{name}")
-    said = {"query": f"xyzzy{name}", "query_key": source.pk, "actor": name, "creator": name}
-    Feedback.objects.create(workspace=workspace, is_relevant=True, **said, **place)
+    feedback = {"query": f"xyzzy{name}", "query_key": source.pk, "actor": name, "creator": name}
+    Feedback.objects.create(workspace=workspace, is_relevant=True, **feedback, **place)

@@ -73,14 +73,14 @@ def test_dependent_rows_are_deleted_with_their_row_in_its_workspace_only(model, 
     with acting_in(alpha.id):
         model.objects.filter(workspace=alpha.id).delete()
 
-    left = {each for each in rows if each.objects.filter(workspace=alpha.id).exists()}
-    assert left == set(rows) - set(gone)
+    remaining = {each for each in rows if each.objects.filter(workspace=alpha.id).exists()}
+    assert remaining == set(rows) - set(gone)
     assert all(each.objects.filter(workspace=beta.id).exists() for each in rows)
 
 
 def test_group_members_are_found_by_an_index_of_the_workspace(alpha):
-    asked = {"membership_id": readable_memberships(alpha.owner), "token_id": readable_tokens()}
+    querysets = {"membership_id": readable_memberships(alpha.owner), "token_id": readable_tokens()}
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-    for column, rows in asked.items():
+    for column, rows in querysets.items():
         assert re.search(rf"Index Cond: .*workspace_id = .* AND \({column} = ", rows.explain())

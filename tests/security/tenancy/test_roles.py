@@ -125,10 +125,12 @@ def test_policies_apply_to_an_owner_that_is_no_superuser(db):
 
 
 @pytest.mark.parametrize(
-    ("role", "status", "said"),
+    ("role", "status", "expected"),
     [("superuser", CheckStatus.FAILED, "passes every policy"), ("owner", CheckStatus.WARNING, "it owns")],
 )
-def test_single_role_for_owner_and_application_is_reported(role, status, said, transactional_db, monkeypatch):
+def test_single_role_for_owner_and_application_is_reported(
+    role, status, expected, transactional_db, monkeypatch
+):
     with owner_connection() as owner:
         monkeypatch.setattr(checks, "connection", _Django(owner))
         if role == "owner":
@@ -139,7 +141,7 @@ def test_single_role_for_owner_and_application_is_reported(role, status, said, t
         finally:
             owner.execute("RESET ROLE; DROP ROLE IF EXISTS plain_owner")
     assert found.status is status
-    assert said in found.detail
+    assert expected in found.detail
     assert "KEBAB_OWNER_DATABASE_URL" in found.remedy
 
 

@@ -20,13 +20,13 @@ def owners_of(model):
 def execute(statement, model, *parameters):
     """Run a statement on a model's {table}, its workspace {column}, and its {columns}."""
     stored = [field.column for field in model._meta.concrete_fields if not field.generated]
-    named = sql.SQL(statement).format(
+    query = sql.SQL(statement).format(
         table=sql.Identifier(model._meta.db_table),
         column=sql.Identifier(column_of(model).replace("pk", "id")),
         columns=sql.SQL(", ").join(map(sql.Identifier, stored)),
     )
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(named, parameters)
+        cursor.execute(query, parameters)
         return cursor.fetchall() if cursor.description else cursor.rowcount
 
 

@@ -65,7 +65,9 @@ def open_watched_page(browser, live_server):
         found.page.on("dialog", lambda dialog: (found.faults.append(dialog.message), dialog.dismiss()))
         found.page.on(
             "request",
-            lambda asked: asked.url.startswith((live_server.url, "data:")) or found.faults.append(asked.url),
+            lambda request: (
+                request.url.startswith((live_server.url, "data:")) or found.faults.append(request.url)
+            ),
         )
         return found
 

@@ -254,9 +254,9 @@ def _admin_pages():
             yield route.path({"app_label": "people"})
             continue
         for row in _rows(_model(route)):
-            given = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
+            arguments = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
             for act in _acts(route):
-                yield route.path({**given, "act_name": act})
+                yield route.path({**arguments, "act_name": act})
 
 
 def _acts(route):

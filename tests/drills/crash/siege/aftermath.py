@@ -55,16 +55,16 @@ def searches_equal_the_ledger(door: Door, ledger: Ledger) -> Iterator[str]:
     """Check that a search for each document's word shows its last text alone, and nothing of deleted ones."""
     final_texts = ledger.final_texts()
     for path in ledger.paths():
-        asked = {"q": ledger.key_words[path], "mode": "lexical", "snippet_chars": 600}
-        answer = door.ask("search", "POST", "/search", json={**asked, "min_seq": ledger.last_seq()})
+        query = {"q": ledger.key_words[path], "mode": "lexical", "snippet_chars": 600}
+        answer = door.ask("search", "POST", "/search", json={**query, "min_seq": ledger.last_seq()})
         if answer is None:
             yield f"{path} can't be searched for"
             continue
         hits = [hit for hit in answer.json()["hits"] if hit["doc_path"] == path]
         shown = texts.revision_words(" ".join(hit["snippet"] for hit in hits))
-        wanted = texts.revision_words(final_texts[path] or "")
-        if shown != wanted:
-            yield f"{path}: found {sorted(shown)}, is {sorted(wanted)}"
+        expected = texts.revision_words(final_texts[path] or "")
+        if shown != expected:
+            yield f"{path}: found {sorted(shown)}, is {sorted(expected)}"
 
 
 def doctor_passes(stack: Stack) -> Iterator[str]:

@@ -55,11 +55,11 @@ class Ledger:
         A document that has not been written yet counts as deleted.
         """
         with self._lock:
-            begun = [deed for deed in self._deeds.get(path, ()) if deed.began_s <= to_s]
-        settled = [n for n, deed in enumerate(begun) if _is_settled(deed, from_s)]
+            started = [deed for deed in self._deeds.get(path, ()) if deed.began_s <= to_s]
+        settled = [n for n, deed in enumerate(started) if _is_settled(deed, from_s)]
         if settled:
-            return begun[settled[-1] :]
-        return [Deed(text=None, word="", began_s=0.0, settled_s=0.0), *begun]
+            return started[settled[-1] :]
+        return [Deed(text=None, word="", began_s=0.0, settled_s=0.0), *started]
 
     def certain(self, path: str, from_s: float, to_s: float) -> Deed | None:
         """Return the one write whose result holds from `from_s` to `to_s`; None if there are several."""

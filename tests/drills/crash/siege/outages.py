@@ -49,14 +49,14 @@ class Outages:
     @contextmanager
     def mark_away(self, stores: Mapping[str, IsBack]) -> Iterator[None]:
         """Mark the stores as away during the block, and afterwards until each probe says that it is back."""
-        begun = [
+        started = [
             Outage(store=store, is_back=is_back, began_s=now_s()) for store, is_back in sorted(stores.items())
         ]
-        self.all += begun
+        self.all += started
         try:
             yield
         finally:
-            for outage in begun:
+            for outage in started:
                 outage.is_watched = True
 
     def are_over(self) -> bool:

@@ -44,7 +44,9 @@ def wrong_hits(
     ended_s = now_s()
     moment = f"{request['mode']} search at {began_s:.1f}-{ended_s:.1f} s, seq {body['seq']}"
     wrong = [
-        f"{moment}: {said}" for hit in body["hits"] for said in _wrong_hit(ledger, hit, began_s, ended_s)
+        f"{moment}: {message}"
+        for hit in body["hits"]
+        for message in _wrong_hit(ledger, hit, began_s, ended_s)
     ]
     ids = [hit["chunk_id"] for hit in body["hits"]]
     if len(ids) != len(set(ids)):
@@ -80,17 +82,17 @@ def _is_missing(ledger: Ledger, path: str, body: Mapping[str, Any], began_s: flo
 class Reader(Client):
     """Reads one uploaded document after another."""
 
-    def __init__(self, *arguments: Any, uploader: Uploader, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, *arguments: Any, uploader: Uploader, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._ids = uploader.ids
 
     def act(self) -> None:
         """Read a document, and check that it has or had that text."""
-        known = sorted(self._ids.items())
+        documents = sorted(self._ids.items())
         chance = self._rng.random()
-        if not known:
+        if not documents:
             return
-        path, doc_id = known[int(chance * len(known))]
+        path, doc_id = documents[int(chance * len(documents))]
         began_s = now_s()
         answer = self._door.ask("read", "GET", f"/documents/{doc_id}/content", expected={404})
         if answer is None:
@@ -98,5 +100,5 @@ class Reader(Client):
         possible = [deed.text for deed in self._ledger.possible(path, began_s, now_s())]
         shown = None if answer.status_code == 404 else answer.text
         if shown not in possible:
-            said = "is not there" if shown is None else f"reads {sorted(texts.revision_words(shown))}"
-            self._answers.record_wrong(f"at {began_s:.1f} s {path} {said}; possible texts: {len(possible)}")
+            state = "is not there" if shown is None else f"reads {sorted(texts.revision_words(shown))}"
+            self._answers.record_wrong(f"at {began_s:.1f} s {path} {state}; possible texts: {len(possible)}")

@@ -78,12 +78,12 @@ def _settings(options: Options) -> dict[str, str]:
 
 
 def _external(servers: Stack, postgres_port: int, redis_port: int) -> dict[str, str]:
-    known = secrets.load_or_create(servers.data_dir)
+    server_secrets = secrets.load_or_create(servers.data_dir)
     place = f"127.0.0.1:{postgres_port}/{addresses.DATABASE_NAME}"
     return {
         "DATABASE_URL": f"postgresql://{addresses.DATABASE_APPLICATION}@{place}",
         "KEBAB_OWNER_DATABASE_URL": f"postgresql://{addresses.DATABASE_OWNER}@{place}",
-        "REDIS_URL": f"redis://:{quote(known.redis_password, safe='')}@127.0.0.1:{redis_port}/0",
-        "KEBAB_SECRET_KEY": known.secret_key,
-        "KEBAB_ENCRYPTION_KEYS": known.encryption_key,
+        "REDIS_URL": f"redis://:{quote(server_secrets.redis_password, safe='')}@127.0.0.1:{redis_port}/0",
+        "KEBAB_SECRET_KEY": server_secrets.secret_key,
+        "KEBAB_ENCRYPTION_KEYS": server_secrets.encryption_key,
     }

@@ -25,8 +25,8 @@ _KEY_SHARE = 0.25
 class _Writer(Client):
     """Writes documents that no other client writes: `first` and those after it."""
 
-    def __init__(self, *arguments: Any, first: int, documents: int = _DOCUMENTS, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, *arguments: Any, first: int, documents: int = _DOCUMENTS, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._numbers = range(first, first + documents)
         self._revisions = dict.fromkeys(self._numbers, 0)
         self._present: set[int] = set()
@@ -50,8 +50,8 @@ class _Writer(Client):
 class Uploader(_Writer):
     """Uploads, replaces and deletes one document after another."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         #: Ids of all uploaded documents, by path.
         self.ids: dict[str, str] = {}
 
@@ -118,8 +118,8 @@ class Canary(Uploader):
 
     pause_s = (0.05, 0.15)
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, documents=1, **named)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, documents=1, **options)
         #: Start of the last complete write.
         self.last_success_s = 0.0
 
@@ -129,8 +129,8 @@ class Canary(Uploader):
         deed = self._begin(number, is_deletion=False)
         # Without a key: a first try that was killed would delay the next one for a minute.
         began_s = self._upload(deed, self._path(number), is_waiting=True, key="")
-        asked = {"q": texts.key_word(number), "mode": "lexical", "min_seq": deed.seq, "snippet_chars": 600}
-        found = self.persist(lambda: self._door.ask("search and wait", "POST", "/search", json=asked))
+        query = {"q": texts.key_word(number), "mode": "lexical", "min_seq": deed.seq, "snippet_chars": 600}
+        found = self.persist(lambda: self._door.ask("search and wait", "POST", "/search", json=query))
         if found is None:
             return
         if deed.word not in found.text:
@@ -145,8 +145,8 @@ class Editor(_Writer):
 
     pause_s = (0.2, 1.0)
 
-    def __init__(self, *arguments: Any, folder: Path, source_id: str, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, *arguments: Any, folder: Path, source_id: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._folder = folder
         self._source_id = source_id
         self._drafts = itertools.count()
