@@ -79,7 +79,7 @@ def test_refused_connection_is_an_outage(bucket):
         blobs.has_blob(W, "ab" * 16)
 
 
-def test_missing_bucket_is_an_error(host, settings):
+def test_missing_bucket_is_an_outage(host, settings):
     url = f"s3://another/production?endpoint={host.url}&region=x&addressing=path"
     settings.STORAGES = {**settings.STORAGES, "default": blob_storage(url, Path("unused"))}
     with pytest.raises(BlobsUnavailable):

@@ -44,7 +44,7 @@ def run_drill(
             _Drill(stack, watch, options, verdict, Path(folder), disks, model).play()
             verdict.check("no process is left over from a killed one", _strays(stack))
     except GaveUp as error:
-        verdict.check("the drill comes to its end", [str(error)])
+        verdict.check("the drill ends", [str(error)])
     finally:
         connection.close_pool()
         stack.stop()
@@ -118,7 +118,7 @@ class _Drill:
     def _stall(self) -> None:
         self._verdict.say("\nA worker pauses for longer than its lease, and resumes")
         corpus = self._corpus("stall", documents=0)
-        self._verdict.check("it writes nothing after that", stall_a_worker(self._stack, corpus))
+        self._verdict.check("it writes nothing any more", stall_a_worker(self._stack, corpus))
 
     def _mirror_lag(self) -> None:
         self._verdict.say("\nA mirror lags while documents are replaced and deleted")
@@ -128,7 +128,7 @@ class _Drill:
         self._verdict.say("\nA mirror is rebuilt while it is searched")
         corpus = self._corpus("rebuild", documents=_REBUILT_DOCUMENTS)
         found = search_while_rebuilding(self._stack, corpus)
-        self._verdict.check("every search still finds the document", found)
+        self._verdict.check("every search finds what it did before", found)
 
     def _outage(self) -> None:
         self._verdict.say("\nRedis is away while work ends")
@@ -138,7 +138,7 @@ class _Drill:
     def _turns(self) -> None:
         self._verdict.say("\nOne document is requested after thousands of another workspace's")
         corpus = self._corpus("turns", documents=_TURNS_DOCUMENTS, folders=FOLDERS)
-        self._verdict.check("its job is scheduled fairly", take_turns(self._stack, corpus))
+        self._verdict.check("it takes its turn", take_turns(self._stack, corpus))
 
     def _play_faults(self, name: str, faults: Sequence[str]) -> None:
         self._verdict.say("\nA fault comes in the middle of a sync")

@@ -30,7 +30,7 @@ def lose_a_hint(stack: Stack, corpus: Corpus, limit_s: float) -> Iterator[str]:
         eventually(lambda: all(_is_done(job) for job in jobs), "the job is found again", limit_s)
     except GaveUp:
         states = [patiently(lambda job=job: Job.objects.get(pk=job.pk).state) for job in jobs]
-        yield f"a job whose hint got lost is {', '.join(states)} after {limit_s:.0f} s"
+        yield f"a job whose hint was lost is {', '.join(states)} after {limit_s:.0f} s"
 
 
 def _is_done(job: Job) -> bool:

@@ -54,20 +54,20 @@ class Options:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.crash", description=__doc__)
     parser.add_argument("--documents", type=int, default=2_000, help="files to ingest")
-    parser.add_argument("--kills", type=int, default=10, help="processes to kill meanwhile")
+    parser.add_argument("--kills", type=int, default=10, help="processes to kill during ingestion")
     parser.add_argument("--siege-kills", type=int, default=200, help="processes to kill in the siege")
-    parser.add_argument("--limit-s", type=float, default=2_400.0, help="longest time a siege strikes")
-    parser.add_argument("--chunks", type=int, default=2_000, help="chunks that get another embedder")
-    parser.add_argument("--seed", type=int, help="of documents, edits and victims (random, and printed)")
-    parser.add_argument("--no-edits", dest="has_edits", action="store_false", help="leave the files alone")
+    parser.add_argument("--limit-s", type=float, default=2_400.0, help="maximum duration of a siege's faults")
+    parser.add_argument(
+        "--chunks", type=int, default=2_000, help="chunks of the workspace whose embedder is changed"
+    )
+    parser.add_argument("--seed", type=int, help="seed of documents, edits and victims (random, and printed)")
+    parser.add_argument("--no-edits", dest="has_edits", action="store_false", help="don't edit files")
     parser.add_argument(
         "--scenes", nargs="+", choices=SCENES, default=SCENES, metavar="S", help="/".join(SCENES)
     )
-    parser.add_argument(
-        "--without", nargs="+", choices=SAFEGUARDS, default=(), help="safeguards to switch off"
-    )
+    parser.add_argument("--without", nargs="+", choices=SAFEGUARDS, default=(), help="safeguards to disable")
     parser.add_argument("--lease-s", type=int, default=6, help="KEBAB_LEASE_S of the stack")
-    parser.add_argument("--patience-s", type=float, default=90.0, help="longest time without progress")
-    parser.add_argument("--keep", type=Path, help="data directory to use and to leave behind")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the sieges' figures")
+    parser.add_argument("--patience-s", type=float, default=90.0, help="maximum time without progress")
+    parser.add_argument("--keep", type=Path, help="data directory to use and keep")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the sieges' figures")
     return parser

@@ -35,7 +35,9 @@ def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
     try:
         os.kill(stack.pids()["redis"], signal.SIGKILL)
         eventually(lambda: _count(jobs, JobState.SUCCEEDED), "work ends without Redis", _LIMIT_S)
-        eventually(lambda: "Couldn't ack" in stack.log("worker", 500), "its end can't be told", _LIMIT_S)
+        eventually(
+            lambda: "Couldn't ack" in stack.log("worker", 500), "its end can't be acknowledged", _LIMIT_S
+        )
     finally:
         os.kill(supervisor, signal.SIGCONT)
     try:
@@ -43,9 +45,9 @@ def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
         done = len({job.pk for job in jobs})
         eventually(lambda: _count(jobs, JobState.SUCCEEDED) == done, "all work is done", _RECOVERY_LIMIT_S)
     except GaveUp as error:
-        yield f"the worker did not find back: {error}"
+        yield f"the worker did not reconnect: {error}"
     if stack.log("up", 10_000).count(_STUCK) > helped:
-        yield "the supervisor had to start the worker anew"
+        yield "the supervisor had to restart the worker"
 
 
 def _count(jobs: list[Job], state: JobState) -> int:

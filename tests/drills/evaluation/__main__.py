@@ -28,15 +28,15 @@ def main(arguments: Sequence[str]) -> int:
     collecting = verbs.add_parser("collect", help="write the list of names")
     for corpus in dict.fromkeys(kind.corpus for kind in KINDS):
         collecting.add_argument(f"--{corpus}", type=Path, required=True, metavar="FOLDER")
-    measuring = verbs.add_parser("measure", help="ask for each name in the modes lexical and hybrid")
+    measuring = verbs.add_parser("measure", help="search for each name in the modes lexical and hybrid")
     measuring.add_argument("--workspace", required=True, metavar="SLUG")
     for verb in (collecting, measuring):
         verb.add_argument("--list", type=Path, default=PUBLISHED, metavar="FILE")
     coding = verbs.add_parser("code", help="ask the questions on one repository of the list")
     coding.add_argument("--workspace", required=True, metavar="SLUG")
     coding.add_argument("--repository", required=True, metavar="NAME")
-    coding.add_argument("--without-terms", action="store_true", help="ask the questions alone")
-    coding.add_argument("--root", type=Path, metavar="FOLDER", help="its files, for ripgrep")
+    coding.add_argument("--without-terms", action="store_true", help="ask the questions without their terms")
+    coding.add_argument("--root", type=Path, metavar="FOLDER", help="folder of the repository, for ripgrep")
     options = parser.parse_args(arguments)
     if options.verb == "code":
         return _measure_code(options)

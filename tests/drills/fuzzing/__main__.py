@@ -71,10 +71,10 @@ def _report(tally: Tally, seed: int) -> dict[str, Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.fuzzing", description=__doc__)
-    parser.add_argument("--requests", type=int, default=20_000, help="how many requests at least")
-    parser.add_argument("--seed", type=int, help="of the requests (random, and printed)")
+    parser.add_argument("--requests", type=int, default=20_000, help="minimum number of requests")
+    parser.add_argument("--seed", type=int, help="seed of the requests (random, and printed)")
     parser.add_argument(
-        "--limit-s", type=float, default=7_200.0, help="end after so long, with an error if there were fewer"
+        "--limit-s", type=float, default=7_200.0, help="time limit; fewer requests are an error"
     )
     return parser
 

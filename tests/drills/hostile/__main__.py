@@ -81,13 +81,13 @@ def words_of(folder: Path) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hostile", description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000, help="how many searches")
+    parser.add_argument("--n", type=int, default=10_000, help="number of searches")
     parser.add_argument("--knocks", type=int, default=3_000, help="number of requests to all endpoints")
-    parser.add_argument("--seed", type=int, help="of the requests (random, and printed)")
-    parser.add_argument("--only", help="send this one of them alone, like search-7 or knock-0")
+    parser.add_argument("--seed", type=int, help="seed of the requests (random, and printed)")
+    parser.add_argument("--only", help="send a single one, like search-7 or knock-0")
     parser.add_argument("--path", type=Path, default=Path(), help="folder to ingest (here)")
     parser.add_argument("--embedder", default="hash", help="KEBAB_EMBEDDER of the stack")
-    parser.add_argument("--limit-s", type=float, default=3.0, help="no answer may take longer")
+    parser.add_argument("--limit-s", type=float, default=3.0, help="time limit of an answer")
     return parser
 
 

@@ -37,11 +37,9 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hosts", description=__doc__)
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES), metavar="SCENE")
-    parser.add_argument("--flap-s", type=float, default=60.0, help="how long the link flaps (60)")
-    parser.add_argument(
-        "--patience", type=float, default=1.0, help="times as long as is promised is borne (1)"
-    )
-    parser.add_argument("--report", type=Path, help="file for what was claimed and measured, as JSON")
+    parser.add_argument("--flap-s", type=float, default=60.0, help="duration of link flapping (60)")
+    parser.add_argument("--patience", type=float, default=1.0, help="factor on all time limits (1)")
+    parser.add_argument("--report", type=Path, help="file for claims and figures, as JSON")
     parser.add_argument(_INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser
 

@@ -99,14 +99,14 @@ def _write(folder: Path, found: dict[str, Any]) -> None:
 
 def _parse(arguments: Sequence[str]) -> Options:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.load", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long the steady load lasts")
+    parser.add_argument("--minutes", type=float, default=30.0, help="duration of the steady load")
     parser.add_argument(
-        "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="how long it lasts before that"
+        "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="duration before it is measured"
     )
     parser.add_argument(
         "--attacked", action="store_true", help="let clients misbehave on sockets during the steady load"
     )
-    parser.add_argument("--overload-s", type=float, default=120.0, help="how long the overload lasts")
+    parser.add_argument("--overload-s", type=float, default=120.0, help="duration of the overload")
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[20_000, 8_000, 2_000, 300], help="chunks of the workspaces"
     )

@@ -64,7 +64,7 @@ def test_job_of_the_previous_owner_of_an_address_is_hidden_from_the_new_one(
 
 
 @pytest.mark.parametrize("kind", ["sync_source", "ingest_archive"])
-def test_paths_of_others_are_removed_from_jobs_with_the_source(
+def test_sync_job_of_a_deleted_source_is_hidden_from_its_requester(
     outside_editor, person, workspace, restricted_source, kind
 ):
     requested_by = actor_of(outside_editor, workspace)
@@ -214,7 +214,7 @@ def test_stored_answer_about_a_source_requires_the_right_to_read_it(person, work
     assert (first.status_code, again.status_code) == (201, 404)
 
 
-def test_admin_gets_a_stored_answer_after_the_source_has_changed(person, workspace):
+def test_admin_gets_a_stored_answer_after_the_source_was_restricted(person, workspace):
     admin = person(Role.ADMIN)
     options = {"headers": {"Idempotency-Key": "once"}}
     body = {"key": "mine", "kind": "upload"}

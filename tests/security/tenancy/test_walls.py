@@ -132,6 +132,6 @@ def test_event_without_a_workspace_is_writable_anywhere_and_visible_to_operators
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {table} SET actor = ''", "DELETE FROM {table}"])
-def test_audit_events_cannot_be_changed(statement, alpha):
+def test_audit_events_cannot_be_changed_or_deleted(statement, alpha):
     with pytest.raises(ProgrammingError, match="permission denied"):
         execute(statement, AuditEvent)

@@ -79,7 +79,7 @@ def doctor_passes(stack: Stack) -> Iterator[str]:
         if check["status"] == "failed":
             yield f"{check['name']}: {check['detail']}"
     if not any(check["name"].startswith("mirror") for check in checks):
-        yield "the doctor looked at no mirror"
+        yield "the doctor checked no mirror"
 
 
 def _rows(door: Door, path: str, **parameters: str) -> list[dict[str, Any]] | None:

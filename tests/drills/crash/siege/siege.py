@@ -104,8 +104,11 @@ class Siege:
         killed = sum(strike.name == "supervisor" for strike in keeper.strikes)
         restarts = [] if keeper.restarts == killed else [f"{killed} kills, {keeper.restarts} restarts"]
         lost = [strike.name for strike in keeper.strikes if not strike.is_survived]
-        yield "every fault is survived", [f"{len(lost)} are not: {', '.join(lost)}"] if lost else []
-        yield "every write and every job came to its end", unended
+        yield (
+            "the stack recovers from every fault",
+            [f"{len(lost)} are not: {', '.join(lost)}"] if lost else [],
+        )
+        yield "every write and every job ended", unended
         yield "no answer was wrong while it ran", list(household.answers.wrong_statements())
         yield (
             f"{len(household.answers)} answers: no 5xx but 503 with Retry-After, none but in an outage",
@@ -116,7 +119,10 @@ class Siege:
             list(aftermath.documents_equal_the_ledger(door, ledger)),
         )
         yield "each is found, nothing deleted is", list(aftermath.searches_equal_the_ledger(door, ledger))
-        yield "the mirrors equal Postgres, the doctor is content", list(aftermath.doctor_passes(stack))
+        yield (
+            "the mirrors equal Postgres, the doctor reports no failure",
+            list(aftermath.doctor_passes(stack)),
+        )
         yield "kebab up ended only when it was killed", restarts
         strays = stack.strays()
         yield "no process is left over from a killed one", [f"{sorted(strays)}"] if strays else []
