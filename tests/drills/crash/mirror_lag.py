@@ -47,4 +47,4 @@ def _wrongs(tenant: Tenant, expected: dict[int, set[int]]) -> Iterator[str]:
         shown = texts.revision_words(" ".join(hit["snippet"] for hit in answer["hits"]))
         expected_words = {texts.revision_word(number, revision) for revision in revisions}
         if shown != expected_words:
-            yield f"document {number} shows {sorted(shown)}, not {sorted(expected_words)}; lag {answer['lag']}"
+            yield f"document {number} shows {sorted(shown)} for {sorted(expected_words)}; lag {answer['lag']}"

@@ -106,8 +106,8 @@ def test_job_accounts_for_every_file_with_its_own_reason(job):
     listed = {path: reason for reason, paths in report["examples"].items() for path in paths}
     outcomes = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
     found = {path[:1_000]: reason for path, reason in {**listed, **ended}.items() if path[:6] != "empty/"}
-    expected = {path[:1_000]: reason for path, reason in outcomes.items() if reason != "empty"}
-    assert expected.items() <= found.items()
+    expected_reasons = {path[:1_000]: reason for path, reason in outcomes.items() if reason != "empty"}
+    assert expected_reasons.items() <= found.items()
 
     details = dict(JobItem.objects.filter(job=job, reason="quarantined").values_list("path", "detail"))
     for spell, death in (("hang", "2 s"), ("devour", "memory"), ("crash", "SIGSEGV")):

@@ -97,8 +97,8 @@ def _searches() -> Iterator[Call]:
     for mode in ("lexical", "vector", "hybrid"):
         body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
         yield Call(route="api-search", method="post", body=body)
-    body = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
-    yield Call(route="api-search", method="post", body=body, compared=NONE)
+    vector_query = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
+    yield Call(route="api-search", method="post", body=vector_query, compared=NONE)
     queries = [
         {"q": "{word}", "mode": "lexical"},
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
