@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.drills.load.arrivals import one_after_the_other
+from tests.drills.load.arrivals import send_sequentially
 from tests.drills.load.http_client import Request
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -39,7 +39,7 @@ def test_overload_of_one_workspace_causes_no_rejection_in_another(filled_client,
     path = f"/api/v1/workspaces/{filled_client.slug}/search"
     request = Request(kind="search", method="POST", path=path, token=filled_client.token, body=body)
     with ThreadPoolExecutor(1) as executor:
-        overload = one_after_the_other(stack.url, lambda: request, clients=_CLIENTS, length_s=_OVERLOAD_S)
+        overload = send_sequentially(stack.url, lambda: request, clients=_CLIENTS, length_s=_OVERLOAD_S)
         running = executor.submit(asyncio.run, overload)
         took_s = []
         while not running.done():

@@ -28,7 +28,7 @@ class Node:
         )
 
     @contextlib.contextmanager
-    def running(self, command: str):
+    def run_process(self, command: str):
         with (self.stack.data_dir / f"{command}.log").open("ab") as log:
             process = self.stack.start(command, stdout=log, stderr=log)
         try:
@@ -47,7 +47,7 @@ class Node:
 @pytest.fixture(scope="module")
 def second(stack):
     node = Node(stack)
-    with node.running("web"):
+    with node.run_process("web"):
         eventually(node.stack.answers, "the second node serves")
         yield node
     node.stack.remove()
@@ -66,7 +66,7 @@ def paths(answer: dict) -> list[str]:
 
 
 def test_write_through_one_node_is_found_on_the_other(client, remote_client, second):
-    with second.running("mirror"):
+    with second.run_process("mirror"):
         for number in range(3):
             text = f"# Note\n\nA curlew{number} calls.\n"
             written = client.upload(f"{number}.md", text, wait_for="searchable")
@@ -76,7 +76,7 @@ def test_write_through_one_node_is_found_on_the_other(client, remote_client, sec
 
 
 def test_write_is_found_on_a_node_whose_mirror_process_was_down(client, remote_client, second):
-    with second.running("mirror") as process:
+    with second.run_process("mirror") as process:
         first = client.upload("first.md", "# First\n\nA dipper.\n", wait_for="searchable")
         assert paths(remote_client.search("dipper", mode="lexical", min_seq=first["seq"])) == ["first.md"]
         process.kill()
@@ -88,7 +88,7 @@ def test_mirror_process_catches_up_by_itself(client, remote_client, second):
     first = client.upload("first.md", "# First\n\nFirst.\n", wait_for="searchable")
     remote_client.search("first", min_seq=first["seq"])  # a node builds a mirror on its first search
     written = client.upload("missed.md", "# Missed\n\nA godwit.\n", wait_for="searchable")
-    with second.running("mirror"):
+    with second.run_process("mirror"):
         eventually(lambda: second.applied_seq(client.slug) == written["seq"], "the mirror has caught up")
     assert paths(remote_client.search("godwit", mode="lexical")) == ["missed.md"]
 
@@ -106,7 +106,7 @@ def test_killed_node_can_be_forgotten(stack, run_command):
         return {row["node"]: row["is_alive"] for row in run_command("node", "list")["nodes"]}
 
     node = Node(stack, "node-c")
-    with node.running("mirror") as process:
+    with node.run_process("mirror") as process:
         eventually(lambda: listed_nodes().get("node-c"), "the node is listed")
         process.kill()
     assert stack.run("node", "forget", "node-c").returncode == 1

@@ -30,7 +30,7 @@ def two_nodes() -> Iterator[tuple[Stack, Stack]]:
         # As on several hosts: the other node's workers read what one node stores.
         DataDirectory(second.data_dir).blobs.symlink_to(DataDirectory(first.data_dir).blobs)
         for command in _BESIDE:
-            endings.enter_context(_run_until_exit(second, command))
+            endings.enter_context(_run_process(second, command))
         eventually(second.answers, "the second node serves")
         yield first, second
 
@@ -44,7 +44,7 @@ def _servers_of(first: Stack) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _run_until_exit(node: Stack, command: str) -> Iterator[None]:
+def _run_process(node: Stack, command: str) -> Iterator[None]:
     logs = DataDirectory(node.data_dir).logs
     logs.mkdir(parents=True, exist_ok=True)
     with (logs / f"{command}.log").open("ab") as log:

@@ -21,7 +21,7 @@ from tests.support.stack import Stack, temporary_directory
 def main(arguments: Sequence[str]) -> int:
     """Run the drill that the arguments describe, and return the exit status."""
     options = Options.parse(arguments)
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     verdict = Verdict()
     verdict.say(str(options))
     if set(options.scenes) & set(SCENES_OF_ONE_STACK):
@@ -67,7 +67,7 @@ def _play(
         run_drill(stack, options, model, disks, verdict)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 

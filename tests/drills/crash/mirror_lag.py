@@ -28,9 +28,9 @@ def search_behind(stack: Stack) -> Iterator[str]:
         tenant.delete(ids[_DELETED]).raise_for_status()
         _upload(tenant, _REPLACED, 2)
         eventually(lambda: not patiently(tenant.has_open_jobs), "the new text is ingested")
-        yield from _wrongs(tenant, {_DELETED: set(), _REPLACED: set(), _LEFT: {1}})
+        yield from _wrong_revisions(tenant, {_DELETED: set(), _REPLACED: set(), _LEFT: {1}})
     eventually(lambda: patiently(tenant.is_searchable), "the mirror has caught up")
-    yield from _wrongs(tenant, {_DELETED: set(), _REPLACED: {2}, _LEFT: {1}})
+    yield from _wrong_revisions(tenant, {_DELETED: set(), _REPLACED: {2}, _LEFT: {1}})
 
 
 def _upload(tenant: Tenant, number: int, revision: int) -> str:
@@ -40,7 +40,7 @@ def _upload(tenant: Tenant, number: int, revision: int) -> str:
     return id_
 
 
-def _wrongs(tenant: Tenant, expected: dict[int, set[int]]) -> Iterator[str]:
+def _wrong_revisions(tenant: Tenant, expected: dict[int, set[int]]) -> Iterator[str]:
     """Yield the documents whose shown revisions differ from the expected ones."""
     for number, revisions in expected.items():
         answer = tenant.search(texts.key_word(number), mode="lexical").raise_for_status().json()

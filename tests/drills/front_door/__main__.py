@@ -12,7 +12,7 @@ import httpx
 
 from tests.drills.front_door.attack_run import RECOVERY_S, AttackResult, play
 from tests.drills.front_door.attacks import ATTACKS, LARGE_FILE, Target, read_nothing, run_attack
-from tests.drills.front_door.bystander import Bystander, Noticed, WebProcesses
+from tests.drills.front_door.bystander import Bystander, BystanderAnswers, WebProcesses
 from tests.support.stack import eventually
 
 _SENTENCE = "The wombat digs a long burrow. "
@@ -35,7 +35,7 @@ def main(url: str, pid: str, workspace: str, token: str) -> int:
     for attack in ATTACKS:
         for target in (anybody, somebody):
             played = play(attack, target, bystander, processes)
-            ratios = {what: played.noticed.p95_ms(what) / usual.p95_ms(what) for what in usual.seconds}
+            ratios = {what: played.answers.p95_ms(what) / usual.p95_ms(what) for what in usual.seconds}
             faults = [*played.faults, *(f"{what}: × {r:.1f}" for what, r in ratios.items() if r > _MOST)]
             n_wrong += bool(faults)
             _print(_line(played, bool(target.token), ratios, faults))
@@ -47,13 +47,13 @@ def _line(played: AttackResult, has_token: bool, ratios: dict[str, float], fault
     grown = (played.after.memory_bytes - played.before.memory_bytes) / 2**20
     waited = ", ".join(f"{what} × {ratio:.1f}" for what, ratio in ratios.items())
     who = "token" if has_token else "nobody"
-    answered = _statuses(played.noticed)
+    answered = _statuses(played.answers)
     end = "; ".join(faults) or "well"
     return f"{played.name:22} {who:7} {answered:12} {waited:30} memory {grown:+5.0f} MB  {end}"
 
 
-def _statuses(noticed: Noticed) -> str:
-    return " ".join(f"{status}:{n}" for status, n in sorted(noticed.statuses.items()))
+def _statuses(answers: BystanderAnswers) -> str:
+    return " ".join(f"{status}:{n}" for status, n in sorted(answers.statuses.items()))
 
 
 def _large_document(url: str, base: str, token: str) -> str:

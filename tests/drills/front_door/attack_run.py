@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tests.drills.front_door.attacks import ATTACKS, Attack, Target
-from tests.drills.front_door.bystander import Bystander, Noticed, State, WebProcesses
+from tests.drills.front_door.bystander import Bystander, BystanderAnswers, State, WebProcesses
 
 _DURING_S = 3.0
 _LEAST = 40
@@ -26,7 +26,7 @@ class AttackResult:
 
     name: str
     before: State
-    noticed: Noticed
+    answers: BystanderAnswers
     after: State
 
     @property
@@ -35,7 +35,7 @@ class AttackResult:
         grown_threads = self.after.threads - self.before.threads
         grown_bytes = self.after.memory_bytes - self.before.memory_bytes
         found = {
-            f"others were answered {dict(self.noticed.statuses)}": set(self.noticed.statuses) != {200},
+            f"others were answered {dict(self.answers.statuses)}": set(self.answers.statuses) != {200},
             f"{self.after.turns} turns are lent": self.after.turns > 0,
             f"{grown_threads} more threads": grown_threads > MORE_THREADS,
             f"{grown_bytes / 2**20:.0f} MB more memory": grown_bytes > MORE_BYTES,
@@ -48,10 +48,10 @@ def play(attack: Attack, target: Target, bystander: Bystander, processes: WebPro
     before = processes.state()
     with ExitStack() as stack:
         attack(target, stack)
-        noticed = bystander.ask(seconds=_DURING_S, least=_LEAST)
+        answers = bystander.ask(seconds=_DURING_S, least=_LEAST)
     processes.wait_until_idle(RECOVERY_S)
     time.sleep(RECOVERY_S)
-    return AttackResult(name=attack.__name__, before=before, noticed=noticed, after=processes.state())
+    return AttackResult(name=attack.__name__, before=before, answers=answers, after=processes.state())
 
 
 @contextmanager

@@ -17,7 +17,7 @@ SOURCE = "127.0.0.2"
 
 
 @dataclass(slots=True)
-class Noticed:
+class BystanderAnswers:
     """The answers that the bystander got: statuses, and seconds by kind of request."""
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -39,9 +39,9 @@ class Bystander:
         """Return the same bystander at another address of the same processes."""
         return Bystander(url, self._search, self._token)
 
-    def ask(self, *, seconds: float, least: int) -> Noticed:
+    def ask(self, *, seconds: float, least: int) -> BystanderAnswers:
         """Send requests in turn for `seconds`, and at least `least` of them."""
-        noticed, until = Noticed(), time.monotonic() + seconds
+        answers, until = BystanderAnswers(), time.monotonic() + seconds
         n_asked = 0
         while time.monotonic() < until or n_asked < least:
             n_asked += 1
@@ -50,10 +50,10 @@ class Bystander:
                 ("search", self._search, {"Authorization": f"Bearer {self._token}"}),
             ):
                 began = time.perf_counter()
-                noticed.statuses[self._get(path, headers)] += 1
-                noticed.seconds.setdefault(what, []).append(time.perf_counter() - began)
+                answers.statuses[self._get(path, headers)] += 1
+                answers.seconds.setdefault(what, []).append(time.perf_counter() - began)
             time.sleep(0.02)
-        return noticed
+        return answers
 
     def _get(self, path: str, headers: dict[str, str]) -> int:
         transport = httpx.HTTPTransport(local_address=SOURCE)

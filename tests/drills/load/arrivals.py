@@ -25,7 +25,7 @@ class AnswerLog:
         return sum(answer.is_useful for answer in self.answers) / self.wall_s
 
 
-async def one_after_the_other(url: str, draw: Draw, *, clients: int, length_s: float) -> AnswerLog:
+async def send_sequentially(url: str, draw: Draw, *, clients: int, length_s: float) -> AnswerLog:
     """Send requests by `clients` clients, each after the previous answer: measures the capacity."""
     answers: list[Answer] = []
     began = time.monotonic()
@@ -40,7 +40,7 @@ async def one_after_the_other(url: str, draw: Draw, *, clients: int, length_s: f
     return AnswerLog(answers=answers, wall_s=time.monotonic() - began)
 
 
-async def when_due(
+async def send_on_schedule(
     url: str, draw: Draw, *, per_s: float, length_s: float, seed: int, record: Record = lambda _: None
 ) -> AnswerLog:
     """Send requests at random moments, `per_s` per second on average, whether or not they are answered."""

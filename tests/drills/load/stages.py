@@ -12,7 +12,7 @@ from django.conf import settings
 
 from tests.drills.front_door.attack_run import run_attacks_in_turn
 from tests.drills.front_door.attacks import LARGE_FILE, Target
-from tests.drills.load.arrivals import AnswerLog, one_after_the_other, when_due
+from tests.drills.load.arrivals import AnswerLog, send_on_schedule, send_sequentially
 from tests.drills.load.gauges import Gauges
 from tests.drills.load.growth import growth, latencies_s
 from tests.drills.load.traffic import LoadedWorkspace, Traffic
@@ -56,12 +56,14 @@ class Stages:
         draw, url = self._traffic.draw, self._stack.url
         best = 0.0
         for n in clients:
-            log = await one_after_the_other(url, draw, clients=n, length_s=capacity_s)
+            log = await send_sequentially(url, draw, clients=n, length_s=capacity_s)
             self._say(f"{n} clients without pause: {_summary(log)}")
             best = max(best, log.useful_per_s)
         length_s = settle_s + steady_s
         steady, gauges = await self._steady(STEADY * best, length_s)
-        over = await when_due(url, draw, per_s=OVERLOAD * best, length_s=overload_s, seed=self._seed + 1)
+        over = await send_on_schedule(
+            url, draw, per_s=OVERLOAD * best, length_s=overload_s, seed=self._seed + 1
+        )
         self._say(f"{OVERLOAD:.0%} of it, {OVERLOAD * best:.0f} requests/s: {_summary(over)}")
         complaints = [
             *_failures("steady", steady),
@@ -85,7 +87,7 @@ class Stages:
         watching = asyncio.create_task(gauges.watch(self._stack, settings.REDIS_URL))
         try:
             with run_attacks_in_turn(self._attacked) as played:
-                log = await when_due(
+                log = await send_on_schedule(
                     self._stack.url, self._traffic.draw, per_s=per_s, length_s=length_s, seed=self._seed
                 )
         finally:

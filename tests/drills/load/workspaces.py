@@ -28,7 +28,7 @@ def fill(stack: Stack, text_folder: Path, sizes: Sequence[int], say: Say) -> lis
     text = GrowingText(text_folder)
     created = [_create(stack, f"load-{number}", size, text, say) for number, size in enumerate(sizes)]
     eventually(lambda: not _has_open_jobs(created), "all is embedded", _EMBED_LIMIT_S, poll_s=1.0)
-    return [_place(stack, workspace, text) for workspace in created]
+    return [_describe(stack, workspace, text) for workspace in created]
 
 
 def _create(stack: Stack, slug: str, size: int, text: GrowingText, say: Say) -> Workspace:
@@ -47,7 +47,7 @@ def _has_open_jobs(workspaces: Sequence[Workspace]) -> bool:
     return Job.objects.filter(workspace__in=workspaces, state__in=OPEN_STATES).exists()
 
 
-def _place(stack: Stack, workspace: Workspace, text: GrowingText) -> LoadedWorkspace:
+def _describe(stack: Stack, workspace: Workspace, text: GrowingText) -> LoadedWorkspace:
     token = mint_token(workspace, scopes=(TokenScope.SEARCH, TokenScope.INGEST), name="load")[1]
     texts = [text.recombine(1_000_000 + number) for number in range(50)]
     for path, content in zip(ring_paths(), _cycle(texts), strict=False):

@@ -40,7 +40,7 @@ Ask = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
+class TimedCall:
     """One call for each kind of lookup."""
 
     call: Call
@@ -52,28 +52,30 @@ class Timed:
 _BOTH = (THEIRS, CLOSED)
 _WORDS = {"q": "{word} workers", "k": 5}
 _TIMED = {
-    "document": Timed(call=Call(route="api-document"), stems=_BOTH),
-    "content": Timed(call=Call(route="api-document-content")),
-    "chunk": Timed(call=Call(route="api-chunk")),
-    "source": Timed(call=Call(route="api-source")),
-    "answer": Timed(call=Call(route="api-answer"), stems=_BOTH),
-    "job": Timed(call=Call(route="api-job")),
-    "events": Timed(call=Call(route="api-job-events")),
-    "page": Timed(call=Call(route="document"), by="viewer"),
-    "picture": Timed(call=Call(route="document-picture", arguments={"doc_id": "picture"}), by="viewer"),
-    "library": Timed(call=Call(route="api-context", query="libraryId={library}&query=workers")),
-    "quarantined": Timed(call=Call(route="api-quarantine-retry", method="post")),
-    "deleting": Timed(call=Call(route="api-document", method="delete"), by="editor"),
-    "changing": Timed(call=Call(route="api-source", method="patch", body={"title": "x"}), by="editor"),
-    "group": Timed(call=Call(route="api-group"), by="owner", stems=(THEIRS,)),
-    "foreign token": Timed(call=Call(route="api-token"), by="owner", stems=(THEIRS,)),
-    "member": Timed(call=Call(route="api-member", method="delete"), by="owner", stems=(THEIRS,)),
-    "word": Timed(call=Call(route="api-search", query="q={word}&mode=lexical"), status=200, stems=_BOTH),
-    "phrase": Timed(call=Call(route="api-search", query="q=%22{word}+crowds%22&mode=lexical"), status=200),
-    "meaning": Timed(
+    "document": TimedCall(call=Call(route="api-document"), stems=_BOTH),
+    "content": TimedCall(call=Call(route="api-document-content")),
+    "chunk": TimedCall(call=Call(route="api-chunk")),
+    "source": TimedCall(call=Call(route="api-source")),
+    "answer": TimedCall(call=Call(route="api-answer"), stems=_BOTH),
+    "job": TimedCall(call=Call(route="api-job")),
+    "events": TimedCall(call=Call(route="api-job-events")),
+    "page": TimedCall(call=Call(route="document"), by="viewer"),
+    "picture": TimedCall(call=Call(route="document-picture", arguments={"doc_id": "picture"}), by="viewer"),
+    "library": TimedCall(call=Call(route="api-context", query="libraryId={library}&query=workers")),
+    "quarantined": TimedCall(call=Call(route="api-quarantine-retry", method="post")),
+    "deleting": TimedCall(call=Call(route="api-document", method="delete"), by="editor"),
+    "changing": TimedCall(call=Call(route="api-source", method="patch", body={"title": "x"}), by="editor"),
+    "group": TimedCall(call=Call(route="api-group"), by="owner", stems=(THEIRS,)),
+    "foreign token": TimedCall(call=Call(route="api-token"), by="owner", stems=(THEIRS,)),
+    "member": TimedCall(call=Call(route="api-member", method="delete"), by="owner", stems=(THEIRS,)),
+    "word": TimedCall(call=Call(route="api-search", query="q={word}&mode=lexical"), status=200, stems=_BOTH),
+    "phrase": TimedCall(
+        call=Call(route="api-search", query="q=%22{word}+crowds%22&mode=lexical"), status=200
+    ),
+    "meaning": TimedCall(
         call=Call(route="api-search", method="post", body={**_WORDS, "mode": "vector"}), status=200
     ),
-    "both legs": Timed(
+    "both legs": TimedCall(
         call=Call(
             route="api-search",
             method="post",
@@ -81,7 +83,7 @@ _TIMED = {
         ),
         status=200,
     ),
-    "pack": Timed(
+    "pack": TimedCall(
         call=Call(
             route="api-context-pack",
             method="post",
@@ -89,7 +91,7 @@ _TIMED = {
         ),
         status=200,
     ),
-    "suggestion": Timed(call=Call(route="api-suggest", query="q={stem}t"), status=200),
+    "suggestion": TimedCall(call=Call(route="api-suggest", query="q={stem}t"), status=200),
 }
 
 

@@ -13,7 +13,7 @@ _CLIENTS = 12
 _CALM_S, _CUT_S = 2.0, 6.0
 
 
-def questions_lost(lab: Lab) -> None:
+def requests_lost(lab: Lab) -> None:
     """Drop packets from a to Postgres; Redis works, and packets from Postgres arrive."""
     postgres = lab.database.postgres
     _play(lab, lab.drop_to_postgres, lambda: lab.a.host.restore_packets(BACK, postgres))
