@@ -45,6 +45,6 @@ def _wrong_revisions(tenant: Tenant, expected: dict[int, set[int]]) -> Iterator[
     for number, revisions in expected.items():
         answer = tenant.search(texts.key_word(number), mode="lexical").raise_for_status().json()
         shown = texts.revision_words(" ".join(hit["snippet"] for hit in answer["hits"]))
-        expected_words = {texts.revision_word(number, revision) for revision in revisions}
-        if shown != expected_words:
-            yield f"document {number} shows {sorted(shown)} for {sorted(expected_words)}; lag {answer['lag']}"
+        words = {texts.revision_word(number, revision) for revision in revisions}
+        if shown != words:
+            yield f"document {number} shows {sorted(shown)}, not {sorted(words)}, lag {answer['lag']}"
