@@ -77,9 +77,9 @@ def make_client(stack: Stack) -> Iterator[Callable[[], Client]]:
     def make() -> Client:
         if not spare:
             slugs = [f"w{next(_numbers)}" for _ in range(_BATCH)]
-            made = stack.run("shell", "--no-imports", "-c", _MAKE.format(slugs=slugs))
-            assert made.returncode == 0, made.stderr
-            spare.extend(zip(slugs, made.stdout.split(), strict=True))
+            result = stack.run("shell", "--no-imports", "-c", _MAKE.format(slugs=slugs))
+            assert result.returncode == 0, result.stderr
+            spare.extend(zip(slugs, result.stdout.split(), strict=True))
         clients.append(Client(stack.url, *spare.pop()))
         return clients[-1]
 

@@ -38,10 +38,10 @@ def target(stack):
 def with_token(target, client):
     """Return a target with a token: a document of 7 MB."""
     text = "# Large\n\n" + "The wombat digs a long burrow. " * 230_000
-    made = client.upload("large.txt", text)
+    uploaded = client.upload("large.txt", text)
     eventually(lambda: client.get("/documents")["results"], "the large document is there")
     document = client.get("/documents")["results"][0]["id"]
-    assert made
+    assert uploaded
     large = f"/api/v1/workspaces/{client.slug}/documents/{document}/content"
     return replace(target, large=large, token=client.token)
 

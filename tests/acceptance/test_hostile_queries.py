@@ -51,18 +51,18 @@ def test_hostile_requests_cause_no_errors_or_long_answers(stack, corpus, reader,
 
 
 def test_searches_include_all_kinds_of_hostile_text():
-    made = {(attempt.endpoint, attempt.kind) for attempt in searches(_N, _SEED, _GROUND)}
+    covered = {(attempt.endpoint, attempt.kind) for attempt in searches(_N, _SEED, _GROUND)}
 
-    assert {kind for _, kind in made} >= MAKERS.keys() | {"filters"}
-    assert {endpoint for endpoint, _ in made} == {SEARCH.name, SEARCH_BY_GET.name}
+    assert {kind for _, kind in covered} >= MAKERS.keys() | {"filters"}
+    assert {endpoint for endpoint, _ in covered} == {SEARCH.name, SEARCH_BY_GET.name}
 
 
 def test_probes_cover_every_endpoint_and_kind():
-    made = {(attempt.endpoint, attempt.kind) for attempt in probes(3 * _N, _SEED, _GROUND)}
+    covered = {(attempt.endpoint, attempt.kind) for attempt in probes(3 * _N, _SEED, _GROUND)}
     ways = {"values", "address", "path", "header", "method", *(f"body: {kind}" for kind in BODIES)}
 
-    assert {endpoint for endpoint, _ in made} == {endpoint.name for endpoint in ENDPOINTS}
-    assert {kind for _, kind in made} >= ways
+    assert {endpoint for endpoint, _ in covered} == {endpoint.name for endpoint in ENDPOINTS}
+    assert {kind for _, kind in covered} >= ways
 
 
 @pytest.mark.parametrize("series", [searches, probes])

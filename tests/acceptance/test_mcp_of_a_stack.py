@@ -47,12 +47,12 @@ def test_twenty_concurrent_clients_are_answered_by_any_process(stack, filled_cli
 
 
 def test_revocation_of_a_token_ends_its_session(stack, filled_client, run_command):
-    made = run_command("token", "create", "--workspace", filled_client.slug, "--scope", "search")
-    line = Line(url=stack.url, secret=made["token"])
+    token = run_command("token", "create", "--workspace", filled_client.slug, "--scope", "search")
+    line = Line(url=stack.url, secret=token["token"])
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "lantern"})
-        await anyio.to_thread.run_sync(lambda: run_command("token", "revoke", made["id"]))
+        await anyio.to_thread.run_sync(lambda: run_command("token", "revoke", token["id"]))
         with pytest.raises(MCPError):
             await client.call_tool("search", {"query": "lantern"})
         return before

@@ -68,7 +68,7 @@ def tokens(site: Site) -> dict[str, str]:
     """Create workspaces, and return a token of each."""
     environment = {**site.migration().environment, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     command = [sys.executable, "-c", _MAKE.format(slugs=_WORKSPACES)]
-    made = subprocess.run(
+    result = subprocess.run(
         command,
         env=environment,
         capture_output=True,
@@ -77,7 +77,7 @@ def tokens(site: Site) -> dict[str, str]:
         timeout=120,
         cwd=site.application,
     )
-    return dict(json.loads(line) for line in made.stdout.splitlines())
+    return dict(json.loads(line) for line in result.stdout.splitlines())
 
 
 @pytest.fixture(params=_WORKSPACES[:1])

@@ -48,9 +48,9 @@ class TcpPostgres:
             os.chown(cluster, self._account.uid, self._account.gid)
         data, socket = str(cluster / "data"), f"--unix_socket_directories={cluster}"
         auth = ("--auth-local=trust", "--auth-host=scram-sha-256", "--username=postgres", "--encoding=UTF8")
-        made = Child(self._plan("initdb", f"--pgdata={data}", *auth, "--locale=C", "--no-sync"))
-        made.spawn()
-        assert made.wait(_LIMIT_S) and made.exit_status() == 0, (self._folder / "initdb.log").read_text()
+        initdb = Child(self._plan("initdb", f"--pgdata={data}", *auth, "--locale=C", "--no-sync"))
+        initdb.spawn()
+        assert initdb.wait(_LIMIT_S) and initdb.exit_status() == 0, (self._folder / "initdb.log").read_text()
         address = ("--listen_addresses=127.0.0.1", f"--port={self.port}")
         self._server = Child(self._plan("postgres", "-D", data, socket, *address, "--fsync=off"))
         self._server.spawn()

@@ -55,9 +55,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def nodes() -> Iterator[list[Node]]:
-    made = [Node(name, free_port()) for name in ("node-0", "node-1")]
-    yield made
-    for node in made:
+    nodes_ = [Node(name, free_port()) for name in ("node-0", "node-1")]
+    yield nodes_
+    for node in nodes_:
         node.end()
 
 

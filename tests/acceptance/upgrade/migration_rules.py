@@ -54,35 +54,35 @@ def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
     unused permission is a fault, too.
     """
     allowed = dict(getattr(migration, "safe_because", {}))
-    made: set[str] = set()
+    new_tables: set[str] = set()
     for number, operation in enumerate(migration.operations):
-        found = _fault(operation, migration.app_label, state, made)
+        found = _fault(operation, migration.app_label, state, new_tables)
         reason = allowed.pop(number, "")
         if found and not reason.strip():
             yield f"operation {number}, {operation.describe()}: {found}"
         if reason and not found:
             yield f"operation {number}, {operation.describe()}: it needs no allowance"
         if isinstance(operation, migrations.CreateModel):
-            made |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
+            new_tables |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
         operation.state_forwards(migration.app_label, state)
     yield from (f"safe_because names operation {number}, which there is not" for number in allowed)
 
 
-def _fault(operation: Operation, app: str, state: Any, made: set[str]) -> str:
+def _fault(operation: Operation, app: str, state: Any, new_tables: set[str]) -> str:
     model = getattr(operation, "model_name_lower", "")
-    if isinstance(operation, (migrations.CreateModel, *_EXPANDING)) or model in made:
+    if isinstance(operation, (migrations.CreateModel, *_EXPANDING)) or model in new_tables:
         return ""
     if isinstance(operation, _CONTRACTING):
         return "the version before still uses it; a later release may"
     if isinstance(operation, migrations.SeparateDatabaseAndState):
-        found = (_fault(each, app, state, made) for each in operation.database_operations)
+        found = (_fault(each, app, state, new_tables) for each in operation.database_operations)
         return next((each for each in found if each), "")
     if isinstance(operation, migrations.AddField):
         return _fault_of_new(operation.field)
     if isinstance(operation, migrations.AlterField):
         return _fault_of_altered(operation, app, state)
     if isinstance(operation, migrations.RunSQL):
-        return _fault_of_sql(operation, made)
+        return _fault_of_sql(operation, new_tables)
     return "it may block or take away; do it beside, or say why it is safe in safe_because"
 
 
@@ -111,12 +111,12 @@ def _is_longer(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return (new.get("max_length") or 0) > (old.get("max_length") or 0)
 
 
-def _fault_of_sql(operation: migrations.RunSQL, made: set[str]) -> str:
+def _fault_of_sql(operation: migrations.RunSQL, new_tables: set[str]) -> str:
     statements = [operation.sql] if isinstance(operation.sql, str) else [str(each) for each in operation.sql]
     for statement in statements:
         if statement.strip().upper().startswith("CREATE OR REPLACE FUNCTION"):
             continue
         tables = {name.lower() for name in _TABLES.findall(statement)} - {"delete", "update", "conflict"}
-        if not tables or not tables <= made:
+        if not tables or not tables <= new_tables:
             return "nobody can see whether it blocks; say why it is safe in safe_because"
     return ""

@@ -39,8 +39,8 @@ def test_migrations_of_the_first_release_are_unchanged():
 
 
 def faults_of(*operations, **fields):
-    made = SimpleNamespace(operations=operations, app_label="search", **fields)
-    return list(faults(made, LOADER.project_state(("search", "0018_asked_queries"))))
+    created = SimpleNamespace(operations=operations, app_label="search", **fields)
+    return list(faults(created, LOADER.project_state(("search", "0018_asked_queries"))))
 
 
 def field(name="extra", **options):
@@ -98,10 +98,10 @@ def test_expanding_operation_is_accepted(operation):
 
 
 def test_operations_on_a_new_table_are_accepted():
-    made = migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))])
+    created = migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))])
     index = migrations.AddIndex("fresh", models.Index(fields=("id",), name="fresh_by_id"))
-    assert faults_of(made, index, wall("search_fresh")) == []
-    assert len(faults_of(made, wall("search_chunk"))) == 1
+    assert faults_of(created, index, wall("search_fresh")) == []
+    assert len(faults_of(created, wall("search_chunk"))) == 1
 
 
 def test_reason_permits_the_named_operation_only():
@@ -138,8 +138,8 @@ def test_other_errors_of_a_migration_are_raised_at_once():
 
 @pytest.fixture
 def index(db):
-    made = models.Index(fields=("workspace", "ordinal"), name="chunk_tried")
-    yield AddIndexBeside("chunk", made)
+    created = models.Index(fields=("workspace", "ordinal"), name="chunk_tried")
+    yield AddIndexBeside("chunk", created)
     with owner_connection() as owner:
         owner.execute("DROP INDEX IF EXISTS chunk_tried")
 

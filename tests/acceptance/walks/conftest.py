@@ -37,8 +37,8 @@ def team(stack: Stack, source_root: Path, browser: Browser) -> Iterator[Team]:
         names = ("owner", "admin", "editor", "viewer", "clerk", "stranger", "nobody")
         people = {name: visitor(name) for name in names}
         for name in ("owner", "stranger"):
-            made = stack.run("createsuperuser", "--noinput", "--email", people[name].email)
-            assert made.returncode == 0, made.stderr
+            result = stack.run("createsuperuser", "--noinput", "--email", people[name].email)
+            assert result.returncode == 0, result.stderr
             people[name].log_in()
         _reach_first_hit(people["owner"])
         for name, role in {

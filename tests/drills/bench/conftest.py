@@ -20,10 +20,10 @@ def _run_due_jobs():
 
 @pytest.fixture
 def folder(tmp_path):
-    made = tmp_path / "pages"
-    made.mkdir()
+    pages = tmp_path / "pages"
+    pages.mkdir()
     for name in ("apple", "pear", "plum"):
         sentence = f"All about the {name}, how it is grown, harvested and kept."
         text = f"# {name.title()}\n\n## Growing the {name}\n\n{sentence}\n"
-        (made / f"{name}.md").write_text(text)
-    return made
+        (pages / f"{name}.md").write_text(text)
+    return pages

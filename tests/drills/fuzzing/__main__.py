@@ -39,12 +39,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> Tally:
-    made = stack.run("workspace", "create", _WORKSPACE, "--json")
-    if made.returncode != 0:
-        raise SystemExit(made.stderr)
-    made = stack.run("ingest", str(_CORPUS), "--workspace", _WORKSPACE, "--json")
-    if made.returncode != 0:
-        raise SystemExit(made.stderr)
+    result = stack.run("workspace", "create", _WORKSPACE, "--json")
+    if result.returncode != 0:
+        raise SystemExit(result.stderr)
+    result = stack.run("ingest", str(_CORPUS), "--workspace", _WORKSPACE, "--json")
+    if result.returncode != 0:
+        raise SystemExit(result.stderr)
     token = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", _SCOPES, "--json")
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {json.loads(token.stdout)['token']}"

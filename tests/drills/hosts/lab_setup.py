@@ -78,11 +78,11 @@ def _settings() -> dict[str, str]:
 
 def _fill(lab: Lab) -> None:
     lab.workspace_id = str(lab.b.run_command("workspace", "create", SLUG)["id"])
-    made = lab.b.run_command("token", "create", "--workspace", SLUG, "--scope", "search,ingest,ask")
-    lab.token = made["token"]
-    made = lab.b.run("createsuperuser", "--noinput")
-    if made.returncode != 0:
-        raise RuntimeError(made.stderr)
+    result = lab.b.run_command("token", "create", "--workspace", SLUG, "--scope", "search,ingest,ask")
+    lab.token = result["token"]
+    result = lab.b.run("createsuperuser", "--noinput")
+    if result.returncode != 0:
+        raise RuntimeError(result.stderr)
     lab.b.run_command("member", "add", _EMAIL, "--role", "viewer", "--workspace", SLUG)
     for node in (lab.a, lab.b):
         lab.cookies[node.name] = _sign_in(node)

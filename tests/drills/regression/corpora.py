@@ -121,20 +121,20 @@ def _clear() -> None:
 def created_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
     """Yield committed workspaces by size, mirrored and embedded, with codes, and with unused HNSW indexes."""
     _clear()
-    made = {size: make_workspace() for size in sizes}
-    for size, workspace in made.items():
+    created = {size: make_workspace() for size in sizes}
+    for size, workspace in created.items():
         _write(workspace, DOCUMENTS[size])
         with override_settings(KEBAB_EXACT_SCAN_LIMIT=1):
             assert ensure_index(_embed(workspace))
         workspace.refresh_from_db()
         local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=60)
     EmbeddingSpace.objects.update(is_indexed=False)
-    for workspace in made.values():
+    for workspace in created.values():
         _prepare_scan(workspace)
     _count_all()
     try:
-        yield made
+        yield created
     finally:
-        for workspace in made.values():
+        for workspace in created.values():
             delete_workspace(command_line_access(workspace))
         forget_acts()

@@ -94,9 +94,9 @@ def _pack_action(workspace: Workspace) -> Action:
     request = ContextRequest.with_channels(SearchQuery(text=QUERY), surroundings=around)
 
     def pack() -> Any:
-        made = build_context_pack(workspace, Reader(), request)
-        assert made.files
-        return made
+        context_pack = build_context_pack(workspace, Reader(), request)
+        assert context_pack.files
+        return context_pack
 
     return pack
 

@@ -26,11 +26,13 @@ def hidden_sources(workspace, group, root, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(root / "staff/hr")
     configs = {"folder": {"path": str(link)}, "git": {"url": f"file://{root}/plans/.git"}}
-    made = [ensure_source(workspace, f"hidden-{kind}", kind=kind, config=configs[kind]) for kind in configs]
-    for source in made:
+    sources = [
+        ensure_source(workspace, f"hidden-{kind}", kind=kind, config=configs[kind]) for kind in configs
+    ]
+    for source in sources:
         SourceReader.objects.create(workspace=workspace, source=source, group=group)
-    Source.objects.filter(pk__in=[source.pk for source in made]).update(is_restricted=True)
-    return made
+    Source.objects.filter(pk__in=[source.pk for source in sources]).update(is_restricted=True)
+    return sources
 
 
 def ask(client, workspace, folder, kind="folder", key="second"):

@@ -38,17 +38,17 @@ def readers_in_table(source):
 
 
 def test_new_source_is_visible_to_every_member(admin, person, workspace):
-    made = send(person(Role.EDITOR), workspace, "/sources", "post", NEW)
+    created = send(person(Role.EDITOR), workspace, "/sources", "post", NEW)
 
-    assert (made.status_code, made.json()["readers"]) == (201, None)
+    assert (created.status_code, created.json()["readers"]) == (201, None)
     assert audit_events(workspace) == []
 
 
 @pytest.mark.parametrize("role", [Role.ADMIN, Role.OWNER])
 def test_admin_and_owner_create_a_restricted_source(person, workspace, group, role):
-    made = send(person(role), workspace, "/sources", "post", {**NEW, "readers": [str(group.pk)] * 2})
+    created = send(person(role), workspace, "/sources", "post", {**NEW, "readers": [str(group.pk)] * 2})
 
-    assert (made.status_code, made.json()["readers"]) == (201, [str(group.pk)])
+    assert (created.status_code, created.json()["readers"]) == (201, [str(group.pk)])
     assert readers_in_table(Source.objects.get()) == (True, {group.pk})
     assert audit_events(workspace) == [("vault", {"before": None, "after": [str(group.pk)]})]
 

@@ -129,7 +129,7 @@ def _hidden_source(workspace: Workspace, stem: str) -> Source:
 def _document(source: Source, path: str, title: str, text: str, version: str = "", **fields: Any) -> Document:
     content = fields.pop("content", text.encode())
     heading = fields.pop("heading", title)
-    made = draft(
+    created = draft(
         chunk(text, heading=heading),
         title=title,
         size_bytes=len(content),
@@ -140,7 +140,7 @@ def _document(source: Source, path: str, title: str, text: str, version: str = "
     place = DocumentLocation(
         workspace=source.workspace, source=source, version=ensure_version(source, version), path=path
     )
-    replace_document(place, made)
+    replace_document(place, created)
     return Document.objects.in_workspace(source.workspace_id).get(doc_id=place.doc_id)
 
 
@@ -325,7 +325,7 @@ def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, s
 
 
 def _ids(source: Source, stem: str, group: Group) -> Target:
-    made = {
+    created = {
         **_hidden_documents(source, stem),
         **_hidden_jobs(source, stem),
         **_hidden_evaluation(source, stem),
@@ -343,7 +343,7 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
         "stem": stem,
         "word": f"{stem}text",
     }
-    return Target(stem=stem, ids={**made, **named})
+    return Target(stem=stem, ids={**created, **named})
 
 
 def join_group(group: Group, *, member: Membership | None = None, token: ApiToken | None = None) -> None:

@@ -11,8 +11,8 @@ def test_site_of_another_workspace_can_be_added(db):
     config = {"url": "https://docs.example.org/"}
     Source.objects.create(workspace=other, key="site", kind="web", config=config)
     body = {"key": "site", "kind": "web", "config": config}
-    made = client.post(address(workspace, "/sources"), body, format="json")
+    created = client.post(address(workspace, "/sources"), body, format="json")
 
-    assert made.status_code == 201
+    assert created.status_code == 201
     listed = client.get(address(workspace, "/sources")).json()["results"]
-    assert [row["id"] for row in listed] == [made.json()["id"]]
+    assert [row["id"] for row in listed] == [created.json()["id"]]

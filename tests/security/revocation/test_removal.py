@@ -116,11 +116,11 @@ def _write(workspace):
         add(workspace, "closed", f"{_WORD}{number}.md", chunk(f"The {_WORD} of the harbour, {number}."))
     content = content_of("image/notice.png")
     hash_ = store_blob(workspace.pk, content)
-    made = draft(
+    created = draft(
         chunk("notice"), content_hash=hash_, size_bytes=len(content), media="image", mime="image/png"
     )
     place = make_place(workspace, f"{_WORD}.png", source="closed")
-    replace_document(place, made)
+    replace_document(place, created)
     Source.objects.filter(pk=place.source.pk).update(title=f"Harbour {_WORD}")
     place.source.refresh_from_db()
     return place.source, Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)

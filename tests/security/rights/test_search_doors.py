@@ -110,8 +110,10 @@ def test_misspelt_hidden_word_is_not_corrected(vault, assert_same_answers, insid
         assert answer["did_you_mean"] == CANARIES["text"]
 
 
-@pytest.mark.parametrize("made", [LexicalRetriever, VectorRetriever, HybridRetriever, RerankedRetriever])
-def test_retriever_respects_its_reader(vault, made):
+@pytest.mark.parametrize(
+    "retriever_type", [LexicalRetriever, VectorRetriever, HybridRetriever, RerankedRetriever]
+)
+def test_retriever_respects_its_reader(vault, retriever_type):
     query = SearchQuery(text=CANARIES["text"], k=50)
     for reader, is_found in (
         (Reader(), False),
@@ -119,7 +121,7 @@ def test_retriever_respects_its_reader(vault, made):
         (vault.inside, True),
         (OPERATOR, True),
     ):
-        hits = made(vault.workspace, reader).search(query)
+        hits = retriever_type(vault.workspace, reader).search(query)
         assert (vault.chunk.chunk_id.hex in [hit.chunk_id for hit in hits]) is is_found
 
 

@@ -19,14 +19,14 @@ _LIMIT_S = 10
 
 @pytest.fixture
 def make_pool(db):
-    made = []
+    pools = []
 
     def make(idle_limit_s=60.0, configure=lambda connection: None):
-        made.append(PostgresPool(connection.get_connection_params(), configure, idle_limit_s=idle_limit_s))
-        return made[-1]
+        pools.append(PostgresPool(connection.get_connection_params(), configure, idle_limit_s=idle_limit_s))
+        return pools[-1]
 
     yield make
-    for each in made:
+    for each in pools:
         each.close()
 
 

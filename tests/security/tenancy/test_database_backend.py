@@ -19,10 +19,10 @@ SHOWN = "SELECT current_setting('kebab.workspace_id', true)"
 @pytest.fixture
 def tenants(transactional_db):
     """Create two committed workspaces with a group each: statements run in autocommit."""
-    made = [Workspace.objects.create(slug=slug, name=slug) for slug in ("alpha", "beta")]
-    for workspace in made:
+    workspaces = [Workspace.objects.create(slug=slug, name=slug) for slug in ("alpha", "beta")]
+    for workspace in workspaces:
         Group.objects.create(workspace=workspace, name=f"readers of {workspace.slug}")
-    return made
+    return workspaces
 
 
 def names():

@@ -73,9 +73,9 @@ def test_restrictive_policy_is_accepted(transactional_db, monkeypatch):
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_application_may_call_its_functions():
-    made = "CREATE FUNCTION kebab_of_tomorrow(number int) RETURNS int LANGUAGE sql RETURN number"
+    create_function = "CREATE FUNCTION kebab_of_tomorrow(number int) RETURNS int LANGUAGE sql RETURN number"
     with owner_connection() as owner:
-        owner.execute(f"{made}; REVOKE EXECUTE ON FUNCTION kebab_of_tomorrow(int) FROM PUBLIC")
+        owner.execute(f"{create_function}; REVOKE EXECUTE ON FUNCTION kebab_of_tomorrow(int) FROM PUBLIC")
         try:
             grant_to_application()
             assert query("SELECT kebab_of_tomorrow(%s)", 5) == [(5,)]

@@ -74,10 +74,10 @@ class Household:
             own = folder / f"{self._slug}-{name}"
             own.mkdir(parents=True)
             body = {"key": name, "kind": "folder", "config": {"path": str(own)}}
-            made = self.door.ask("source", "POST", "/sources", json=body)
-            if made is None:
-                raise GaveUp(f"The source {name} can't be made.")
-            source_id = made.json()["id"]
+            answer = self.door.ask("source", "POST", "/sources", json=body)
+            if answer is None:
+                raise GaveUp(f"The source {name} can't be created.")
+            source_id = answer.json()["id"]
             more = {"folder": own, "source_id": source_id, "first": (10 + number) * _SHARE}
             yield Editor(name, *self._connections(), seed=self._seed, **more)
 
