@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How many of which machine so many chunks and queries take, what they cost, and what breaks first.
+"""Capacity model: machines for a number of chunks and queries, their prices, and the first limits reached.
 
     deploy/capacity.py --chunks 10_000_000 --workspaces 1_000 --qps 50
 
-Costs of a chunk and of a query are read from docs/benchmarks/growth.json and tenants.json, which
-`python -m tests.drills.bench` makes, so that a new measurement is a new model. Needs nothing but Python.
+The costs of a chunk and of a query come from docs/benchmarks/growth.json and tenants.json, which
+`python -m tests.drills.bench` writes, so that a new measurement updates the model. Requires only Python.
 """
 
 import argparse
@@ -17,27 +17,27 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-_MEASURED = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
-# Of processors and of disks: above this they queue, or have no room for a rebuild.
-_BUSY = 0.6
-_FULL = 0.7
-# Dead rows and the log beside live ones.
+_FIGURES = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
+# Highest utilisation of processors and of disks: above it requests queue, or a rebuild has no room.
+_MOST_CPU = 0.6
+_MOST_DISK = 0.7
+# Ratio of the size with dead rows and write-ahead log to the size of live rows.
 _BLOAT = 1.3
-# Of vector indexes, tables and mirrors, what queries come back to within minutes.
+# Share of vector indexes, tables and mirrors that queries read again within minutes.
 _HOT = 0.25
-# Nodes that hold each mirror.
+# Nodes that have a copy of each mirror.
 _REPLICAS = 2
-# Of an embedder on two cores: docs/benchmarks, 170 to 184 chunks/s.
+# CPU time per chunk of an embedder on two cores: 170 to 184 chunks/s in docs/benchmarks.
 _EMBED_CPU_S = 2 / 175
 _GB = 1e9
 
-#: What was measured at one size.
+#: The figures measured at one size.
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What one machine has; disks are added as needed, up to the most."""
+    """The size of one machine; disks are added as needed, up to `most_disk_gb`."""
 
     vcpus: int
     memory_gb: int
@@ -46,14 +46,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Of a month, in dollars: list prices of large clouds without commitment lie about here."""
+    """Monthly prices in dollars, close to the list prices of large clouds without commitment."""
 
     vcpu: float = 25.0
     memory_gb: float = 3.5
     disk_gb: float = 0.10
 
 
-# The cheapest that does is taken; the last of each is the largest that one thinks of as one machine.
+# Machine sizes to choose from; the cheapest sufficient one is used.
 DATABASES = (
     Machine(vcpus=4, memory_gb=32, most_disk_gb=2_000),
     Machine(vcpus=8, memory_gb=64, most_disk_gb=4_000),
@@ -69,30 +69,30 @@ WORKERS = (Machine(vcpus=2, memory_gb=4, most_disk_gb=50), Machine(vcpus=8, memo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Straight pieces through what was measured at rising sizes; the last of them goes on."""
+    """Piecewise linear function through measured points; beyond the last point its last piece continues."""
 
     points: tuple[tuple[float, float], ...]
 
     @classmethod
     def from_nothing(cls, points: Iterable[tuple[float, float]]) -> "Curve":
-        """Give the curve of what an empty workspace has none of: it begins at 0."""
+        """Return a curve through (0, 0), for costs that an empty workspace doesn't have."""
         return cls(points=((0.0, 0.0), *sorted(points)))
 
     @classmethod
     def level(cls, points: Iterable[tuple[float, float]]) -> "Curve":
-        """Give the curve of what even the smallest workspace takes: below the first point it is as there."""
+        """Return a curve that is constant below the first point, for costs that every workspace has."""
         rising = sorted(points)
         return cls(points=((0.0, rising[0][1]), *rising))
 
     def at(self, x: float) -> float:
-        """Give the value at x."""
+        """Return the value at x."""
         (x0, y0), (x1, y1) = next((piece for piece in self._pieces if x <= piece[1][0]), self._pieces[-1])
         is_beyond = x > x1
         slope = (y1 - y0) / (x1 - x0)
         return y1 + max(0.0, slope) * (x - x1) if is_beyond else y0 + slope * (x - x0)
 
     def where(self, value: float) -> float:
-        """Give the first x at which it comes to `value`, infinite where it never does."""
+        """Return the first x at which the curve reaches `value`, infinity when it never does."""
         for (x0, y0), (x1, y1) in self._pieces:
             if y0 < value <= y1:
                 return x0 + (value - y0) * (x1 - x0) / (y1 - y0)
@@ -101,7 +101,7 @@ class Curve:
 
     @property
     def rate(self) -> float:
-        """Give the value of each of very many: as at the largest size that was measured."""
+        """Return the value per unit at the largest measured size."""
         x, y = self.points[-1]
         return y / x
 
@@ -112,15 +112,15 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What was measured, over the chunks of a workspace. Bytes, milliseconds, seconds."""
+    """Measured costs by the number of chunks of a workspace, in bytes, milliseconds and seconds."""
 
     tables_bytes: Curve
-    #: Of its vectors: an index in the database above `scan_limit`, codes on each node up to it.
+    #: Of vectors: an index in the database above `scan_limit`, quantised codes on each node up to it.
     index_bytes: Curve
     codes_bytes: Curve
     scan_limit: int
     mirror_bytes: Curve
-    #: Of a hybrid search: the leg by words, the whole of it, and the time on processors here and in Postgres.
+    #: Of a hybrid search: its lexical leg, the whole search, and CPU time in the web process and in Postgres.
     lexical_p95_ms: Curve
     hybrid_p50_ms: Curve
     web_cpu_ms: Curve
@@ -131,7 +131,7 @@ class Costs:
 
     @classmethod
     def of(cls, measured: dict[str, Any]) -> "Costs":
-        """Read the costs from what `python -m tests.drills.bench` measured."""
+        """Return the costs from the figures that `python -m tests.drills.bench` measured."""
         rows = measured["growth"]["rows"]
         scanned = [row for row in rows if row["vectors"]["index_build_s"] is None]
         indexed = [row for row in rows if row["vectors"]["index_build_s"] is not None]
@@ -158,16 +158,16 @@ class Costs:
         )
 
     def index_at(self, chunks: float) -> float:
-        """Give the bytes of a workspace's vector index: none where its vectors are scanned."""
+        """Return the bytes of a workspace's vector index: 0 when its vectors are scanned."""
         return self.index_bytes.at(chunks) if chunks > self.scan_limit else 0.0
 
     def codes_at(self, chunks: float) -> float:
-        """Give the bytes of a workspace's codes: none where its vectors have an index."""
+        """Return the bytes of a workspace's codes: 0 when its vectors have an index."""
         return self.codes_bytes.at(chunks) if chunks <= self.scan_limit else 0.0
 
 
 def _small_mirror(measured: dict[str, Any]) -> list[tuple[float, float]]:
-    """Give the mirror of a workspace such as `--workspaces` makes, where they were measured."""
+    """Return a point for the average mirror of `bench tenants`, empty when that was not measured."""
     if (tenants := measured.get("tenants")) is None:
         return []
     number = tenants["workspaces"]
@@ -176,25 +176,25 @@ def _small_mirror(measured: dict[str, Any]) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is asked of it."""
+    """The expected load."""
 
     chunks: int
     workspaces: int
     #: At the busiest time.
     qps: float
-    #: In which all of it is loaded at first; after that a hundredth of it changes each day.
+    #: Days for the first ingestion; after that a hundredth of the chunks changes each day.
     days_to_load: float
-    #: Of all chunks, in the largest workspace.
+    #: Share of all chunks in the largest workspace.
     largest_share: float
 
     @property
     def largest(self) -> float:
-        """Give the chunks of the largest workspace."""
+        """Return the number of chunks of the largest workspace."""
         return max(self.chunks / self.workspaces, self.chunks * self.largest_share)
 
     @property
     def workspace_sizes(self) -> list[tuple[int, float]]:
-        """Give how many workspaces have how many chunks: the largest, and the others, all alike."""
+        """Return pairs (workspaces, chunks of each): the largest one, then the others, of equal size."""
         others = self.workspaces - 1
         return [(1, self.largest), (others, (self.chunks - self.largest) / max(1, others))]
 
@@ -207,13 +207,13 @@ class Fleet:
     machines: int
     machine: Machine
     disk_gb: float
-    #: What decides on the number.
+    #: The resource that determines the number.
     because: str
     dollars: float
 
 
 def fleets(costs: Costs, load: Load, prices: Prices) -> list[Fleet]:
-    """Give the machines of each kind: enough processors, memory for what is hot, and disk."""
+    """Return the machines of each kind, with enough processors, memory for hot data, and disk."""
 
     def of_all(of_one: Callable[[float], float]) -> float:
         return sum(number * of_one(chunks) for number, chunks in load.workspace_sizes)
@@ -244,7 +244,7 @@ def fleets(costs: Costs, load: Load, prices: Prices) -> list[Fleet]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What all machines of a kind have to have together: busy processors, and what is used of the rest."""
+    """The total requirements for all machines of a kind: busy processors, used memory and used disk."""
 
     cpu: float
     memory_gb: float
@@ -252,7 +252,7 @@ class Need:
 
 
 def _fewest(name: str, machines: Sequence[Machine], prices: Prices, least: int, need: Need) -> Fleet:
-    """Give the smallest machine that is enough by itself, else the largest: each more is one to split for."""
+    """Return the fewest machines, then the cheapest: each further database needs a split by workspace."""
     fleets = [_fleet(name, machine, prices, least, need) for machine in machines]
     return min(fleets, key=lambda fleet: (fleet.machines, fleet.dollars))
 
@@ -264,62 +264,62 @@ def _cheapest(name: str, machines: Sequence[Machine], prices: Prices, least: int
 
 def _fleet(name: str, machine: Machine, prices: Prices, least: int, need: Need) -> Fleet:
     needs = {
-        "processors": need.cpu / (machine.vcpus * _BUSY),
+        "processors": need.cpu / (machine.vcpus * _MOST_CPU),
         "memory": need.memory_gb / machine.memory_gb,
-        "disk": need.disk_gb / (machine.most_disk_gb * _FULL),
+        "disk": need.disk_gb / (machine.most_disk_gb * _MOST_DISK),
     }
     because = max(needs, key=lambda kind: needs[kind])
     machines = max(least, math.ceil(needs[because]))
     one = machine.vcpus * prices.vcpu + machine.memory_gb * prices.memory_gb
-    disk_gb = need.disk_gb / _FULL
+    disk_gb = need.disk_gb / _MOST_DISK
     return Fleet(
         name=name,
         machines=machines,
         machine=machine,
         disk_gb=round(disk_gb, 1),
-        because=because if machines > least else "the least there must be",
+        because=because if machines > least else "the required minimum",
         dollars=round(machines * one + disk_gb * prices.disk_gb, 0),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Something that breaks, at how many chunks, and what to do then."""
+    """A limit on the number of chunks, and its remedy."""
 
     what: str
-    #: Of one workspace, or of all together.
+    #: Of one workspace, or of all workspaces together.
     chunks: float
     of: str
     remedy: str
 
 
 def limits(costs: Costs) -> list[Limit]:
-    """Give what breaks on one machine of each kind, first what breaks first."""
+    """Return the limits of the largest machine of each kind, lowest first."""
     table, mirror = costs.tables_bytes.rate, costs.mirror_bytes.rate
-    hot_gb, room_gb = DATABASES[-1].memory_gb, DATABASES[-1].most_disk_gb * _FULL
+    hot_gb, room_gb = DATABASES[-1].memory_gb, DATABASES[-1].most_disk_gb * _MOST_DISK
     found = [
-        Limit(what="a vector index is built outside of its memory", of="a workspace",
+        Limit(what="the build of a vector index exceeds its memory", of="a workspace",
               chunks=1_000_000_000 / (2 * 384 + 800),
               remedy="raise KEBAB_INDEX_MEMORY_BYTES to 1,600 bytes a chunk"),
-        Limit(what="one search in twenty loses its words to the limit of 250 ms", of="a workspace",
+        Limit(what="5 % of searches exceed the lexical limit of 250 ms", of="a workspace",
               chunks=costs.lexical_p95_ms.where(250.0),
               remedy="split the workspace, or raise KEBAB_LEG_LIMIT_MS"),
-        Limit(what="a mirror is made anew for longer than an hour", of="a workspace",
+        Limit(what="the rebuild of a mirror takes more than an hour", of="a workspace",
               chunks=costs.rebuild_s.where(3_600.0), remedy="split the workspace"),
-        Limit(what="what is hot no longer fits into the database's memory", of="all",
+        Limit(what="hot data exceeds the database's memory", of="all",
               chunks=hot_gb * _GB / (_HOT * table),
-              remedy="a larger database, then several: Citus or a Kebab each, by workspace"),
+              remedy="a larger database, then several: Citus or one Kebab each, by workspace"),
         Limit(what="the database's disk is full", of="all", chunks=room_gb * _GB / (table * _BLOAT),
               remedy="several databases, by workspace"),
-        Limit(what="mirrors and codes of one search node fill its disk", of="all",
-              chunks=SEARCHERS[-1].most_disk_gb * _FULL * _GB / (mirror + costs.codes_bytes.rate),
-              remedy="more nodes behind a proxy that hashes on the workspace; KEBAB_MIRROR_LIMIT_BYTES"),
+        Limit(what="mirrors and codes fill the disk of a search node", of="all",
+              chunks=SEARCHERS[-1].most_disk_gb * _MOST_DISK * _GB / (mirror + costs.codes_bytes.rate),
+              remedy="more nodes behind a proxy that hashes by workspace; KEBAB_MIRROR_LIMIT_BYTES"),
     ]  # fmt: skip
     return sorted(found, key=lambda limit: limit.chunks)
 
 
-def predicted(costs: Costs, chunks: float) -> dict[str, float]:
-    """Give what a workspace of so many chunks takes, by the names of the measured rows."""
+def predict(costs: Costs, chunks: float) -> dict[str, float]:
+    """Return the predicted costs of a workspace with `chunks` chunks, by the names of the measured rows."""
     return {
         "tables_mb": costs.tables_bytes.at(chunks) / 1e6,
         "vector_index_mb": costs.index_at(chunks) / 1e6,
@@ -333,7 +333,7 @@ def predicted(costs: Costs, chunks: float) -> dict[str, float]:
 
 
 def read_figures(folder: Path) -> dict[str, Any]:
-    """Give what was measured of one workspace that grows and, where there is a file of it, of many."""
+    """Return the figures of the growing workspace and, when their file exists, of many small workspaces."""
     measured: dict[str, Any] = json.loads((folder / "growth.json").read_text(encoding="utf-8"))
     if (tenants := folder / "tenants.json").exists():
         measured["tenants"] = json.loads(tenants.read_text(encoding="utf-8"))["tenants"]
@@ -341,23 +341,25 @@ def read_figures(folder: Path) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the model's answer."""
-    given = _parsed(arguments)
-    costs = Costs.of(read_figures(given.figures))
+    """Print the model's prediction."""
+    options = _parse(arguments)
+    costs = Costs.of(read_figures(options.figures))
     load = Load(
-        chunks=given.chunks,
-        workspaces=given.workspaces,
-        qps=given.qps,
-        days_to_load=given.days_to_load,
-        largest_share=given.largest_share,
+        chunks=options.chunks,
+        workspaces=options.workspaces,
+        qps=options.qps,
+        days_to_load=options.days_to_load,
+        largest_share=options.largest_share,
     )
     answer = {
         "load": asdict(load),
         "machines": [asdict(fleet) for fleet in fleets(costs, load, Prices())],
-        "largest_workspace": predicted(costs, load.largest),
+        "largest_workspace": predict(costs, load.largest),
         "limits": [asdict(limit) for limit in limits(costs)],
     }
-    sys.stdout.write(json.dumps(answer, indent=1) + "\n" if given.json else "\n".join(_lines(answer)) + "\n")
+    sys.stdout.write(
+        json.dumps(answer, indent=1) + "\n" if options.json else "\n".join(_lines(answer)) + "\n"
+    )
     return 0
 
 
@@ -367,7 +369,7 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     lines.append(f"  ${sum(fleet['dollars'] for fleet in answer['machines']):,.0f} a month in all")
     lines.append("the largest workspace:")
     lines += [f"  {name:<18} {value:>14,.1f}" for name, value in answer["largest_workspace"].items()]
-    lines.append("what breaks, in order:")
+    lines.append("limits, lowest first:")
     lines += [
         f"  {limit['chunks']:>16,.0f} chunks of {limit['of']}: {limit['what']}; {limit['remedy']}"
         for limit in answer["limits"]
@@ -382,15 +384,20 @@ def _machine_line(fleet: dict[str, Any]) -> str:
     return f"  {number} {size}; {fleet['because']}; ${fleet['dollars']:,.0f} a month"
 
 
-def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
     add("--chunks", type=lambda text: int(text.replace(",", "")), required=True)
     add("--workspaces", type=lambda text: int(text.replace(",", "")), default=1)
     add("--qps", type=float, default=10.0, help="queries a second at the busiest time (10)")
-    add("--days-to-load", type=float, default=7.0, help="in which all is ingested and embedded at first (7)")
-    add("--largest-share", type=float, default=0.0, help="of all chunks, in the largest workspace (equal)")
-    add("--figures", type=Path, default=_MEASURED, help="folder of the measured rows (docs/benchmarks)")
+    add("--days-to-load", type=float, default=7.0, help="days for the first ingestion and embedding (7)")
+    add(
+        "--largest-share",
+        type=float,
+        default=0.0,
+        help="share of the chunks in the largest workspace (equal)",
+    )
+    add("--figures", type=Path, default=_FIGURES, help="folder with the measured figures (docs/benchmarks)")
     add("--json", action="store_true")
     return parser.parse_args(arguments)
 

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 import gc
 import os
@@ -15,14 +15,15 @@ from tests.support.database import close_owner_connection, replace_flush
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(servers: None) -> None:
-    """Have the servers run before the test database is made."""
+    """Start the servers before the test database is created."""
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Drop the test database once no thread is left that uses it: one may be at its last words.
+    """Drop the test database once no other thread uses it.
 
-    With KEBAB_TEST_PARTS its large tables are cut into so many parts.
+    With KEBAB_TEST_PARTS, split its large tables into that many partitions.
+
     """
     if parts := int(os.environ.get("KEBAB_TEST_PARTS", "0")):
         from search.corpus.partitions import partition_tables
@@ -36,14 +37,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
     with django_db_blocker.unblock():
         try:
-            eventually(lambda: not _others(), "nobody else uses the test database", 30)
+            eventually(lambda: not _other_clients(), "nobody else uses the test database", 30)
         except GaveUp as error:
-            error.add_note(f"Those do: {_others()}")
+            error.add_note(f"Those do: {_other_clients()}")
             raise
 
 
-def _others() -> list[tuple[object, ...]]:
-    """Who else uses the test database: its name, its state and what it asked last."""
+def _other_clients() -> list[tuple[object, ...]]:
+    """Return the other clients of the test database: name, start, state, wait event and last query."""
     from django.db import connection
 
     gc.collect()  # a thread that has ended may have left its connection in a cycle
@@ -59,14 +60,14 @@ def _others() -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _acts_everywhere() -> Iterator[None]:
-    """Tests see the rows of all workspaces; the requests that they make begin nowhere, as any."""
+    """Let tests see the rows of all workspaces; the requests that they send start without a workspace."""
     with acting_everywhere():
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_and_unlimited() -> None:
-    """Passwords are hashed quickly, a suite may send more bad ones than an attacker, on a busy machine."""
+    """Use fast password hashing, and raise the limits that a whole suite on a busy machine would exceed."""
     from django.conf import settings
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
@@ -81,7 +82,7 @@ def _quick_and_unlimited() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files_are_found_once() -> None:
-    """Share what WhiteNoise finds: each client makes the middleware anew, a tenth of the time."""
+    """Share the files that WhiteNoise finds: scanning for each client would take a tenth of the time."""
     from whitenoise.middleware import WhiteNoiseMiddleware
 
     find, found = WhiteNoiseMiddleware.add_files_from_finders, {}
@@ -97,7 +98,7 @@ def _static_files_are_found_once() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _servers_run_already() -> None:
-    """Commands called in this process use the servers of the suite and start none."""
+    """Let commands called in this process use the servers of the suite."""
     from kebab.stack.servers import borrowed_servers
 
     borrowed_servers._needs_no_servers = lambda stack, roles: True
@@ -105,7 +106,7 @@ def _servers_run_already() -> None:
 
 @pytest.fixture(autouse=True)
 def _role() -> Iterator[None]:
-    """Commands set the role of this process; the next test finds it a one-off command again."""
+    """Reset the process role after each test, as commands set it."""
     from kebab.runtime import role
 
     yield
@@ -114,7 +115,7 @@ def _role() -> Iterator[None]:
 
 @pytest.fixture
 def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
-    """Return a node's mirror folder of the test's own."""
+    """Return the test's own mirror folder."""
     from search.mirror import local_mirrors
 
     settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"
@@ -124,7 +125,7 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
 
 @pytest.fixture
 def blobs(tmp_path: Path, settings: object) -> Path:
-    """Return a folder of the test's own in which blobs are kept."""
+    """Return the test's own blob folder."""
     from tests.support.stores import stores_in
 
     settings.STORAGES = stores_in(tmp_path)["STORAGES"]
@@ -133,7 +134,7 @@ def blobs(tmp_path: Path, settings: object) -> Path:
 
 @pytest.fixture
 def workspace(db: None) -> Any:
-    """Return a workspace in the test's own transaction."""
+    """Return a workspace in the test's transaction."""
     from tests.support.corpus import make_workspace
 
     return make_workspace()
@@ -141,7 +142,7 @@ def workspace(db: None) -> Any:
 
 @pytest.fixture
 def other_workspace(db: None) -> Any:
-    """Return another one."""
+    """Return a second workspace."""
     from tests.support.corpus import make_workspace
 
     return make_workspace()
@@ -151,9 +152,10 @@ def other_workspace(db: None) -> Any:
 def corpus(
     request: Any, django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Any, dict[str, object]] | None]:
-    """Return a workspace that the module's `fill` has filled, committed once, and where its files are.
+    """Return the committed workspace that the module's `fill` has filled, and its storage settings.
 
-    None where the module has no `fill`.
+    None when the module has no `fill`.
+
     """
     from django.test import override_settings
 
@@ -174,7 +176,7 @@ def corpus(
 
 @pytest.fixture
 def filled(db: None, corpus: tuple[Any, dict[str, object]], settings: Any) -> Any:
-    """Return that workspace to a test, which may not commit into it."""
+    """Return the module's workspace for a test, which may not commit into it."""
     workspace, found_by = corpus
     for name, value in found_by.items():
         setattr(settings, name, value)
@@ -184,7 +186,7 @@ def filled(db: None, corpus: tuple[Any, dict[str, object]], settings: Any) -> An
 
 @pytest.fixture(scope="session", autouse=True)
 def _patience_with_searches() -> None:
-    """A search may take longer here than users wait: many tests share a machine."""
+    """Raise the time limits of searches, as many tests share a machine."""
     from django.conf import settings
 
     from search.engine import consistency, cursor_store
@@ -193,13 +195,13 @@ def _patience_with_searches() -> None:
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     cursor_store._LIMIT_S = 5.0
     local_mirrors._FIRST_MIRROR_S = consistency._LIMIT_S = 30.0
-    # Cancelled, it would also end the transaction that such a test is.
+    # The limit would also cancel the transaction that such a test runs in.
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _parsers() -> Iterator[None]:
-    """The parsing processes are shared by all tests, and end with them."""
+    """Close the shared parser processes at the end of the session."""
     yield
     from ingest.jobs.items.parser_pool import digester_pool  # needs Django, which is set up by now
 

@@ -1,1 +1,1 @@
-"""What a running stack must do, known by its commands and address alone; it stops after its last test."""
+"""Acceptance tests of a running stack, by its commands and address alone; it stops after the last test."""

@@ -1,4 +1,4 @@
-"""One running stack for all acceptance tests: they know only its commands and its address."""
+"""One running stack for all acceptance tests, which use its commands and its address alone."""
 
 import itertools
 import json
@@ -14,8 +14,8 @@ from tests.acceptance.walks.visitor import PASSWORD
 from tests.support.stack import Stack, temporary_directory
 
 _numbers = itertools.count(1)
-#: A command takes two seconds to start: one process makes so many workspaces with their tokens.
-_MADE_AT_ONCE = 8
+#: Workspaces and tokens created by one process, as a command takes two seconds to start.
+_BATCH = 8
 _MAKE = """
 import sys
 from kebab.people.operator import command_line_caller
@@ -30,21 +30,21 @@ with acting_everywhere():
 
 
 @pytest.fixture(scope="session")
-def shelves() -> Path:
-    """A folder that sources of the stack may read."""
+def source_root() -> Path:
+    """Create a folder that sources of the stack may read."""
     folder = temporary_directory() / "shelves"
     folder.mkdir(mode=0o755)
     return folder
 
 
 @pytest.fixture(scope="package")
-def stack(shelves: Path) -> Iterator[Stack]:
-    """A whole stack with a data directory and a port of its own, for all tests that kill nothing of it."""
+def stack(source_root: Path) -> Iterator[Stack]:
+    """Run a whole stack with a data directory and a port of its own, for tests that kill no part of it."""
     running = Stack(
-        shelves.parent / "data",
+        source_root.parent / "data",
         KEBAB_EMBEDDER="hash",
         KEBAB_NODE_ID="node-a",
-        KEBAB_FOLDER_ROOTS=str(shelves),
+        KEBAB_FOLDER_ROOTS=str(source_root),
         DJANGO_SUPERUSER_PASSWORD=PASSWORD,
     )
     try:
@@ -53,12 +53,12 @@ def stack(shelves: Path) -> Iterator[Stack]:
     finally:
         running.stop()
         running.remove()
-        shutil.rmtree(shelves.parent, ignore_errors=True)
+        shutil.rmtree(source_root.parent, ignore_errors=True)
 
 
 @pytest.fixture(scope="package")
-def verb(stack: Stack) -> Callable[..., Any]:
-    """Run a verb with `--json`, which has to succeed, and give the document that it prints."""
+def run_command(stack: Stack) -> Callable[..., Any]:
+    """Return a function that runs a command with `--json`, which has to succeed, and returns its document."""
 
     def run(*arguments: str) -> Any:
         done = stack.run(*arguments, "--json")
@@ -70,16 +70,16 @@ def verb(stack: Stack) -> Callable[..., Any]:
 
 @pytest.fixture(scope="package")
 def make_client(stack: Stack) -> Iterator[Callable[[], Client]]:
-    """Make a workspace, and give a client with a token that may search and ingest in it."""
+    """Yield a function that creates a workspace, and returns a client with a search and ingest token."""
     clients: list[Client] = []
     spare: list[tuple[str, str]] = []
 
     def make() -> Client:
         if not spare:
-            slugs = [f"w{next(_numbers)}" for _ in range(_MADE_AT_ONCE)]
-            made = stack.run("shell", "--no-imports", "-c", _MAKE.format(slugs=slugs))
-            assert made.returncode == 0, made.stderr
-            spare.extend(zip(slugs, made.stdout.split(), strict=True))
+            slugs = [f"w{next(_numbers)}" for _ in range(_BATCH)]
+            result = stack.run("shell", "--no-imports", "-c", _MAKE.format(slugs=slugs))
+            assert result.returncode == 0, result.stderr
+            spare.extend(zip(slugs, result.stdout.split(), strict=True))
         clients.append(Client(stack.url, *spare.pop()))
         return clients[-1]
 
@@ -90,5 +90,5 @@ def make_client(stack: Stack) -> Iterator[Callable[[], Client]]:
 
 @pytest.fixture(scope="module")
 def client(make_client: Callable[[], Client]) -> Client:
-    """A client in a workspace of the module's own."""
+    """Return a client in a workspace of the module's own."""
     return make_client()

@@ -1,4 +1,4 @@
-"""The JSON Schemas that are published in docs/wire-schema/v1."""
+"""The JSON Schemas published in docs/wire-schema/v1."""
 
 import json
 from functools import cache
@@ -13,7 +13,7 @@ _FOLDER = ROOT / "docs" / "wire-schema" / "v1"
 
 
 def check(document: Any, name: str) -> None:
-    """Raises ValidationError unless the document is valid against the schema of that name."""
+    """Raise ValidationError unless the document is valid against the named schema."""
     _validator(name).validate(document)
 
 

@@ -1,4 +1,4 @@
-"""The crash drill in short form; `make drill` runs it at length."""
+"""Short runs of the crash drill; `make drill` runs it at length."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 
 _LIMIT_S = 900
-_CHECKED_BY = {
+_CHECKS = {
     "hint": "the sweep finds the job",
     "stall": "it writes nothing any more",
     "lagging": "searches show what Postgres has",
@@ -25,7 +25,7 @@ def drill(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
 
 
-def test_nothing_is_lost_or_doubled_when_processes_are_killed():
+def test_killed_processes_cause_no_loss_or_duplication():
     done = drill("--documents", "150", "--kills", "3", "--scenes", "storm", "hint", "stall", "outage")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED" in done.stdout
@@ -38,7 +38,7 @@ def test_nothing_is_lost_or_doubled_when_processes_are_killed():
         ("disks", ("full disk of blobs", "full disk of mirrors")),
     ],
 )
-def test_a_fault_in_the_middle_of_a_sync_leaves_all_as_it_should_be(scene, checked):
+def test_fault_during_a_sync_causes_no_violation(scene, checked):
     done = drill("--scenes", scene)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [f"ok        all is right after: {fault}" in done.stdout for fault in checked] == [True] * len(
@@ -46,13 +46,13 @@ def test_a_fault_in_the_middle_of_a_sync_leaves_all_as_it_should_be(scene, check
     )
 
 
-def test_thousands_of_documents_hold_up_no_other_workspace():
+def test_thousands_of_documents_delay_no_other_workspace():
     done = drill("--scenes", "turns")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok        it takes its turn" in done.stdout
 
 
-def test_another_embedder_costs_no_search_though_its_worker_is_killed_half_way():
+def test_change_of_embedder_with_a_killed_worker_fails_no_search():
     done = drill("--scenes", "reembed", "--chunks", "600")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "searches failed or mixed spaces" in done.stdout
@@ -60,7 +60,7 @@ def test_another_embedder_costs_no_search_though_its_worker_is_killed_half_way()
 
 @pytest.mark.alone
 @pytest.mark.parametrize("kills", [6])
-def test_clients_get_what_they_were_promised_while_processes_are_killed(kills, tmp_path):
+def test_acknowledgements_hold_while_processes_are_killed(kills, tmp_path):
     figures = tmp_path / "figures.json"
     done = drill("--scenes", "siege", "--siege-kills", str(kills), "--json", str(figures))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -70,25 +70,25 @@ def test_clients_get_what_they_were_promised_while_processes_are_killed(kills, t
 
 
 @pytest.mark.alone
-def test_clients_get_what_they_were_promised_while_servers_restart_and_lose_all():
+def test_acknowledgements_hold_while_servers_restart_and_are_emptied():
     done = drill("--scenes", "servers")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.alone
-def test_clients_get_what_they_were_promised_while_connections_are_cut():
+def test_acknowledgements_hold_while_connections_are_cut():
     done = drill("--scenes", "cuts")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.alone
 @pytest.mark.skipif(clocks.library() is None, reason="libfaketime is missing: apt-get install faketime")
-def test_clients_get_what_they_were_promised_while_the_clock_jumps():
+def test_acknowledgements_hold_while_the_clock_jumps():
     done = drill("--scenes", "clocks")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_is_deleted_is_not_shown_by_a_mirror_that_stands_still_nor_missed_in_one_that_is_rebuilt():
+def test_lagging_and_rebuilt_mirrors_show_the_state_in_postgres():
     done = drill("--scenes", "lagging", "rebuild")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -97,7 +97,7 @@ def test_what_is_deleted_is_not_shown_by_a_mirror_that_stands_still_nor_missed_i
     ("safeguard", "scene"),
     [("sweep", "hint"), ("fence", "stall"), ("readback", "lagging"), ("generations", "rebuild")],
 )
-def test_drill_fails_when_a_safeguard_is_switched_off(safeguard, scene):
+def test_drill_fails_when_a_safeguard_is_disabled(safeguard, scene):
     done = drill("--scenes", scene, "--without", safeguard)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"VIOLATED  {_CHECKED_BY[scene]}" in done.stdout
+    assert f"VIOLATED  {_CHECKS[scene]}" in done.stdout

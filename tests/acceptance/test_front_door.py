@@ -1,4 +1,4 @@
-"""Clients that misbehave on real sockets, with a token and without: others are answered, nothing is left."""
+"""Clients that misbehave on real sockets, with and without a token: others are answered, nothing is left."""
 
 import shutil
 import time
@@ -7,22 +7,22 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from tests.acceptance.deploy.router import routing
+from tests.acceptance.deploy.router import run_router
 from tests.acceptance.deploy.servers_by_tcp import find_program
 from tests.acceptance.deploy.site import Proxy
-from tests.drills.front_door.others import Others, WebProcesses, is_open
-from tests.drills.front_door.playing import play
-from tests.drills.front_door.rude import (
+from tests.drills.front_door.attack_run import play
+from tests.drills.front_door.attacks import (
     ATTACKS,
     LARGE_FILE,
     Target,
-    attacking,
     endless_header,
-    half_sent,
+    open_half_requests,
     read_nothing,
     read_slowly,
     reset_while_answered,
+    run_attack,
 )
+from tests.drills.front_door.bystander import Bystander, WebProcesses, is_open
 from tests.support.stack import eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
@@ -30,28 +30,28 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def target(stack):
-    """What somebody attacks who has not signed in: a file of 3.9 MB."""
+    """Return an anonymous attacker's target: a file of 3.9 MB."""
     return Target(port=stack.port, large=LARGE_FILE)
 
 
 @pytest.fixture(scope="module")
 def with_token(target, client):
-    """What somebody attacks who has a token: a document of 7 MB."""
+    """Return a target with a token: a document of 7 MB."""
     text = "# Large\n\n" + "The wombat digs a long burrow. " * 230_000
-    made = client.upload("large.txt", text)
+    uploaded = client.upload("large.txt", text)
     eventually(lambda: client.get("/documents")["results"], "the large document is there")
     document = client.get("/documents")["results"][0]["id"]
-    assert made
+    assert uploaded
     large = f"/api/v1/workspaces/{client.slug}/documents/{document}/content"
     return replace(target, large=large, token=client.token)
 
 
 @pytest.fixture(scope="module")
-def others(stack, target, make_client):
+def bystander(stack, target, make_client):
     own = make_client()
     own.upload("note.md", "# Comet\n\nA comet was seen.\n", wait_for="searchable")
-    asking = Others(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
-    with attacking(read_nothing, target):  # so that all threads are started
+    asking = Bystander(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
+    with run_attack(read_nothing, target):  # starts all threads
         asking.ask(seconds=3, least=100)
     return asking
 
@@ -70,9 +70,9 @@ def routes(port):
 
 @pytest.fixture(scope="module", params=["nginx", "haproxy"])
 def proxy(request, stack, tmp_path_factory):
-    """The port of a proxy with our configuration in front of the web process."""
+    """Yield the port of a proxy with our configuration in front of the web process."""
     if request.param == "haproxy":
-        with routing([stack.port], tmp_path_factory.mktemp("haproxy"), pytest.skip) as port:
+        with run_router([stack.port], tmp_path_factory.mktemp("haproxy"), pytest.skip) as port:
             eventually(lambda: routes(port), "it routes", 30)
             yield port
         return
@@ -88,28 +88,28 @@ def proxy(request, stack, tmp_path_factory):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_attack_is_noticed_by_nobody_else_and_leaves_nothing(
-    attack, target, with_token, others, processes, subtests
+def test_attack_affects_nobody_else_and_leaves_nothing(
+    attack, target, with_token, bystander, processes, subtests
 ):
     for attacker in (target, with_token):
         with subtests.test(with_token=bool(attacker.token)):
-            assert play(attack, attacker, others, processes).faults == []
+            assert play(attack, attacker, bystander, processes).faults == []
 
 
 @pytest.mark.parametrize(
     "attack",
-    [reset_while_answered, read_nothing, read_slowly, endless_header, half_sent],
+    [reset_while_answered, read_nothing, read_slowly, endless_header, open_half_requests],
     ids=lambda attack: attack.__name__,
 )
-def test_attack_on_a_proxy_is_noticed_by_nobody_else_and_leaves_nothing(
-    attack, proxy, target, others, processes
+def test_attack_on_a_proxy_affects_nobody_else_and_leaves_nothing(
+    attack, proxy, target, bystander, processes
 ):
-    asking = others.at(f"http://127.0.0.1:{proxy}")
+    asking = bystander.at(f"http://127.0.0.1:{proxy}")
     assert play(attack, replace(target, port=proxy), asking, processes).faults == []
 
 
 def answer_to(client, limit_s=20.0):
-    """Return the status of what comes first, and whether the connection is closed after it."""
+    """Return the status of the first answer, and whether the connection is closed after it."""
     client.settimeout(limit_s)
     try:
         received = client.recv(65_536)
@@ -137,14 +137,14 @@ HEADS = [
 ]
 
 
-def test_heads_have_limits(target, subtests):
+def test_request_heads_have_limits(target, subtests):
     for sent, status, is_closed in HEADS:
         with subtests.test(sent=sent[:60]), target.connect() as client:
             client.sendall(sent)
             assert answer_to(client) == (status, is_closed)
 
 
-def test_head_that_does_not_come_and_answer_that_is_not_taken_end_the_connection(target):
+def test_missing_head_and_unread_answer_time_out(target):
     with target.connect() as silent, target.connect() as slow, target.connect(reads_little=True) as deaf:
         slow.sendall(b"GET /login HTTP/1.1\r\nHost:")
         deaf.sendall(target.request())
@@ -158,7 +158,7 @@ def test_head_that_does_not_come_and_answer_that_is_not_taken_end_the_connection
                 pass
 
 
-def test_hundred_requests_at_once_are_answered_in_order(target):
+def test_hundred_pipelined_requests_are_answered_in_order(target):
     paths = [f"/static/kebab/{'site.css' if number % 2 else 'keys.js'}" for number in range(100)]
     with target.connect() as client:
         client.sendall(b"".join(target.request(path, f"X-Request-ID: r{n}") for n, path in enumerate(paths)))

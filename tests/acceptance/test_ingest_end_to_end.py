@@ -17,9 +17,9 @@ def own_client(make_client):
 
 
 @pytest.fixture
-def ingest(own_client, verb, notes):
+def ingest(own_client, run_command, notes):
     def run() -> dict:
-        report = verb("ingest", str(notes), "--workspace", own_client.slug)
+        report = run_command("ingest", str(notes), "--workspace", own_client.slug)
         schemas.check(report, "ingest_report.v1")
         assert report["state"] == "succeeded"
         return report
@@ -32,14 +32,14 @@ def counts(report: dict) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_second_run_does_nothing_and_calls_nothing(ingest):
+def test_second_run_changes_nothing(ingest):
     assert counts(ingest()) == {"seen": 5, "new": 5}
     again = ingest()
     assert counts(again) == {"seen": 5, "unchanged": 5}
     assert (again["parser_calls"], again["embedding_calls"]) == (0, 0)
 
 
-def test_edits_deletions_and_renames_are_told_exactly(ingest, own_client, notes):
+def test_report_counts_edits_deletions_and_renames(ingest, own_client, notes):
     ingest()
     (notes / "harbour.md").write_text("# The harbour\n\nIt has silted up.\n")
     (notes / "lantern.md").unlink()

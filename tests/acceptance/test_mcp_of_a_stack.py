@@ -1,4 +1,4 @@
-"""MCP of a running stack, whose web processes share its port, and by the verb beside it."""
+"""MCP of a running stack, by its web processes and by the command."""
 
 import re
 
@@ -14,19 +14,19 @@ _PATIENCE_S = 90
 
 
 @pytest.fixture(scope="module")
-def filled(client, verb, tmp_path_factory):
+def filled_client(client, run_command, tmp_path_factory):
     notes = write_notes(tmp_path_factory.mktemp("notes"))
-    verb("ingest", str(notes), "--workspace", client.slug, "--source", "notes")
+    run_command("ingest", str(notes), "--workspace", client.slug, "--source", "notes")
     return client
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
-def test_twenty_clients_at_once_are_answered_by_whichever_process_they_meet(stack, filled, era):
+def test_twenty_concurrent_clients_are_answered_by_any_process(stack, filled_client, era):
     answers = []
 
     async def one():
-        async with Line(url=stack.url, secret=filled.token, era=era).client() as client:
+        async with Line(url=stack.url, secret=filled_client.token, era=era).client() as client:
             assert len((await client.list_tools()).tools) == 6
             for _ in range(3):
                 answers.append(await client.call_tool("search", {"query": "care of the lantern"}))
@@ -42,17 +42,17 @@ def test_twenty_clients_at_once_are_answered_by_whichever_process_they_meet(stac
     assert len(answers) == 3 * _CLIENTS
     for answer in answers:
         assert not answer.is_error
-        # On a busy machine a leg may be stopped at its limit, and says so.
+        # On a busy machine a leg may time out, which is reported.
         assert "lantern.md#L" in said(answer) or "Answered without the whole" in said(answer)
 
 
-def test_a_token_that_a_verb_revokes_ends_a_session(stack, filled, verb):
-    made = verb("token", "create", "--workspace", filled.slug, "--scope", "search")
-    line = Line(url=stack.url, secret=made["token"])
+def test_revocation_of_a_token_ends_its_session(stack, filled_client, run_command):
+    token = run_command("token", "create", "--workspace", filled_client.slug, "--scope", "search")
+    line = Line(url=stack.url, secret=token["token"])
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "lantern"})
-        await anyio.to_thread.run_sync(lambda: verb("token", "revoke", made["id"]))
+        await anyio.to_thread.run_sync(lambda: run_command("token", "revoke", token["id"]))
         with pytest.raises(MCPError):
             await client.call_tool("search", {"query": "lantern"})
         return before
@@ -60,10 +60,10 @@ def test_a_token_that_a_verb_revokes_ends_a_session(stack, filled, verb):
     assert not line.use(ask).is_error
 
 
-def test_the_verb_answers_as_http_does(stack, filled):
+def test_command_answers_like_http(stack, filled_client):
     own = {name: value for name, value in stack.environment.items() if re.match("KEBAB_", name)}
-    by_process = Line(secret=filled.token, environment={**own, "KEBAB_TOKEN": filled.token})
-    over_http = Line(url=stack.url, secret=filled.token)
-    asked = {"query": "keep the lantern dry", "detail": "passages"}
+    by_process = Line(secret=filled_client.token, environment={**own, "KEBAB_TOKEN": filled_client.token})
+    over_http = Line(url=stack.url, secret=filled_client.token)
+    arguments = {"query": "keep the lantern dry", "detail": "passages"}
 
-    assert by_process.text("search", **asked) == over_http.text("search", **asked)
+    assert by_process.text("search", **arguments) == over_http.text("search", **arguments)

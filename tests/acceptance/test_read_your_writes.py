@@ -11,8 +11,8 @@ def paths(client, query: str, **parameters) -> list[str]:
 
 
 @pytest.fixture
-def still_embedder(stack):
-    """The embedding worker stands still: chunks wait for their vectors."""
+def suspended_embedder(stack):
+    """Suspend the embedding worker, so that chunks wait for their vectors."""
     worker = psutil.Process(stack.pids()["embedder"])
     family = [worker, *worker.children(recursive=True)]
     for process in family:
@@ -23,7 +23,7 @@ def still_embedder(stack):
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
-def test_upload_that_was_waited_for_is_in_the_next_search(client, mode):
+def test_awaited_upload_is_in_the_next_search(client, mode):
     for number in range(5):
         answer = client.upload(
             f"{number}.md", f"# Note\n\nThe word is kestrel{number}.\n", wait_for="searchable"
@@ -34,7 +34,7 @@ def test_upload_that_was_waited_for_is_in_the_next_search(client, mode):
 
 
 @pytest.mark.slow
-def test_upload_is_searchable_while_chunks_wait_for_their_vectors(client, still_embedder):
+def test_upload_is_searchable_while_chunks_wait_for_their_vectors(client, suspended_embedder):
     client.upload(
         "long.md", "\n\n".join(f"# Part {n}\n\nText {n}." for n in range(500)), wait_for="searchable"
     )
@@ -53,7 +53,7 @@ def test_replaced_and_deleted_text_is_not_found_any_more(client):
     assert paths(client, "aqueduct", min_seq=int(gone.headers["Kebab-Seq"])) == []
 
 
-def test_events_of_a_job_come_in_order_and_end_with_its_report(client):
+def test_events_of_a_job_are_ordered_and_end_with_its_report(client):
     accepted = client.upload("event.md", "# Event\n\nIt happens.\n")
     events = list(client.events(accepted["job"]["id"]))
     names = [name for name, _ in events]

@@ -9,7 +9,7 @@ _MODES = ("lexical", "vector", "hybrid")
 
 @pytest.fixture(scope="module")
 def reader(make_client):
-    """A client in a workspace of twenty notes about larks, tagged and embedded."""
+    """Return a client in a workspace of twenty notes about larks, tagged and embedded."""
     client = make_client()
     uploads = []
     for number in range(_DOCUMENTS):
@@ -17,52 +17,52 @@ def reader(make_client):
         document = {"path": f"{number:02}.md", "text": text, "tags": ["birds"]}
         uploads.append(client.request("POST", "/documents", json=document))
     for upload in uploads:
-        done(client, upload)
+        await_change(client, upload)
     client.search("lark", min_seq=_DOCUMENTS)
-    eventually(lambda: found(client, mode="vector") == _DOCUMENTS, "all notes have their vectors")
+    eventually(lambda: count_hits(client, mode="vector") == _DOCUMENTS, "all notes have their vectors")
     return client
 
 
-def found(client, **parameters):
+def count_hits(client, **parameters):
     return len(client.search("lark", k=50, **parameters)["hits"])
 
 
-def done(client, answer):
-    """The body of an accepted change, once its job has ended."""
+def await_change(client, answer):
+    """Wait until the job of an accepted change has succeeded."""
     assert answer.status_code == 202, answer.text
     *_, (_, end) = client.events(answer.json()["job"]["id"])
     assert end["state"] == "succeeded"
 
 
-def turned(client, page):
+def later_hits(client, page):
     while page["next_cursor"] is not None:
-        page = client.turn(page["next_cursor"])
+        page = client.fetch_page(page["next_cursor"])
         schemas.check(page, "search_response.v1")
         yield from page["hits"]
 
 
-def test_pages_repeat_and_skip_nothing_while_documents_come_go_and_change(reader):
-    asked = {mode: {"mode": mode, "filters": {"tags_any": ["birds"]}} for mode in _MODES}
-    whole = {mode: reader.search("lark", k=50, **asked[mode])["hits"] for mode in _MODES}
-    first = {mode: reader.search("lark", k=6, **asked[mode]) for mode in _MODES}
+def test_pages_repeat_and_skip_nothing_while_documents_change(reader):
+    requests = {mode: {"mode": mode, "filters": {"tags_any": ["birds"]}} for mode in _MODES}
+    whole = {mode: reader.search("lark", k=50, **requests[mode])["hits"] for mode in _MODES}
+    first = {mode: reader.search("lark", k=6, **requests[mode]) for mode in _MODES}
     lexical = whole["lexical"]
     shown, deleted, retagged = lexical[0], lexical[7], lexical[12]
     for hit in (shown, deleted):
         assert reader.request("DELETE", f"/documents/{hit['doc_id']}").status_code == 204
-    done(reader, reader.request("PATCH", f"/documents/{retagged['doc_id']}", json={"tags": ["bats"]}))
+    await_change(reader, reader.request("PATCH", f"/documents/{retagged['doc_id']}", json={"tags": ["bats"]}))
     better = {"path": "better.md", "text": "# Lark\n\nLark, lark, lark.\n", "tags": ["birds"]}
-    done(reader, reader.request("POST", "/documents", json=better))
+    await_change(reader, reader.request("POST", "/documents", json=better))
 
     gone = {hit["chunk_id"] for hit in (shown, deleted, retagged)}
     for mode in _MODES:
         assert first[mode]["hits"] == whole[mode][:6]
-        later = list(turned(reader, first[mode]))
+        later = list(later_hits(reader, first[mode]))
         assert later == [hit for hit in whole[mode][6:] if hit["chunk_id"] not in gone]
     assert "better.md" in {hit["doc_path"] for hit in reader.search("lark", k=50)["hits"]}
 
 
 @pytest.mark.slow
-def test_a_cursor_takes_no_filters_and_opens_for_nobody_else(reader, make_client):
+def test_cursor_rejects_filters_and_other_workspaces(reader, make_client):
     first = reader.search("lark", k=6)
     other = make_client()
     refiltered = reader.request(

@@ -15,14 +15,14 @@ def bob(make_client):
 
 @pytest.fixture(scope="module")
 def secret(alice):
-    """A document of Alice's, its job and its chunk."""
+    """Return the ids of a document of Alice's, its job, chunk and source."""
     for name in ("one", "two", "three"):
-        given = alice.upload(f"{name}.md", f"# Secret\n\nThe {name} treasure.\n", wait_for="searchable")
+        uploaded = alice.upload(f"{name}.md", f"# Secret\n\nThe {name} treasure.\n", wait_for="searchable")
     chunk = alice.search("three treasure")["hits"][0]["chunk_id"]
     source = next(row for row in alice.get("/sources")["results"])
     return {
-        "documents": given["document"]["id"],
-        "jobs": given["job"]["id"],
+        "documents": uploaded["document"]["id"],
+        "jobs": uploaded["job"]["id"],
         "chunks": chunk,
         "sources": source["id"],
     }
@@ -49,46 +49,48 @@ def missing(kind: str) -> str:
     return uuid.uuid4().hex if kind in {"documents", "chunks"} else str(uuid.uuid4())
 
 
-def seen(response) -> tuple:
-    """What a client can tell answers apart by."""
+def comparable(response) -> tuple:
+    """Return the parts by which a client can distinguish answers."""
     headers = {k: v for k, v in response.headers.items() if k not in {"date", "content-length"}}
     body = response.json()
     body.pop("instance", None)
     return response.status_code, body, headers
 
 
-def test_ids_of_another_workspace_are_like_ids_that_do_not_exist(alice, bob, secret):
+def test_ids_of_another_workspace_are_answered_like_missing_ids(alice, bob, secret):
     for method, kind, rest in _ROUTES:
         for workspace in (alice.slug, bob.slug):
             foreign = bob.request(method, f"/{kind}/{secret[kind]}{rest}", workspace=workspace)
             absent = bob.request(method, f"/{kind}/{missing(kind)}{rest}", workspace=workspace)
             assert foreign.status_code == 404, (method, kind, rest, workspace)
-            assert seen(foreign) == seen(absent)
+            assert comparable(foreign) == comparable(absent)
     assert len(alice.get("/documents")["results"]) == 3
 
 
-def test_another_workspace_is_like_one_that_does_not_exist(alice, bob, secret):
+def test_another_workspace_is_answered_like_a_missing_one(alice, bob, secret):
     for path, body in (("/search", {"q": "treasure"}), ("/documents", {"path": "x.md", "text": "x"})):
         foreign = bob.request("POST", path, workspace=alice.slug, json=body)
         assert foreign.status_code == 404
-        assert seen(foreign) == seen(bob.request("POST", path, workspace="no-such-one", json=body))
+        assert comparable(foreign) == comparable(
+            bob.request("POST", path, workspace="no-such-one", json=body)
+        )
     for path in ("/documents", "/jobs", "/sources", "/members", "/tokens", ""):
         foreign = bob.request("GET", path, workspace=alice.slug)
         assert foreign.status_code == 404
-        assert seen(foreign) == seen(bob.request("GET", path, workspace="no-such-one"))
+        assert comparable(foreign) == comparable(bob.request("GET", path, workspace="no-such-one"))
 
 
-def test_cursor_of_another_workspace_opens_nothing(alice, bob, secret):
+def test_cursor_of_another_workspace_is_rejected(alice, bob, secret):
     cursor = alice.get("/documents", limit=1)["next_cursor"]
     bob.upload("own.md", "# Own\n\nMine.\n", wait_for="searchable")
     foreign = bob.request("GET", "/documents", params={"cursor": cursor, "limit": 1})
     garbled = bob.request("GET", "/documents", params={"cursor": f"x{cursor}", "limit": 1})
     assert foreign.status_code >= 400
-    assert seen(foreign) == seen(garbled)
+    assert comparable(foreign) == comparable(garbled)
 
 
 @pytest.mark.parametrize("name", ["doc_id", "source"])
-def test_filter_on_something_of_another_workspace_is_like_one_on_nothing(alice, bob, secret, name):
+def test_filter_by_values_of_another_workspace_equals_one_by_missing_values(alice, bob, secret, name):
     bob.upload("own.md", "# Own\n\nMy treasure.\n", wait_for="searchable")
     kind = {"doc_id": "documents", "source": "sources"}[name]
 
@@ -101,14 +103,14 @@ def test_filter_on_something_of_another_workspace_is_like_one_on_nothing(alice, 
     assert not ask(secret[kind])[1]
 
 
-def test_search_never_shows_what_another_workspace_has(alice, bob, secret):
+def test_search_never_shows_documents_of_another_workspace(alice, bob, secret):
     bob.upload("own.md", "# Own\n\nMy treasure.\n", wait_for="searchable")
     for mode in ("lexical", "vector", "hybrid"):
         assert {hit["doc_path"] for hit in bob.search("treasure", mode=mode)["hits"]} <= {"own.md"}
 
 
-def test_revoked_token_opens_nothing_from_the_next_request_on(make_client, verb):
+def test_revoked_token_is_rejected_from_the_next_request_on(make_client, run_command):
     carol = make_client()
     assert carol.request("GET", "/documents").status_code == 200
-    verb("token", "revoke", carol.token)
+    run_command("token", "revoke", carol.token)
     assert carol.request("GET", "/documents").status_code == 401

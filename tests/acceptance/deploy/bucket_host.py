@@ -1,4 +1,4 @@
-"""A bucket on this machine: as much of S3 over HTTP as Kebab asks for."""
+"""An S3 bucket on this machine, with the parts of the protocol that Kebab uses."""
 
 import hashlib
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ class BucketHost(ThreadingHTTPServer):
     """Keeps objects in memory, by their keys."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.objects: dict[str, bytes] = {}
-        #: Answers 503 to everything.
-        self.is_ill = False
+        #: Whether all requests are answered with 503.
+        self.is_failing = False
 
     @property
     def url(self) -> str:
-        """Its endpoint."""
+        """Return the endpoint."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
@@ -41,7 +41,7 @@ def bucket_host() -> Iterator[BucketHost]:
         host.server_close()
 
 
-class _Answer(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: BucketHost
 
@@ -72,14 +72,14 @@ class _Answer(BaseHTTPRequestHandler):
         self._send(204)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Disable logging."""
 
     @property
     def _key(self) -> str:
         return unquote(urlsplit(self.path).path).removeprefix(f"/{BUCKET}").lstrip("/")
 
     def _refuses(self) -> bool:
-        if self.server.is_ill:
+        if self.server.is_failing:
             self._send(503, b"<Error><Code>SlowDown</Code></Error>")
         elif not self.path.startswith(f"/{BUCKET}"):
             self._send(404, b"<Error><Code>NoSuchBucket</Code></Error>")
@@ -88,8 +88,8 @@ class _Answer(BaseHTTPRequestHandler):
         return True
 
     def _listing(self) -> str:
-        asked = parse_qs(urlsplit(self.path).query)
-        prefix = asked.get("prefix", [""])[0]
+        parameters = parse_qs(urlsplit(self.path).query)
+        prefix = parameters.get("prefix", [""])[0]
         below = [key.removeprefix(prefix) for key in sorted(self.server.objects) if key.startswith(prefix)]
         folders = sorted({name.partition("/")[0] for name in below if "/" in name})
         keys = [

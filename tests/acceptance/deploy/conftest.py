@@ -1,4 +1,4 @@
-"""One site for all tests of this folder that need one."""
+"""One site for all tests of this folder."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ for slug in {slugs!r}:
 
 @pytest.fixture(scope="package")
 def site() -> Iterator[Site]:
-    """A site that serves: its processes were started before its database was migrated, and waited."""
+    """Run a site, whose processes were started before its database was migrated, and waited."""
     nginx = find_program("nginx", "install Debian's nginx-light", pytest.skip)
     find_program("curl", "install Debian's curl", pytest.skip)
     running = Site(temporary_directory(), nginx)
@@ -48,9 +48,11 @@ def _start(site: Site) -> None:
         part.start()
     for part in early:
         eventually(
-            lambda part=part: part.says("Waiting: the database isn't prepared yet"), f"{part.role} waits", 120
+            lambda part=part: part.has_logged("Waiting: the database isn't prepared yet"),
+            f"{part.role} waits",
+            120,
         )
-    migrated = site.migrating().run("migrate")
+    migrated = site.migration().run("migrate")
     assert migrated.returncode == 0, migrated.stderr
     late = [site.web("node-b"), *map(site.mirror, _NODES), site.part("beat", "beat")]
     for part in late:
@@ -63,10 +65,10 @@ def _start(site: Site) -> None:
 
 @pytest.fixture(scope="package")
 def tokens(site: Site) -> dict[str, str]:
-    """Workspaces, and a token of each."""
-    environment = {**site.migrating().environment, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
+    """Create workspaces, and return a token of each."""
+    environment = {**site.migration().environment, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     command = [sys.executable, "-c", _MAKE.format(slugs=_WORKSPACES)]
-    made = subprocess.run(
+    result = subprocess.run(
         command,
         env=environment,
         capture_output=True,
@@ -75,12 +77,12 @@ def tokens(site: Site) -> dict[str, str]:
         timeout=120,
         cwd=site.application,
     )
-    return dict(json.loads(line) for line in made.stdout.splitlines())
+    return dict(json.loads(line) for line in result.stdout.splitlines())
 
 
 @pytest.fixture(params=_WORKSPACES[:1])
 def client(site: Site, tokens: dict[str, str], request: pytest.FixtureRequest) -> Iterator[Client]:
-    """A client of the site's first workspace, who speaks to the proxy."""
-    speaking = Client(site.proxy.url, request.param, tokens[request.param])
-    yield speaking
-    speaking.close()
+    """Yield a client of the site's first workspace, through the proxy."""
+    first_client = Client(site.proxy.url, request.param, tokens[request.param])
+    yield first_client
+    first_client.close()

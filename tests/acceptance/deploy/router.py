@@ -1,4 +1,4 @@
-"""The router of the Kubernetes manifests, HAProxy with their configuration, in front of nodes here."""
+"""HAProxy with the configuration of the Kubernetes manifests, in front of nodes on this machine."""
 
 import re
 import subprocess
@@ -11,18 +11,18 @@ from tests.support.stack import free_port
 
 
 @contextmanager
-def routing(ports: Sequence[int], folder: Path, skip: Callable[[str], object]) -> Iterator[int]:
-    """Run it with its log in `folder`, its first names being nodes at these ports; give its own port."""
+def run_router(ports: Sequence[int], folder: Path, skip: Callable[[str], object]) -> Iterator[int]:
+    """Run it with its log in `folder`, with nodes at these ports as its first servers; yield its own port."""
     program = find_program("haproxy", "install Debian's haproxy", skip)
-    told = (DEPLOY / "kubernetes" / "base" / "haproxy.cfg").read_text()
+    configuration = (DEPLOY / "kubernetes" / "base" / "haproxy.cfg").read_text()
     for number, node in enumerate(ports):
         name = f'"kebab-node-{number}.kebab-nodes.${{NODES_NAMESPACE}}.svc.cluster.local:8000"'
-        assert name in told
-        told = told.replace(name, f"127.0.0.1:{node}")
-    told = re.sub(r"^    server .*kebab-node-.*\n", "", told, flags=re.M)
+        assert name in configuration
+        configuration = configuration.replace(name, f"127.0.0.1:{node}")
+    configuration = re.sub(r"^    server .*kebab-node-.*\n", "", configuration, flags=re.M)
     port = free_port()
     file = folder / "haproxy.cfg"
-    file.write_text(told.replace("bind :8080", f"bind 127.0.0.1:{port}"))
+    file.write_text(configuration.replace("bind :8080", f"bind 127.0.0.1:{port}"))
     with (folder / "log").open("wb") as log:
         running = subprocess.Popen([program, "-W", "-db", "-f", str(file)], stdout=log, stderr=log)
     try:

@@ -1,4 +1,4 @@
-"""Postgres and Redis as a deployment has them: with passwords, by TCP, two roles made by compose's script."""
+"""Postgres and Redis as in a deployment: by TCP, with passwords, and two roles from compose's script."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ _LIMIT_S = 60.0
 
 
 class TcpPostgres:
-    """A cluster of a superuser `postgres`; the roles are those that make-roles.sh makes in it."""
+    """A cluster with superuser `postgres`; its roles are created by make-roles.sh."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,24 +33,24 @@ class TcpPostgres:
         self._server: Child | None = None
 
     def url(self, role: str, password: str) -> str:
-        """Where `role` finds the database."""
+        """Return the database's URL for `role`."""
         return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/kebab"
 
     def superuser(self) -> str:
-        """Where the superuser finds it: by its socket."""
+        """Return the superuser's connection string, by socket."""
         return f"host={self._folder / 'cluster'} port={self.port} user=postgres dbname=kebab"
 
     def start(self) -> None:
-        """Make the cluster, run it, make the roles."""
+        """Create the cluster, run it, and create the roles."""
         cluster = self._folder / "cluster"
         cluster.mkdir(mode=0o700)
         if self._account is not None:
             os.chown(cluster, self._account.uid, self._account.gid)
         data, socket = str(cluster / "data"), f"--unix_socket_directories={cluster}"
         auth = ("--auth-local=trust", "--auth-host=scram-sha-256", "--username=postgres", "--encoding=UTF8")
-        made = Child(self._plan("initdb", f"--pgdata={data}", *auth, "--locale=C", "--no-sync"))
-        made.spawn()
-        assert made.wait(_LIMIT_S) and made.exit_status() == 0, (self._folder / "initdb.log").read_text()
+        initdb = Child(self._plan("initdb", f"--pgdata={data}", *auth, "--locale=C", "--no-sync"))
+        initdb.spawn()
+        assert initdb.wait(_LIMIT_S) and initdb.exit_status() == 0, (self._folder / "initdb.log").read_text()
         address = ("--listen_addresses=127.0.0.1", f"--port={self.port}")
         self._server = Child(self._plan("postgres", "-D", data, socket, *address, "--fsync=off"))
         self._server.spawn()
@@ -58,7 +58,7 @@ class TcpPostgres:
         self._make_roles(cluster)
 
     def stop(self) -> None:
-        """Kill it; nobody needs it any more."""
+        """Kill the cluster, which is not used any more."""
         if self._server is not None:
             self._server.kill()
 
@@ -91,7 +91,7 @@ class TcpPostgres:
 
 
 class TcpRedis:
-    """The command of compose's service, on a port and a folder of its own."""
+    """Redis by the command of compose's service, with a port and a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "redis"
@@ -100,20 +100,22 @@ class TcpRedis:
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Run it and wait for it."""
+        """Start Redis and wait for it."""
         self._folder.mkdir()
         server = self._folder / "redis-server"
         server.symlink_to(find_server())
         compose = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
         shell, flag, script = compose["services"]["redis"]["command"]
-        told = script.replace("$$", "$").replace("dir /data", f"dir {self._folder}\nport {self.port}")
+        shell_script = script.replace("$$", "$").replace("dir /data", f"dir {self._folder}\nport {self.port}")
         environment = {"PATH": f"{self._folder}:{os.environ['PATH']}", "REDIS_PASSWORD": REDIS_PASSWORD}
         with (self._folder / "log").open("wb") as log:
-            self._server = subprocess.Popen([shell, flag, told], env=environment, stdout=log, stderr=log)
+            self._server = subprocess.Popen(
+                [shell, flag, shell_script], env=environment, stdout=log, stderr=log
+            )
         eventually(self._answers, "Redis answers", _LIMIT_S)
 
     def stop(self) -> None:
-        """Stop it as a container is stopped: by SIGTERM to its first process."""
+        """Stop Redis as a container is stopped, by SIGTERM to its first process."""
         if self._server is not None:
             self._server.terminate()
             self._server.wait(_LIMIT_S)
@@ -127,7 +129,7 @@ class TcpRedis:
 
 
 def find_program(name: str, remedy: str, skip: Callable[[str], object]) -> str:
-    """Return the path of a program of the machine's; `skip` is called with the remedy where it lacks it."""
+    """Return the path of a program of the machine; call `skip` with the remedy when it is missing."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
     if found is None:
         skip(f"there is no {name} here; {remedy}")

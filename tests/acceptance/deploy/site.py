@@ -1,4 +1,4 @@
-"""A deployment by hand: what the image's entrypoint starts, each a process of its own, behind nginx."""
+"""A manual deployment: the processes started by the image's entrypoint, behind nginx."""
 
 import os
 import re
@@ -25,13 +25,13 @@ from tests.support.stack import PATIENCE, GaveUp, eventually, free_port
 
 _ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"
 _STOP_LIMIT_S = 90.0
-# Which nodes were tried, for the tests to read.
+# The nodes tried for a request, for the tests to read.
 _TELL = "add_header X-Tried $upstream_addr always;"
 _ROUTES = tuple(f"/w/w{n}/" for n in range(24))
 
 
 class Part:
-    """One container's process: a role with a data directory and a temporary folder of its own."""
+    """The process of one container: a role with a data directory and a temporary folder of its own."""
 
     def __init__(self, folder: Path, role: str, environment: Mapping[str, str]) -> None:
         self.role, self._folder = role, folder
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def pid(self) -> int:
-        """The pid of the process that the entrypoint has become."""
+        """Return the pid of the process that the entrypoint has become."""
         assert self._process is not None
         return self._process.pid
 
@@ -61,7 +61,7 @@ class Part:
             )
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the entrypoint with other arguments in the same container, to its end."""
+        """Run the entrypoint with other arguments in the same container, until it ends."""
         command = ["/bin/sh", str(_ENTRYPOINT), *arguments]
         return subprocess.run(
             command,
@@ -74,7 +74,7 @@ class Part:
         )
 
     def is_running(self) -> bool:
-        """Return whether it has been started and has not ended."""
+        """Return whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def ask_to_stop(self) -> None:
@@ -83,18 +83,18 @@ class Part:
         self._process.terminate()
 
     def wait(self) -> int:
-        """Return its exit code."""
+        """Wait for its end, and return the exit code."""
         assert self._process is not None
         return self._process.wait(_STOP_LIMIT_S)
 
     def kill(self) -> None:
-        """Kill all of it, as a host that goes dark."""
+        """Kill all of it, like a failing host."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def says(self, text: str) -> bool:
-        """Return whether its log has the text."""
+    def has_logged(self, text: str) -> bool:
+        """Return whether its log contains the text."""
         return self.log.exists() and text in self.log.read_text(errors="replace")
 
 
@@ -113,13 +113,13 @@ class Proxy:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Write the first list of nodes, run nginx, run the script. Raises GaveUp."""
+        """Write the first list of nodes, run nginx and the script. Raises GaveUp."""
         shutil.copytree(DEPLOY / "proxy", self._folder)
         self._folder.chmod(0o755)
         configuration = self._folder / "nginx-plain.conf"
-        told = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
-        told = told.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
-        configuration.write_text(told.replace("include locations", f"{_TELL}\n        include locations"))
+        text = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
+        text = text.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
+        configuration.write_text(text.replace("include locations", f"{_TELL}\n        include locations"))
         with (self._folder / "kebab-balancer.conf").open("wb") as believed:
             script = str(self._folder / "believe-balancer.sh")
             subprocess.run([script, *self._balancers], stdout=believed, check=True, timeout=30)
@@ -128,7 +128,7 @@ class Proxy:
             command = [self._program, "-c", str(configuration), "-g", "daemon off;"]
             nginx = subprocess.Popen(command, stdout=log, stderr=log)
             self._processes = [nginx]
-            # Before it listens it has no use for a HUP either: that would end it.
+            # A HUP before it listens would end it.
             eventually(lambda: self._listens() or nginx.poll() is not None, "nginx listens", 60)
             if nginx.poll() is not None:
                 raise GaveUp(f"nginx ended:\n{self.log()}")
@@ -137,13 +137,13 @@ class Proxy:
         self._processes = [follower, nginx]
 
     def stop(self) -> None:
-        """Stop both."""
+        """Stop nginx and the script."""
         for process in self._processes:
             process.terminate()
             process.wait(30)
 
     def log(self) -> str:
-        """What it wrote."""
+        """Return nginx's log."""
         return (self._folder / "log").read_text(errors="replace")
 
     def _listens(self) -> bool:
@@ -167,9 +167,9 @@ class Proxy:
 
 
 class Site:
-    """Servers, two search nodes, a worker, an embedder, a schedule, a proxy; all on this machine.
+    """Servers, two search nodes, a worker, an embedder, a schedule and a proxy, all on this machine.
 
-    Its processes run what the image has, and nothing else of the checkout.
+    Its processes run the contents of the image, and nothing else of the checkout.
     """
 
     def __init__(self, folder: Path, nginx: str) -> None:
@@ -181,21 +181,21 @@ class Site:
         self.parts: dict[str, Part] = {}
 
     def address(self, node: str) -> str:
-        """Where a node's web process listens."""
+        """Return the address of a node's web process."""
         return f"127.0.0.1:{self._ports[node]}"
 
     def node_for(self, path: str, **headers: str) -> str:
-        """Which node answers a request through the proxy, whatever it answers."""
+        """Return the node that answers a request through the proxy, with any status."""
         answer = httpx.get(self.proxy.url + path, headers=headers, timeout=60)
         tried = answer.headers.get("x-tried", "").split(", ")[-1]
         return next((name for name in self._ports if self.address(name) == tried), "none")
 
     def routes(self) -> list[str]:
-        """Which nodes answer for some workspaces."""
+        """Return the nodes that answer for some workspaces."""
         return [self.node_for(path) for path in _ROUTES]
 
     def start_servers(self) -> None:
-        """Run Postgres and Redis, and make the application and `kebab` what the image has in their places."""
+        """Run Postgres and Redis, and put the application and `kebab` where the image has them."""
         make_application(self.application)
         (self.folder / "bin").mkdir()
         kebab = self.folder / "bin" / "kebab"
@@ -208,34 +208,34 @@ class Site:
         self.redis.start()
 
     def part(self, name: str, role: str, **environment: str) -> Part:
-        """Return a part by its name, made when it is first asked for."""
+        """Return a part by its name, creating it on first use."""
         if name not in self.parts:
             data = {"KEBAB_DATA_DIR": str(self.folder / name / "data"), "KEBAB_NODE_ID": name}
-            told = {**self.environment(), **data, **environment}
-            self.parts[name] = Part(self.folder / name, role, told)
+            settings = {**self.environment(), **data, **environment}
+            self.parts[name] = Part(self.folder / name, role, settings)
         return self.parts[name]
 
     def web(self, node: str) -> Part:
-        """A node's web process."""
+        """Return a node's web process."""
         shared = {"KEBAB_MIRROR_DIR": str(self.folder / f"{node}-mirrors"), "KEBAB_NODE_ID": node}
         port = str(self._ports[node])
         return self.part(f"{node}-web", "web", KEBAB_PORT=port, KEBAB_DRAIN_S="6", **shared)
 
     def mirror(self, node: str) -> Part:
-        """A node's mirror process, which has the web process's name and mirrors."""
+        """Return a node's mirror process, which has the web process's node id and mirrors."""
         shared = {"KEBAB_MIRROR_DIR": str(self.folder / f"{node}-mirrors"), "KEBAB_NODE_ID": node}
         return self.part(f"{node}-mirror", "mirror", **shared)
 
-    def migrating(self) -> Part:
-        """What migrates, as the owner of the tables."""
+    def migration(self) -> Part:
+        """Return the process that migrates, as the owner of the tables."""
         return self.part("migrate", "migrate", **self.as_owner())
 
     def as_owner(self) -> dict[str, str]:
-        """What those are told besides who are the tables' owner."""
+        """Return the additional settings of the tables' owner."""
         return {"KEBAB_OWNER_DATABASE_URL": self.postgres.url("kebab_owner", OWNER_PASSWORD)}
 
     def environment(self) -> dict[str, str]:
-        """What compose tells every process."""
+        """Return the settings that compose gives every process."""
         return {
             "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
             "DATABASE_URL": self.postgres.url("kebab_app", APP_PASSWORD),
@@ -251,8 +251,8 @@ class Site:
         }
 
     @contextmanager
-    def restarted(self, *nodes: str) -> Iterator[None]:
-        """Have the web processes that the block ends running again after it, and asked as before."""
+    def restart_after(self, *nodes: str) -> Iterator[None]:
+        """Restart the web processes that the block stops, and wait until requests reach them as before."""
         before = self.routes()
         try:
             yield
@@ -263,14 +263,14 @@ class Site:
             eventually(lambda: self.routes() == before, f"{nodes} are asked again", 180, poll_s=0.5)
 
     def is_ready(self, node: str) -> bool:
-        """Return whether a node says that it is ready."""
+        """Return whether a node is ready."""
         try:
             return httpx.get(f"http://{self.address(node)}/readyz", timeout=5).status_code == 200
         except httpx.HTTPError:
             return False
 
     def stop(self) -> None:
-        """End all of it."""
+        """Stop everything."""
         for part in self.parts.values():
             part.kill()
         self.proxy.stop()

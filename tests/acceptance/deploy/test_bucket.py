@@ -1,4 +1,4 @@
-"""Documents' bytes in a bucket: as in a folder, and what if it is away."""
+"""Documents' bytes in a bucket behave as in a folder, also during an outage."""
 
 import uuid
 from datetime import timedelta
@@ -38,7 +38,7 @@ def bucket(host, settings):
     return host
 
 
-def test_bytes_are_kept_once_listed_and_read(bucket):
+def test_bytes_are_stored_once_listed_and_read(bucket):
     hash_ = blobs.store_blob(W, b"one")
     assert blobs.store_blob(W, b"one") == hash_
     assert (blobs.has_blob(W, hash_), blobs.read_blob(W, hash_)) == (True, b"one")
@@ -46,7 +46,7 @@ def test_bytes_are_kept_once_listed_and_read(bucket):
     assert list(bucket.objects) == [f"production/{blobs.blob_name(W, hash_)}"]
 
 
-def test_what_is_not_there_is_not_found(bucket):
+def test_missing_blob_is_not_found(bucket):
     assert not blobs.has_blob(W, "ab" * 16)
     with pytest.raises(FileNotFoundError):
         blobs.read_blob(W, "ab" * 16)
@@ -54,7 +54,7 @@ def test_what_is_not_there_is_not_found(bucket):
     blobs.delete_blobs(W, ["ab" * 16])
 
 
-def test_age_and_deletion_are_as_in_a_folder(bucket):
+def test_age_and_deletion_work_as_in_a_folder(bucket):
     hashes = {blobs.store_blob(W, content) for content in (b"one", b"two")}
     other = blobs.store_blob(uuid.uuid4(), b"of another workspace")
     assert blobs.blobs_before(W, hashes, timezone.now() + timedelta(hours=1)) == hashes
@@ -63,23 +63,23 @@ def test_age_and_deletion_are_as_in_a_folder(bucket):
     assert [name.rpartition("/")[2] for name in bucket.objects] == [other]
 
 
-def test_a_bucket_that_is_away_or_ill_is_an_outage_and_no_loss(bucket):
+def test_unavailable_or_failing_bucket_is_an_outage_and_no_loss(bucket):
     hash_ = blobs.store_blob(W, b"one")
-    bucket.is_ill = True
+    bucket.is_failing = True
     with pytest.raises(BlobsUnavailable) as caught:
         blobs.read_blob(W, hash_)
     assert outage_of(caught.value).code == "storage_unavailable"
     assert outage_message(caught.value).startswith("Storage away")
 
 
-def test_nobody_listening_is_an_outage(bucket):
+def test_refused_connection_is_an_outage(bucket):
     bucket.shutdown()
     bucket.server_close()
     with pytest.raises(BlobsUnavailable):
         blobs.has_blob(W, "ab" * 16)
 
 
-def test_a_bucket_that_does_not_exist_takes_nothing(host, settings):
+def test_missing_bucket_is_an_outage(host, settings):
     url = f"s3://another/production?endpoint={host.url}&region=x&addressing=path"
     settings.STORAGES = {**settings.STORAGES, "default": blob_storage(url, Path("unused"))}
     with pytest.raises(BlobsUnavailable):
@@ -87,24 +87,24 @@ def test_a_bucket_that_does_not_exist_takes_nothing(host, settings):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_job_waits_for_its_bucket_and_then_ends(bucket):
+def test_job_waits_for_its_bucket_and_then_succeeds(bucket):
     workspace = make_workspace()
     job = upload(workspace, "a.md", b"# Heading\n\ntext\n")
-    bucket.is_ill = True
+    bucket.is_failing = True
     waiting = work(job)
     assert waiting.state != "failed"
     assert "Storage away" in waiting.error
-    bucket.is_ill = False
+    bucket.is_failing = False
     type(job).objects.update(due_at=timezone.now() - timedelta(seconds=1))
     assert work(job).state == "succeeded"
     assert list(indexed(workspace)) == ["a.md"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_does_not_start_without_its_bucket(bucket):
+def test_worker_does_not_start_without_its_bucket(bucket):
     check_blob_store(adopt=False)
     check_blob_store(adopt=False)
-    bucket.is_ill = True
+    bucket.is_failing = True
     with pytest.raises(BlobsNotShared, match="can't be read"):
         check_blob_store(adopt=False)
 
@@ -113,12 +113,12 @@ def test_a_worker_does_not_start_without_its_bucket(bucket):
     "url",
     ["ftp://x/y", "s3://", "file://host/folder", "/srv/blobs", "s3://key:secret@b/p", "s3://b?acl=public"],
 )
-def test_a_wrong_address_is_refused_without_repeating_secrets(url):
+def test_wrong_address_is_rejected_without_repeating_secrets(url):
     with pytest.raises(ImproperlyConfigured, match="KEBAB_BLOBS_URL") as caught:
         blob_storage(url, Path("unused"))
     assert "secret" not in str(caught.value)
 
 
-def test_a_folder_may_lie_anywhere():
+def test_folder_may_be_anywhere():
     assert blob_storage("", Path("/a"))["OPTIONS"] == {"location": Path("/a")}
     assert blob_storage("file:///srv/blobs", Path("/a"))["OPTIONS"] == {"location": Path("/srv/blobs")}

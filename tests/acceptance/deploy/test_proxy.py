@@ -1,4 +1,4 @@
-"""nginx with our configuration, in front of a node that says what it was told."""
+"""nginx with our configuration, in front of a node that returns the headers it received."""
 
 import json
 import shutil
@@ -30,12 +30,12 @@ class _Echo(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Disable logging."""
 
 
 @contextmanager
 def echo() -> Iterator[str]:
-    """Serve a node in a thread, and give its address."""
+    """Serve a node in a thread, and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as node:
         thread = Thread(target=node.serve_forever)
         thread.start()
@@ -47,8 +47,8 @@ def echo() -> Iterator[str]:
 
 
 @pytest.fixture
-def told() -> Iterator[Callable[..., list[str]]]:
-    """What a node is told of a request with forged headers, by a proxy that believes these addresses."""
+def headers_at_node() -> Iterator[Callable[..., list[str]]]:
+    """Yield a function that returns the address and scheme seen by a node for forged headers."""
     nginx = find_program("nginx", "install Debian's nginx-light", pytest.skip)
     find_program("curl", "install Debian's curl", pytest.skip)
     with ExitStack() as stack:
@@ -74,15 +74,15 @@ def _answer(url: str) -> list[str]:
 
 
 @pytest.mark.parametrize("balancers", [(), ("192.0.2.1", "10.0.0.0/8")], ids=["none", "others"])
-def test_what_a_client_says_of_itself_is_not_believed(told, balancers):
-    assert told(*balancers) == ["127.0.0.1", "http"]
+def test_forwarded_headers_of_a_client_are_ignored(headers_at_node, balancers):
+    assert headers_at_node(*balancers) == ["127.0.0.1", "http"]
 
 
-def test_what_the_balancer_says_is_believed_as_far_as_it_saw_it_itself(told):
-    assert told("192.0.2.1", "127.0.0.0/8") == ["203.0.113.9", "https"]
+def test_last_forwarded_address_of_a_trusted_balancer_is_used(headers_at_node):
+    assert headers_at_node("192.0.2.1", "127.0.0.0/8") == ["203.0.113.9", "https"]
 
 
-def test_nobody_is_believed_where_no_balancer_is_named():
+def test_forwarded_headers_are_ignored_without_a_configured_balancer():
     script = DEPLOY / "proxy" / "believe-balancer.sh"
     printed = subprocess.run([str(script)], capture_output=True, text=True, check=True, timeout=30).stdout
     assert printed == (DEPLOY / "proxy" / "kebab-balancer.conf").read_text()

@@ -1,4 +1,4 @@
-"""Keys are replaced without ending anything, as docs/operations/rotate.md says."""
+"""Rotation of keys interrupts nothing, as described in docs/operations/rotate.md."""
 
 import pytest
 from cryptography.fernet import Fernet
@@ -25,7 +25,7 @@ def workspace(db, settings):
 
 @pytest.fixture
 def rotate(settings):
-    """Put a new secret key in the place of the old one, which stays good or doesn't."""
+    """Return a function that replaces the secret key, with the old one as fallback or not."""
 
     def act(*, keeps_old):
         settings.SECRET_KEY = NEW
@@ -38,7 +38,7 @@ def notes(workspace, query):
     return f"/api/v1/workspaces/{workspace.slug}/notes?{query}"
 
 
-def test_the_cursor_of_a_list_goes_on_under_a_new_key(workspace, rotate):
+def test_list_cursor_works_under_a_new_key(workspace, rotate):
     for number in range(3):
         AuditEvent.objects.create(workspace=workspace, actor="a", action="note", subject=str(number))
     client = token_client(workspace, "search")
@@ -50,7 +50,7 @@ def test_the_cursor_of_a_list_goes_on_under_a_new_key(workspace, rotate):
     assert client.get(notes(workspace, f"limit=2&cursor={cursor}")).status_code == 400
 
 
-def test_a_request_that_is_retried_under_a_new_key_is_done_once(workspace, rotate):
+def test_request_retried_under_a_new_key_is_done_once(workspace, rotate):
     client = token_client(workspace, "ingest")
 
     def send(text):
@@ -65,8 +65,8 @@ def test_a_request_that_is_retried_under_a_new_key_is_done_once(workspace, rotat
     assert send("a").status_code == 422
 
 
-def logged_in(client):
-    """As whom the client's next request is answered, and the key of its session."""
+def current_session(client):
+    """Return the user of the client's next request, and the key of its session."""
     request = RequestFactory().get("/")
     request.session = SessionStore(client.session.session_key)
     user = get_user(request)
@@ -75,47 +75,47 @@ def logged_in(client):
 
 
 @pytest.mark.parametrize("keeps_old", [True, False])
-def test_a_session_goes_on_as_long_as_the_old_key_is_kept(workspace, rotate, keeps_old):
+def test_session_is_valid_while_the_old_key_is_a_fallback(workspace, rotate, keeps_old):
     client = Client()
     person = User.objects.create_user("ada@example.org", password="correct horse battery 7")
     client.force_login(person)
     key = client.session.session_key
     rotate(keeps_old=keeps_old)
     assert is_session_valid(key, person) is keeps_old
-    user, key = logged_in(client)
+    user, key = current_session(client)
     assert user.is_authenticated is keeps_old
-    if keeps_old:  # signed anew, so that the old key may go
+    if keeps_old:  # the session is signed again, so the old key can be removed
         rotate(keeps_old=False)
         assert is_session_valid(key, person)
 
 
 @pytest.fixture
-def sealed(db, settings):
-    """Two sources' credentials under the old key, of which one is no key's any more."""
+def sealed_sources(db, settings):
+    """Create two sources with sealed credentials: one under the old key, one under no key."""
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     workspace = make_workspace()
-    kept, lost = (
+    openable, unopenable = (
         ensure_source(workspace, name, kind="git", config={"url": "x"}) for name in ("kept", "lost")
     )
-    Source.objects.filter(pk=kept.pk).update(sealed_credentials=encrypt("opens"))
-    Source.objects.filter(pk=lost.pk).update(sealed_credentials="no key's")
-    return kept, lost
+    Source.objects.filter(pk=openable.pk).update(sealed_credentials=encrypt("opens"))
+    Source.objects.filter(pk=unopenable.pk).update(sealed_credentials="no key's")
+    return openable, unopenable
 
 
-def test_reseal_says_what_is_under_the_new_key_and_what_nothing_opens(sealed, settings):
-    kept, lost = sealed
+def test_reseal_reports_resealed_and_unopenable_credentials(sealed_sources, settings):
+    openable, unopenable = sealed_sources
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.KEBAB_ENCRYPTION_KEYS]
     first = run_json("reseal", code=3)
-    assert (first["changed"], first["unchanged"], first["unopened"]) == (1, 0, [str(lost.pk)])
+    assert (first["changed"], first["unchanged"], first["unopened"]) == (1, 0, [str(unopenable.pk)])
     again = run_json("reseal", code=3)
     assert (again["changed"], again["unchanged"]) == (0, 1)
     settings.KEBAB_ENCRYPTION_KEYS = settings.KEBAB_ENCRYPTION_KEYS[:1]
-    kept.refresh_from_db()
-    assert decrypt(kept.sealed_credentials) == "opens"
+    openable.refresh_from_db()
+    assert decrypt(openable.sealed_credentials) == "opens"
 
 
-def test_reseal_ends_well_when_the_old_key_may_go(sealed):
-    _, lost = sealed
-    lost.delete()
+def test_reseal_succeeds_when_the_old_key_can_be_removed(sealed_sources):
+    _, unopenable = sealed_sources
+    unopenable.delete()
     code, out, _ = run("reseal")
     assert (code, "0 can't be opened" in out) == (0, True)

@@ -1,4 +1,4 @@
-"""The router of the Kubernetes manifests, in front of nodes that say who they are."""
+"""The router of the Kubernetes manifests, in front of nodes that return their names."""
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +7,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.acceptance.deploy.router import routing
+from tests.acceptance.deploy.router import run_router
 from tests.support.stack import eventually, free_port
 
 pytestmark = pytest.mark.slow
@@ -16,17 +16,17 @@ SLUGS = [f"w{n}" for n in range(24)]
 
 
 class Node(ThreadingHTTPServer):
-    """Answers everything with its name; `/readyz` with 503 while it drains."""
+    """Answers every request with its name; `/readyz` with 503 while it drains."""
 
     def __init__(self, name: str, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Answer)
+        super().__init__(("127.0.0.1", port), _Handler)
         self.name = name
         self.is_draining = False
         self.thread = Thread(target=self.serve_forever)
         self.thread.start()
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing: who asks whether we are ready hangs up early."""
+        """Ignore errors: health checks disconnect early."""
 
     def end(self) -> None:
         """Stop listening."""
@@ -36,7 +36,7 @@ class Node(ThreadingHTTPServer):
             self.thread.join()
 
 
-class _Answer(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     server: Node
 
     def do_GET(self) -> None:
@@ -50,22 +50,22 @@ class _Answer(BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Disable logging."""
 
 
 @pytest.fixture
 def nodes() -> Iterator[list[Node]]:
-    made = [Node(name, free_port()) for name in ("node-0", "node-1")]
-    yield made
-    for node in made:
+    nodes_ = [Node(name, free_port()) for name in ("node-0", "node-1")]
+    yield nodes_
+    for node in nodes_:
         node.end()
 
 
 @pytest.fixture
 def router(nodes, tmp_path) -> Iterator[httpx.Client]:
-    """A client of the router, whose first two names are these nodes."""
+    """Yield a client of the router, whose first two servers are these nodes."""
     with (
-        routing([node.server_port for node in nodes], tmp_path, pytest.skip) as port,
+        run_router([node.server_port for node in nodes], tmp_path, pytest.skip) as port,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
     ):
         client.log = tmp_path / "log"
@@ -80,7 +80,7 @@ def routes(client):
         return []
 
 
-def test_a_workspace_and_a_token_have_one_node_each(router):
+def test_workspace_and_token_have_one_node_each(router):
     nodes = routes(router)
     assert routes(router) == nodes
     assert [router.post(f"/api/v1/workspaces/{slug}/search").text for slug in SLUGS] == nodes
@@ -90,7 +90,7 @@ def test_a_workspace_and_a_token_have_one_node_each(router):
     assert set(calls) == {"node-0", "node-1"}
 
 
-def test_a_node_that_drains_gets_nothing_new_and_its_workspaces_back_later(router, nodes):
+def test_draining_node_gets_no_requests_and_its_workspaces_back_later(router, nodes):
     before = routes(router)
     nodes[0].is_draining = True
     eventually(lambda: set(routes(router)) == {"node-1"}, "the draining node is left alone", 30)
@@ -98,14 +98,14 @@ def test_a_node_that_drains_gets_nothing_new_and_its_workspaces_back_later(route
     eventually(lambda: routes(router) == before, "it has its workspaces again", 30)
 
 
-def test_a_dead_node_fails_no_request_that_changes_nothing(router, nodes):
+def test_dead_node_fails_no_reading_request(router, nodes):
     nodes[1].end()
     assert set(routes(router)) == {"node-0"}
     found = {router.post(f"/api/v1/workspaces/{slug}/search").text for slug in SLUGS}
     assert found == {"node-0"}
 
 
-def test_without_nodes_the_answer_is_a_503_that_says_when_to_come_again(router, nodes):
+def test_answer_without_nodes_is_503_with_retry_after(router, nodes):
     for node in nodes:
         node.end()
     answer = router.get("/w/w0/")
@@ -113,7 +113,7 @@ def test_without_nodes_the_answer_is_a_503_that_says_when_to_come_again(router, 
     assert answer.json()["code"] == "no_node"
 
 
-def test_metrics_stay_inside_and_queries_and_secrets_out_of_the_log(router):
+def test_metrics_are_not_public_and_logs_have_no_queries_or_secrets(router):
     assert router.get("/metrics").status_code == 404
     assert router.get("/%6detrics").status_code == 404
     assert router.get("/router/healthz").status_code == 200

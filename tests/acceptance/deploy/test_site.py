@@ -1,4 +1,4 @@
-"""The image's processes by hand, on servers with two roles, behind nginx with our configuration."""
+"""The image's processes, on servers with two roles, behind nginx with our configuration."""
 
 import json
 import re
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def node_of(site, slug):
-    """The node that answers for a workspace."""
+    """Return the node that answers for a workspace."""
     return site.node_for(f"/api/v1/workspaces/{slug}/search")
 
 
@@ -26,27 +26,27 @@ def other(node):
     return {"node-a": "node-b", "node-b": "node-a"}[node]
 
 
-def test_what_started_before_the_migrations_waited_and_then_served(site):
+def test_processes_started_before_the_migrations_wait_and_then_serve(site):
     for part in (site.web("node-a"), site.part("worker", "worker")):
-        assert part.says("The database is ready; starting.")
+        assert part.has_logged("The database is ready; starting.")
         assert part.is_running()
 
 
-def test_one_workspaces_requests_go_to_one_node_and_workspaces_to_both(site):
+def test_requests_of_one_workspace_go_to_one_node(site):
     nodes = site.routes()
     assert site.routes() == nodes
     assert [site.node_for(f"/api/v1/workspaces/w{n}/search") for n in range(len(nodes))] == nodes
     assert set(nodes) == {"node-a", "node-b"}
 
 
-def test_pages_come_with_their_style(site):
+def test_pages_are_served_with_their_styles(site):
     page = httpx.get(f"{site.proxy.url}/login", timeout=60)
     style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
     assert page.status_code == 200
     assert httpx.get(f"{site.proxy.url}{style[1]}", timeout=60).status_code == 200
 
 
-def test_calls_of_mcp_with_one_token_go_to_one_node(site):
+def test_mcp_calls_with_one_token_go_to_one_node(site):
     def nodes(secret):
         tokens = (f"Bearer kbb_prefix{n}_{secret}" for n in range(16))
         return [site.node_for("/mcp", Authorization=token) for token in tokens]
@@ -55,16 +55,16 @@ def test_calls_of_mcp_with_one_token_go_to_one_node(site):
     assert set(nodes("one")) == {"node-a", "node-b"}
 
 
-def test_a_document_is_found_at_once_through_the_proxy(client):
+def test_document_is_found_at_once_through_the_proxy(client):
     written = client.upload("heron.md", "# Heron\n\nA heron waits.\n", wait_for="searchable")
     found = client.search("heron", mode="lexical", min_seq=written["seq"])
     assert found["hits"][0]["doc_path"] == "heron.md"
 
 
-def test_the_next_node_answers_for_one_that_is_dead_and_gives_the_workspace_back(site, client):
+def test_next_node_answers_for_a_dead_one_until_it_returns(site, client):
     written = client.upload("plover.md", "# Plover\n\nA plover runs.\n", wait_for="searchable")
     first = node_of(site, client.slug)
-    with site.restarted(first):
+    with site.restart_after(first):
         site.web(first).kill()
         for _ in range(10):
             found = client.search("plover", mode="lexical", min_seq=written["seq"])
@@ -73,21 +73,21 @@ def test_the_next_node_answers_for_one_that_is_dead_and_gives_the_workspace_back
     assert node_of(site, client.slug) == first
 
 
-def test_events_pass_the_proxy_as_they_are_told(site, client):
+def test_events_pass_the_proxy_without_buffering(site, client):
     worker = site.part("worker", "worker")
     worker.kill()
     try:
         job = client.upload("egret.md", "# Egret\n\nAn egret.\n")["job"]["id"]
         events = client.events(job)
-        name, told = next(events)
-        assert (name, told["state"]) == ("progress", "queued")
+        name, data = next(events)
+        assert (name, data["state"]) == ("progress", "queued")
     finally:
         worker.start()
-    assert [told["state"] for _, told in events][-1] == "succeeded"
+    assert [data["state"] for _, data in events][-1] == "succeeded"
 
 
 class Busy:
-    """Clients who upload and search all the time, each request on a connection of its own."""
+    """Clients that upload and search continuously, each request on a connection of its own."""
 
     def __init__(self, url, tokens):
         self._url, self._tokens = url, tokens
@@ -124,21 +124,21 @@ class Busy:
             self.failures.append((what, status))
 
 
-def test_a_node_that_drains_loses_no_request(site, client, tokens):
+def test_draining_node_loses_no_request(site, client, tokens):
     first = node_of(site, client.slug)
     web = site.web(first)
-    with site.restarted(first), Busy(site.proxy.url, tokens) as busy:
+    with site.restart_after(first), Busy(site.proxy.url, tokens) as busy:
         eventually(lambda: busy.count > 20, "clients are busy", 60)
         web.ask_to_stop()
-        # A single process ends by the signal once all is answered; several end with 0.
+        # A single process ends by the signal after its last answer; several exit with 0.
         assert web.wait() in (0, -signal.SIGTERM)
         before = busy.count
         eventually(lambda: busy.count > before + 20, "clients are busy with the other node", 60)
     assert busy.failures == []
 
 
-def test_without_any_node_the_proxy_says_503_and_when_to_come_again(site, client):
-    with site.restarted("node-a", "node-b"):
+def test_proxy_without_nodes_answers_503_with_retry_after(site, client):
+    with site.restart_after("node-a", "node-b"):
         for node in ("node-a", "node-b"):
             site.web(node).kill()
         answer = client.request("POST", "/search", json={"q": "heron"})
@@ -147,7 +147,7 @@ def test_without_any_node_the_proxy_says_503_and_when_to_come_again(site, client
     assert client.request("GET", "/jobs").status_code == 200
 
 
-def test_what_prometheus_reads_and_secrets_in_links_stay_inside(site):
+def test_metrics_are_not_public_and_logs_have_no_secrets_of_links(site):
     assert httpx.get(f"{site.proxy.url}/metrics").status_code == 404
     assert httpx.get(f"{site.proxy.url}/%6detrics").status_code == 404
     httpx.get(f"{site.proxy.url}/invitations/very-secret")
@@ -156,7 +156,7 @@ def test_what_prometheus_reads_and_secrets_in_links_stay_inside(site):
     assert "confidential" not in site.proxy.log()
 
 
-def test_behind_a_balancer_that_speaks_tls_pages_are_not_redirected_without_end(site):
+def test_pages_behind_a_tls_balancer_are_not_redirected_endlessly(site):
     port = free_port()
     web = site.part("tls-web", "web", KEBAB_HTTPS="1", KEBAB_PORT=str(port))
     proxies = [
@@ -164,9 +164,9 @@ def test_behind_a_balancer_that_speaks_tls_pages_are_not_redirected_without_end(
         for name, believed in (("believes", ("127.0.0.1",)), ("doubts", ()))
     ]
 
-    def statuses(**said):
+    def statuses(**headers):
         try:
-            return [httpx.get(proxy.url, headers=said, timeout=60).status_code for proxy in proxies]
+            return [httpx.get(proxy.url, headers=headers, timeout=60).status_code for proxy in proxies]
         except httpx.HTTPError:
             return []
 
@@ -183,7 +183,7 @@ def test_behind_a_balancer_that_speaks_tls_pages_are_not_redirected_without_end(
             proxy.stop()
 
 
-def test_the_applications_role_owns_nothing(site):
+def test_application_role_owns_nothing(site):
     url = site.postgres.url("kebab_app", APP_PASSWORD)
     with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("CREATE TABLE mine (id int)")
@@ -192,23 +192,23 @@ def test_the_applications_role_owns_nothing(site):
     assert checks["row-level security"]["status"] == "ok"
 
 
-def test_a_worker_whose_blobs_are_elsewhere_refuses_to_start(site):
+def test_worker_without_the_shared_blobs_refuses_to_start(site):
     stray = site.part("stray", "worker", KEBAB_BLOBS_URL=f"file://{site.folder / 'elsewhere'}")
     refused = stray.run("worker")
     assert refused.returncode == 2
     assert "KEBAB_BLOBS_URL" in refused.stderr
 
 
-def test_health_checks_tell_the_living_from_the_dead(site):
+def test_health_check_fails_for_a_dead_process(site):
     web, worker = site.web("node-b"), site.part("worker", "worker")
     assert web.run("healthcheck").returncode == 0
     assert worker.run("healthcheck").returncode == 0
-    with site.restarted("node-b"):
+    with site.restart_after("node-b"):
         web.kill()
         assert web.run("healthcheck").returncode != 0
 
 
-def test_status_counts_processes_that_nobody_supervises(site):
+def test_status_lists_unsupervised_processes(site):
     wanted = {("node-a", "web"), ("node-a", "mirror"), ("node-b", "web"), ("worker", "worker")}
 
     def are_listed():
@@ -219,21 +219,21 @@ def test_status_counts_processes_that_nobody_supervises(site):
     eventually(are_listed, "all are listed", 120, poll_s=1)
 
 
-def test_without_servers_of_its_own_a_part_says_what_is_missing(site):
+def test_part_without_servers_reports_the_missing_settings(site):
     part = site.part("lonely", "web", DATABASE_URL="")
     refused = part.run("web")
     assert refused.returncode == 2
     assert "DATABASE_URL" in refused.stderr
 
 
-def test_the_databases_password_is_replaced_while_the_site_answers(site, tokens):
-    """As docs/operations/rotate.md says: a second role, and one process after the other."""
+def test_database_password_is_replaced_without_downtime(site, tokens):
+    """Follow docs/operations/rotate.md: create a second role, and restart one process after the other."""
     with psycopg.connect(site.postgres.superuser(), autocommit=True) as connection:
         connection.execute("CREATE ROLE kebab_app_2 LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD 'second'")
         connection.execute("GRANT CONNECT, TEMPORARY ON DATABASE kebab TO kebab_app_2")
     fresh = {"DATABASE_URL": site.postgres.url("kebab_app_2", "second")}
-    migrating = site.part("second", "migrate", **site.as_owner(), **fresh)
-    assert migrating.run("migrate").returncode == 0
+    migration = site.part("second", "migrate", **site.as_owner(), **fresh)
+    assert migration.run("migrate").returncode == 0
     with Busy(site.proxy.url, tokens) as busy:
         for node in ("node-a", "node-b"):
             web = site.web(node)

@@ -1,4 +1,4 @@
-"""Migrations expand: the version before goes on while they run and after, so that there is a way back."""
+"""Migrations only expand: the previous version works while they run and afterwards, to permit a way back."""
 
 from types import SimpleNamespace
 
@@ -13,10 +13,10 @@ from kebab.tenancy.migration_operations import AddIndexBeside
 from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
 from search.models import Chunk
-from tests.acceptance.upgrade.judging import FIRST_RELEASE, faults, judged
+from tests.acceptance.upgrade.migration_rules import FIRST_RELEASE, faults, is_subject_to_rules
 
 LOADER = MigrationLoader(None)
-LATER = sorted(key for key in LOADER.disk_migrations if judged(*key))
+LATER = sorted(key for key in LOADER.disk_migrations if is_subject_to_rules(*key))
 INDEX = models.Index(fields=("workspace", "path"), name="by_path")
 CHECK = models.CheckConstraint(condition=models.Q(size_bytes__gte=0), name="size_positive")
 
@@ -27,10 +27,10 @@ def state_before(key):
 
 def test_every_migration_after_the_first_release_expands():
     found = {key: list(faults(LOADER.disk_migrations[key], state_before(key))) for key in LATER}
-    assert {key: told for key, told in found.items() if told} == {}
+    assert {key: messages for key, messages in found.items() if messages} == {}
 
 
-def test_the_migrations_of_the_first_release_are_all_there():
+def test_migrations_of_the_first_release_are_unchanged():
     released = {
         app: [int(name.split("_")[0]) for of, name in LOADER.disk_migrations if of == app]
         for app in FIRST_RELEASE
@@ -38,16 +38,16 @@ def test_the_migrations_of_the_first_release_are_all_there():
     assert all(last in released[app] for app, last in FIRST_RELEASE.items())
 
 
-def judge(*operations, **fields):
-    made = SimpleNamespace(operations=operations, app_label="search", **fields)
-    return list(faults(made, LOADER.project_state(("search", "0018_asked_queries"))))
+def faults_of(*operations, **fields):
+    created = SimpleNamespace(operations=operations, app_label="search", **fields)
+    return list(faults(created, LOADER.project_state(("search", "0018_asked_queries"))))
 
 
 def field(name="extra", **options):
     return migrations.AddField("document", name, models.CharField(max_length=9, **options))
 
 
-def altered(**options):
+def alter_mime(**options):
     return migrations.AlterField("document", "mime", models.CharField(**options))
 
 
@@ -69,14 +69,14 @@ def altered(**options):
         field(null=True, unique=True),
         field(null=True, db_index=True),
         migrations.AddField("document", "by", models.ForeignKey("people.User", models.CASCADE, null=True)),
-        altered(max_length=100),
-        altered(max_length=200, null=True),
+        alter_mime(max_length=100),
+        alter_mime(max_length=200, null=True),
         migrations.AlterField("document", "mime", models.TextField()),
     ],
     ids=lambda operation: operation.describe(),
 )
-def test_what_blocks_or_takes_away_is_refused(operation):
-    assert len(judge(operation)) == 1
+def test_blocking_or_contracting_operation_is_a_fault(operation):
+    assert len(faults_of(operation)) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,33 +87,33 @@ def test_what_blocks_or_takes_away_is_refused(operation):
         field(db_default=""),
         AddIndexBeside("document", INDEX),
         AddConstraintNotValid("document", CHECK),
-        altered(max_length=300),
-        altered(max_length=200, help_text="other words"),
+        alter_mime(max_length=300),
+        alter_mime(max_length=200, help_text="other words"),
         migrations.RunSQL("CREATE OR REPLACE FUNCTION kebab_one() RETURNS int LANGUAGE sql AS 'SELECT 1'"),
     ],
     ids=lambda operation: operation.describe(),
 )
-def test_what_expands_is_taken(operation):
-    assert judge(operation) == []
+def test_expanding_operation_is_accepted(operation):
+    assert faults_of(operation) == []
 
 
-def test_a_table_that_is_made_along_may_be_done_anything_with():
-    made = migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))])
+def test_operations_on_a_new_table_are_accepted():
+    created = migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))])
     index = migrations.AddIndex("fresh", models.Index(fields=("id",), name="fresh_by_id"))
-    assert judge(made, index, wall("search_fresh")) == []
-    assert len(judge(made, wall("search_chunk"))) == 1
+    assert faults_of(created, index, wall("search_fresh")) == []
+    assert len(faults_of(created, wall("search_chunk"))) == 1
 
 
-def test_a_reason_allows_what_it_names_and_nothing_else():
+def test_reason_permits_the_named_operation_only():
     operations = (migrations.RunSQL("DROP FUNCTION old()"), field(null=True))
-    assert judge(*operations, safe_because={0: "nothing has called it since 0.1.0"}) == []
-    assert len(judge(*operations, safe_because={0: " "})) == 1
-    assert len(judge(*operations, safe_because={0: "why", 1: "no need"})) == 1
-    assert len(judge(*operations, safe_because={0: "why", 7: "there is none"})) == 1
+    assert faults_of(*operations, safe_because={0: "nothing has called it since 0.1.0"}) == []
+    assert len(faults_of(*operations, safe_because={0: " "})) == 1
+    assert len(faults_of(*operations, safe_because={0: "why", 1: "no need"})) == 1
+    assert len(faults_of(*operations, safe_because={0: "why", 7: "there is none"})) == 1
 
 
 @pytest.mark.slow
-def test_a_migration_that_gets_no_lock_comes_again_and_gives_up_in_the_end():
+def test_migration_without_a_lock_is_retried_and_finally_fails():
     tries = []
 
     def migrate():
@@ -128,7 +128,7 @@ def test_a_migration_that_gets_no_lock_comes_again_and_gives_up_in_the_end():
         retry_on_lock_timeout(migrate, lambda _: None, patience_s=-1)
 
 
-def test_another_error_of_a_migration_is_told_at_once():
+def test_other_errors_of_a_migration_are_raised_at_once():
     def migrate():
         raise OperationalError("the server has gone")
 
@@ -138,8 +138,8 @@ def test_another_error_of_a_migration_is_told_at_once():
 
 @pytest.fixture
 def index(db):
-    made = models.Index(fields=("workspace", "ordinal"), name="chunk_tried")
-    yield AddIndexBeside("chunk", made)
+    created = models.Index(fields=("workspace", "ordinal"), name="chunk_tried")
+    yield AddIndexBeside("chunk", created)
     with owner_connection() as owner:
         owner.execute("DROP INDEX IF EXISTS chunk_tried")
 
@@ -161,11 +161,11 @@ def is_valid(name):
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_an_index_that_was_left_half_built_is_built_anew(index):
+def test_invalid_index_is_rebuilt(index):
     build(index)
     with owner_connection() as owner:
         owner.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'chunk_tried'::regclass")
     build(index)
     assert is_valid("chunk_tried") == (True,)
-    build(index)  # and one that is whole is left alone
+    build(index)  # a valid index is left unchanged
     assert Chunk._meta.db_table == "search_chunk"

@@ -1,4 +1,4 @@
-"""What the first release has written is taken over, beside its searches, and it takes it back."""
+"""Upgrade of the first release's data, concurrently with its searches, and the way back."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ TEXTS = {
 }
 QUERIES = ("heron", "fish", "where do birds nest", "calls in spring")
 MODES = ("lexical", "vector", "hybrid")
-# How long somebody reads before the migration gets its lock; a search that waited behind it took as long.
+# A reader blocks the migration's lock for this time, and searches must not wait behind it.
 SLOW_S = 20.0
 
 
@@ -57,7 +57,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def other(data_dir) -> Iterator[Path]:
-    """The data directory of a second node, which shares the first one's bytes."""
+    """Yield the data directory of a second node, which shares the first one's blobs."""
     path = temporary_directory()
     (path / "blobs").symlink_to(data_dir / "blobs")
     yield path
@@ -65,12 +65,12 @@ def other(data_dir) -> Iterator[Path]:
 
 
 @pytest.fixture
-def keep() -> Iterator[Callable[[Client], Client]]:
-    """Close a client at the test's end, however that comes."""
-    with contextlib.ExitStack() as kept:
+def close_at_end() -> Iterator[Callable[[Client], Client]]:
+    """Yield a function that registers a client to be closed at the end of the test."""
+    with contextlib.ExitStack() as stack:
 
         def close_later(client: Client) -> Client:
-            kept.callback(client.close)
+            stack.callback(client.close)
             return client
 
         yield close_later
@@ -83,7 +83,7 @@ def stack_of(code: Path, data_dir: Path, **environment: str) -> VersionedStack:
 
 
 @contextlib.contextmanager
-def running(stack: Stack) -> Iterator[Stack]:
+def run_stack(stack: Stack) -> Iterator[Stack]:
     stack.up()
     try:
         yield stack
@@ -91,16 +91,16 @@ def running(stack: Stack) -> Iterator[Stack]:
         stack.stop()
 
 
-def said(stack: Stack, *arguments: str) -> dict:
+def run_json(stack: Stack, *arguments: str) -> dict:
     done = stack.run(*arguments, "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     return json.loads(done.stdout)
 
 
 def token_in(stack: Stack, slug: str) -> str:
-    said(stack, "workspace", "create", slug)
+    run_json(stack, "workspace", "create", slug)
     scopes = "search,ingest,manage,ask"
-    return said(stack, "token", "create", "--workspace", slug, "--scope", scopes)["token"]
+    return run_json(stack, "token", "create", "--workspace", slug, "--scope", scopes)["token"]
 
 
 def jobs(client: Client) -> dict[str, int]:
@@ -113,7 +113,7 @@ def all_ended(client: Client) -> bool:
 
 
 def hits(client: Client) -> bytes:
-    """The hits of all queries in all modes, as bytes: ids, order, scores, snippets, citations."""
+    """Return the hits of all queries in all modes as bytes: ids, order, scores, snippets, citations."""
     found = [client.search(query, mode=mode)["hits"] for query in QUERIES for mode in MODES]
     return json.dumps(found).encode() if all(found) else b""
 
@@ -122,11 +122,11 @@ def paths(client: Client, query: str) -> list[str]:
     return [hit["doc_path"] for hit in client.search(query, mode="lexical")["hits"]]
 
 
-def test_a_data_directory_of_the_first_release_goes_on_and_goes_back(old_code, data_dir, keep):
+def test_data_directory_of_the_first_release_is_upgraded_and_downgraded(old_code, data_dir, close_at_end):
     old = stack_of(old_code, data_dir)
-    with running(old):
-        client = keep(Client(old.url, "birds", token_in(old, "birds")))
-        waiting = keep(Client(old.url, "waiting", token_in(old, "waiting")))
+    with run_stack(old):
+        client = close_at_end(Client(old.url, "birds", token_in(old, "birds")))
+        waiting = close_at_end(Client(old.url, "waiting", token_in(old, "waiting")))
         for path, text in TEXTS.items():
             client.upload(path, text, wait_for="searchable")
         failed = client.upload("broken.pdf", "this is no PDF")["job"]["id"]
@@ -139,8 +139,8 @@ def test_a_data_directory_of_the_first_release_goes_on_and_goes_back(old_code, d
         os.kill(old.pids()["supervisor"], signal.SIGKILL)
 
     new = stack_of(ROOT, data_dir)
-    with running(new):
-        moved, late = keep(client.at(new.url)), keep(waiting.at(new.url))
+    with run_stack(new):
+        moved, late = close_at_end(client.at(new.url)), close_at_end(waiting.at(new.url))
         eventually(lambda: hits(moved) == before, "the hits are the same to the byte")
         assert moved.get("/documents") == listed
         assert jobs(moved) == states
@@ -151,19 +151,19 @@ def test_a_data_directory_of_the_first_release_goes_on_and_goes_back(old_code, d
         moved.upload("birds/wren.md", "# Wren\n\nThe wren sings in the hedge.\n", wait_for="searchable")
         eventually(lambda: all_ended(moved), "the new document is embedded")
         after = hits(moved)
-        assert said(new, "doctor", "--deep")["healthy"]
+        assert run_json(new, "doctor", "--deep")["healthy"]
 
-    with running(old):
-        back = keep(client.at(old.url))
+    with run_stack(old):
+        back = close_at_end(client.at(old.url))
         eventually(lambda: hits(back) == after, "the hits are the same to the byte")
         assert paths(back, "hedge") == ["birds/wren.md"]
         back.upload("birds/rook.md", "# Rook\n\nThe rook walks behind the plough.\n", wait_for="searchable")
         assert paths(back, "plough") == ["birds/rook.md"]
-        assert said(old, "doctor")["healthy"]
+        assert run_json(old, "doctor")["healthy"]
 
 
-class Searching:
-    """Searches through one node all the time, and notes what didn't go as it should."""
+class SearchLoop:
+    """Searches through one node continuously, and records failures."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -173,7 +173,7 @@ class Searching:
         self.searches = 0
         self.faults: list[str] = []
 
-    def __enter__(self) -> "Searching":
+    def __enter__(self) -> "SearchLoop":
         self._thread.start()
         return self
 
@@ -196,26 +196,28 @@ class Searching:
 
 
 @contextlib.contextmanager
-def reading(stack: Stack) -> Iterator[None]:
-    """Read documents in a transaction that stays open, as a mirror's rebuild does."""
+def open_reader(stack: Stack) -> Iterator[None]:
+    """Read documents in an open transaction, as a mirror's rebuild does."""
     with psycopg.connect(addresses.database_url(stack.data_dir, role=addresses.DATABASE_OWNER)) as reader:
         reader.execute("SELECT count(*) FROM search_document")
         yield
 
 
-def migrated_beside(stack: Stack, reader_of: Stack, log: Path) -> str:
-    """Have `stack` prepare itself while somebody reads, until it has had to wait; give what it said."""
-    with log.open("wb") as stream, reading(reader_of):
+def migrate_beside_reader(stack: Stack, reader_of: Stack, log: Path) -> str:
+    """Run `kebab init` of `stack` beside an open transaction until it has waited; return its output."""
+    with log.open("wb") as stream, open_reader(reader_of):
         preparing = stack.start("init", stdout=stream, stderr=stream)
         eventually(lambda: "comes again" in log.read_text() or preparing.poll() is not None, "it waits", 120)
     assert preparing.wait(300) == 0, log.read_text()
     return log.read_text()
 
 
-def test_a_later_version_migrates_beside_searches_and_both_write(old_code, folders, data_dir, other, keep):
+def test_later_version_migrates_beside_searches_and_both_write(
+    old_code, folders, data_dir, other, close_at_end
+):
     old = stack_of(old_code, data_dir)
-    with running(old):
-        client = keep(Client(old.url, "birds", token_in(old, "birds")))
+    with run_stack(old):
+        client = close_at_end(Client(old.url, "birds", token_in(old, "birds")))
         for path, text in TEXTS.items():
             client.upload(path, text, wait_for="searchable")
         new = VersionedStack(
@@ -229,8 +231,8 @@ def test_a_later_version_migrates_beside_searches_and_both_write(old_code, folde
             KEBAB_OWNER_DATABASE_URL=addresses.database_url(data_dir, role=addresses.DATABASE_OWNER),
             REDIS_URL=addresses.redis_url(data_dir),
         )
-        with Searching(client) as searching:
-            said_of_it = migrated_beside(new, old, folders / "init.log")
+        with SearchLoop(client) as searching:
+            said_of_it = migrate_beside_reader(new, old, folders / "init.log")
         assert searching.faults == [], said_of_it
         assert "comes again" in said_of_it
         assert searching.searches > 10
@@ -239,7 +241,7 @@ def test_a_later_version_migrates_beside_searches_and_both_write(old_code, folde
         web = new.start("web")
         try:
             eventually(new.answers, "the later version serves")
-            moved = keep(client.at(new.url))
+            moved = close_at_end(client.at(new.url))
             moved.upload("birds/wren.md", "# Wren\n\nThe wren sings in the hedge.\n", wait_for="searchable")
             assert paths(client, "hedge") == paths(moved, "hedge") == ["birds/wren.md"]
         finally:
@@ -247,7 +249,7 @@ def test_a_later_version_migrates_beside_searches_and_both_write(old_code, folde
             web.wait(60)
         client.upload("birds/rook.md", "# Rook\n\nThe rook follows the plough.\n", wait_for="searchable")
 
-    with running(old):  # the way back: the first version starts on what the later one has made
-        back = keep(client.at(old.url))
+    with run_stack(old):  # the way back: the first version starts on the migrated data
+        back = close_at_end(client.at(old.url))
         eventually(lambda: paths(back, "plough") == ["birds/rook.md"], "what was written last is found")
-        assert said(old, "doctor")["healthy"]
+        assert run_json(old, "doctor")["healthy"]

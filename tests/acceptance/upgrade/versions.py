@@ -1,4 +1,4 @@
-"""The code of other versions: of the first release out of the history, and of one that is yet to come."""
+"""Code of other versions: the first release from the history, and a hypothetical later one."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from tests.support.paths import ROOT
 from tests.support.stack import Stack
 
-# The tag, and its commit where tags were not fetched.
+# The tag, and its commit for clones without tags.
 _FIRST_RELEASE = ("v0.1.0", "b4752f8")
 _PACKAGES = "packages"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".kebab", "tests", "__pycache__", ".*_cache")
@@ -41,19 +41,19 @@ class Migration(migrations.Migration):
 
 
 class VersionedStack(Stack):
-    """A stack that runs the code below `code`, with the packages beside it before the installed ones."""
+    """A stack that runs the code below `code`, with the packages next to it before the installed ones."""
 
     def __init__(self, code: Path, data_dir: Path, **environment: str) -> None:
         super().__init__(data_dir, PYTHONPATH=str(code / _PACKAGES), **environment)
         self._manage = code / "manage.py"
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
-        """Start a verb."""
+        """Start a command."""
         command = [sys.executable, str(self._manage), *arguments]
         return subprocess.Popen(command, env=self.environment, cwd="/", **streams)
 
     def run(self, *arguments: str, limit_s: float = 120.0) -> "subprocess.CompletedProcess[str]":
-        """Run a verb to its end."""
+        """Run a command until it ends."""
         command = [sys.executable, str(self._manage), *arguments]
         return subprocess.run(
             command,
@@ -67,9 +67,9 @@ class VersionedStack(Stack):
 
 
 def first_release(folder: Path) -> Path:
-    """Unpack the first release into `folder`, with the packages that it had and this version has not.
+    """Unpack the first release into `folder`, with its packages that this version doesn't have.
 
-    Skips the test where the history isn't there.
+    Skips the test when the history is missing.
     """
     for name in _FIRST_RELEASE:
         command = ["git", "-C", str(ROOT), "archive", "--format=tar", name]
@@ -100,7 +100,7 @@ def _is_installed(requirement: Requirement) -> bool:
 
 
 def next_release(folder: Path) -> Path:
-    """Copy this code into `folder`, with a column and an index that a later version will have."""
+    """Copy this code into `folder`, with a column and an index of a hypothetical later version."""
     shutil.copytree(ROOT, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
     ((_, latest),) = MigrationLoader(None).graph.leaf_nodes("search")
     migrations = folder / "search" / "migrations"

@@ -1,4 +1,4 @@
-"""A workspace that people make, fill and join by its pages alone."""
+"""A workspace that people create, fill and join by its pages alone."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.acceptance.walks.filling import expect_searchable
-from tests.acceptance.walks.visitor import PASSWORD, Visitor, visiting
+from tests.acceptance.walks.editor_tasks import expect_searchable
+from tests.acceptance.walks.visitor import PASSWORD, Visitor, open_visitor
 from tests.support.paths import FILES
 from tests.support.stack import Stack
 
@@ -19,28 +19,28 @@ _FIRST_FILES = ("markdown/moorings.md", "code/ledger.py", "pdf/printed.pdf", "tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """Everybody who comes, logged in where they have an account."""
+    """All visitors, logged in where they have an account."""
 
     by_name: Mapping[str, Visitor]
 
 
 @pytest.fixture(scope="module")
-def team(stack: Stack, shelves: Path, browser: Browser) -> Iterator[Team]:
-    """The operator makes a workspace and gets to the first hit; the others join it by their invitations."""
+def team(stack: Stack, source_root: Path, browser: Browser) -> Iterator[Team]:
+    """Let the operator create a workspace and reach a first hit; the others join by their invitations."""
     with ExitStack() as visits:
 
         def visitor(name: str) -> Visitor:
-            folder = shelves / name
+            folder = source_root / name
             folder.mkdir(mode=0o755)
-            return visits.enter_context(visiting(browser, stack.url, SLUG, folder))
+            return visits.enter_context(open_visitor(browser, stack.url, SLUG, folder))
 
         names = ("owner", "admin", "editor", "viewer", "clerk", "stranger", "nobody")
         people = {name: visitor(name) for name in names}
         for name in ("owner", "stranger"):
-            made = stack.run("createsuperuser", "--noinput", "--email", people[name].email)
-            assert made.returncode == 0, made.stderr
+            result = stack.run("createsuperuser", "--noinput", "--email", people[name].email)
+            assert result.returncode == 0, result.stderr
             people[name].log_in()
-        _get_to_the_first_hit(people["owner"])
+        _reach_first_hit(people["owner"])
         for name, role in {
             "admin": "admin",
             "editor": "editor",
@@ -51,8 +51,8 @@ def team(stack: Stack, shelves: Path, browser: Browser) -> Iterator[Team]:
         yield Team(by_name=people)
 
 
-def _get_to_the_first_hit(owner: Visitor) -> None:
-    """Make a workspace and follow what its pages say until a search finds something."""
+def _reach_first_hit(owner: Visitor) -> None:
+    """Create a workspace and follow its pages until a search has a hit."""
     page = owner.page
     page.get_by_label("Name", exact=True).fill("Harbour office")
     page.get_by_label("Short name in addresses").fill(SLUG)
@@ -67,7 +67,7 @@ def _get_to_the_first_hit(owner: Visitor) -> None:
 
 
 def _join(owner: Visitor, newcomer: Visitor, role: str) -> None:
-    """Invite somebody, who opens the link, chooses a password and comes in."""
+    """Invite a person, who opens the link, chooses a password and logs in."""
     owner.open("people")
     owner.page.get_by_label("E-mail address").fill(newcomer.email)
     owner.page.get_by_label("Role").select_option(role)

@@ -1,48 +1,48 @@
-"""Everybody walks the pages of a running stack: who may do a task does it, who may not is offered no way.
+"""Walks through the pages of a running stack: permitted roles can do each task, others have no way to.
 
-Whatever a console says, and whatever request fails, fails the walk.
+Any console message and any failed request fails the walk.
 """
 
 import pytest
 from playwright.sync_api import expect
 
 from kebab.people.models import Role
-from tests.acceptance.walks import filling, managing, reading
+from tests.acceptance.walks import admin_tasks, editor_tasks, member_tasks
 from tests.support.browsing import needs_browser
 
 pytestmark = needs_browser
-TASKS = (*reading.TASKS, *filling.TASKS, *managing.TASKS)
+TASKS = (*member_tasks.TASKS, *editor_tasks.TASKS, *admin_tasks.TASKS)
 _ROLES = (Role.VIEWER, Role.EDITOR, Role.ADMIN)
 
 
 @pytest.fixture(autouse=True)
 def silent_consoles(team):
-    """Whoever walked, the console said nothing."""
+    """Expect no console messages after each test."""
     yield
-    said = {name: visitor.complaints[:] for name, visitor in team.by_name.items()}
+    complaints = {name: visitor.complaints[:] for name, visitor in team.by_name.items()}
     for visitor in team.by_name.values():
         visitor.complaints.clear()
-    assert not any(said.values()), said
+    assert not any(complaints.values()), complaints
 
 
 @pytest.mark.parametrize("role", _ROLES, ids=lambda role: role.value)
-def test_tasks_are_done_by_who_may_and_kept_from_others(team, subtests, role):
+def test_permitted_roles_can_do_the_tasks_and_others_cannot(team, subtests, role):
     visitor = team.by_name[role.value]
     for task in TASKS:
         with subtests.test(task=task.name):
             if role.level >= task.need.level:
                 task.do(visitor)
             else:
-                task.is_kept_from(visitor)
+                task.expect_unavailable_to(visitor)
 
 
-def test_a_stranger_finds_nothing(team, subtests):
+def test_stranger_finds_nothing(team, subtests):
     for task in TASKS:
         with subtests.test(task=task.name):
-            task.is_nowhere_for(team.by_name["stranger"])
+            task.expect_missing_for(team.by_name["stranger"])
 
 
-def test_who_is_not_logged_in_is_asked_to(team, subtests):
+def test_anonymous_visitor_is_asked_to_log_in(team, subtests):
     nobody = team.by_name["nobody"]
     for task in TASKS:
         with subtests.test(task=task.name):
@@ -50,7 +50,7 @@ def test_who_is_not_logged_in_is_asked_to(team, subtests):
             expect(nobody.page.get_by_label("Password")).to_be_visible()
 
 
-def test_an_owner_deletes_a_workspace_and_it_is_gone(team):
+def test_owner_deletes_a_workspace(team):
     owner = team.by_name["owner"]
     page = owner.page
     page.goto("/workspaces")

@@ -1,4 +1,4 @@
-"""A person with a browser of their own, on a stack that runs as people run it."""
+"""A person with a browser of their own, on a stack as in production."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +16,13 @@ _PATIENCE_MS = 30_000
 
 @dataclass(kw_only=True)
 class Visitor:
-    """Somebody in a browser; all that its console says and every request that fails is written down."""
+    """A person in a browser; console messages and failed requests are recorded."""
 
     name: str
     url: str
     #: The workspace's, in addresses.
     slug: str
-    #: On this machine, theirs alone, and one that sources may read.
+    #: The person's own folder on this machine, which sources may read.
     folder: Path
     context: BrowserContext
     page: Page = field(init=False)
@@ -31,14 +31,18 @@ class Visitor:
     def __post_init__(self) -> None:
         self.page = self.context.new_page()
         self.page.set_default_timeout(_PATIENCE_MS)
-        self.page.on("console", self._hear)
+        self.page.on("console", self._record_console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("request", lambda asked: self._is_ours(asked.url) or self._complain(asked, "foreign"))
-        self.page.on("requestfailed", lambda asked: _was_left(asked) or self._complain(asked, "failed"))
+        self.page.on(
+            "request", lambda request: self._is_ours(request.url) or self._record_request(request, "foreign")
+        )
+        self.page.on(
+            "requestfailed", lambda request: _was_aborted(request) or self._record_request(request, "failed")
+        )
 
     @property
     def email(self) -> str:
-        """What they log in with."""
+        """Return the address to log in with."""
         return f"{self.name}@harbour.example"
 
     def log_in(self) -> None:
@@ -50,14 +54,14 @@ class Visitor:
         expect(self.page).not_to_have_url(f"{self.url}/login")
 
     def open(self, address: str) -> int:
-        """Open a page of the workspace; give the status that it was answered with."""
+        """Open a page of the workspace, and return the status."""
         answer = self.page.goto(f"/w/{self.slug}/{address}")
         assert answer is not None
         return answer.status
 
     def go_by_tab(self, name: str) -> None:
-        """Open what a tab of the workspace leads to."""
-        with self.page.expect_navigation():  # to its end: Enter asks once the page's script is there
+        """Open the page of a tab."""
+        with self.page.expect_navigation():  # until the page has loaded: Enter works once its script runs
             self.page.locator("nav.tabs").get_by_role("link", name=name, exact=True).click()
         expect(self.page.locator("nav.tabs [aria-current=page]")).to_have_text(name)
 
@@ -66,7 +70,7 @@ class Visitor:
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def submit(self, name: str) -> None:
-        """Press the button of this name, which sends a form, and wait for the page that answers it."""
+        """Press the button of this name, which sends a form, and wait for the next page."""
         with self.page.expect_navigation():
             self.press(name)
 
@@ -75,16 +79,16 @@ class Visitor:
         with self.page.expect_navigation():
             self.page.get_by_role("link", name=name, exact=True).first.click()
 
-    def is_told(self, text: str) -> None:
-        """Expect that the page says so."""
+    def expect_message(self, text: str) -> None:
+        """Expect a message with this text on the page."""
         expect(self.page.locator(".message").filter(has_text=text)).to_be_visible()
 
     def row(self, text: str) -> Locator:
-        """Return the row of a table or list that holds a text."""
+        """Return the row of a table or list that contains a text."""
         return self.page.locator("tr, li").filter(has_text=text).first
 
     def reload_until(self, claim: Callable[[], bool], what: str) -> None:
-        """Reload the page until a claim holds of it. Raises GaveUp."""
+        """Reload the page until a claim holds. Raises GaveUp."""
 
         def holds() -> bool:
             self.page.reload()
@@ -93,32 +97,32 @@ class Visitor:
         eventually(holds, what, poll_s=0.5)
 
     @contextmanager
-    def refused(self, status: int) -> Iterator[None]:
-        """Let the console say, in here, that a page was answered with this status."""
-        heard = len(self.complaints)
+    def expect_status(self, status: int) -> Iterator[None]:
+        """Permit console messages about this status during the block."""
+        before = len(self.complaints)
         yield
-        told = f"the server responded with a status of {status}"
-        self.complaints[heard:] = [each for each in self.complaints[heard:] if told not in each]
+        message = f"the server responded with a status of {status}"
+        self.complaints[before:] = [each for each in self.complaints[before:] if message not in each]
 
-    def _hear(self, said: Any) -> None:
-        if said.type in ("error", "warning"):
-            self.complaints.append(f"{said.type}: {said.text}")
+    def _record_console(self, console_message: Any) -> None:
+        if console_message.type in ("error", "warning"):
+            self.complaints.append(f"{console_message.type}: {console_message.text}")
 
     def _is_ours(self, address: str) -> bool:
         return address.startswith((self.url, "blob:"))
 
-    def _complain(self, asked: Any, what: str) -> None:
-        self.complaints.append(f"{what}: {asked.method} {asked.url} {asked.failure or ''}")
+    def _record_request(self, request: Any, what: str) -> None:
+        self.complaints.append(f"{what}: {request.method} {request.url} {request.failure or ''}")
 
 
-def _was_left(asked: Any) -> bool:
-    """Return whether the page itself gave the request up: for the next key, or because it was left."""
-    return asked.failure == "net::ERR_ABORTED"
+def _was_aborted(request: Any) -> bool:
+    """Return whether the page itself aborted the request: for the next key, or because it was left."""
+    return request.failure == "net::ERR_ABORTED"
 
 
 @contextmanager
-def visiting(browser: Browser, url: str, slug: str, folder: Path) -> Iterator[Visitor]:
-    """Return somebody with an empty browser, who is called like their folder; nothing is open yet."""
+def open_visitor(browser: Browser, url: str, slug: str, folder: Path) -> Iterator[Visitor]:
+    """Yield a person with an empty browser, named after their folder; no page is open yet."""
     context = browser.new_context(base_url=url, permissions=["clipboard-read", "clipboard-write"])
     try:
         yield Visitor(name=folder.name, url=url, slug=slug, folder=folder, context=context)

@@ -1,4 +1,4 @@
-"""The published questions over real documentation, and how many of them are answered right."""
+"""Published questions over real documentation, and the share that is answered right."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _NONE = "-"
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and the documents that answer it: any of them; none where it can't be answered."""
+    """A question with the documents that answer it: any of them; none when it can't be answered."""
 
     corpus: str
     text: str
@@ -21,8 +21,8 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, how its answer ended, and what that cites first."""
+class QuestionResult:
+    """A question with the state of its answer and the first cited document."""
 
     question: Question
     state: str
@@ -30,7 +30,7 @@ class Asked:
 
     @property
     def is_right(self) -> bool:
-        """Return whether the right document is cited first, or what can't be answered is refused."""
+        """Return whether a right document is cited first, or an unanswerable question is refused."""
         if not self.question.paths:
             return self.state == "refused"
         return self.first in self.question.paths
@@ -50,9 +50,9 @@ def read_questions(path: Path = PUBLISHED) -> list[Question]:
     ]
 
 
-def report(asked: Iterable[Asked]) -> Iterator[str]:
-    """Return the shares, then each question that was not answered right."""
-    rows = list(asked)
+def report(results: Iterable[QuestionResult]) -> Iterator[str]:
+    """Yield the shares, then each question that was not answered right."""
+    rows = list(results)
     for corpus in sorted({row.question.corpus for row in rows}):
         for label, is_answerable in (("right document first", True), ("refused", False)):
             some = [

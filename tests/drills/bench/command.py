@@ -66,7 +66,7 @@ class Command(KebabCommand):
         peers.add_argument(
             "--path", type=existing_folder, metavar="FOLDER", help="text to ingest (the demo's)"
         )
-        peers.add_argument("--workspace", metavar="W", help="compare on this workspace, which stays as it is")
+        peers.add_argument("--workspace", metavar="W", help="compare on this workspace, which is not changed")
         peers.add_argument(
             "--queries", type=_positive, default=400, metavar="N", help="heading-like queries (400)"
         )
@@ -91,7 +91,7 @@ class Command(KebabCommand):
             type=_positive,
             default=10_000,
             metavar="N",
-            help="chunks to embed; other vectors are made up around theirs (10,000)",
+            help="chunks to embed; other vectors are synthesised (10,000)",
         )
         tenants = add_subcommand(kinds, "tenants", "measure many workspaces of 100 chunks")
         tenants.add_argument("number", type=_positive, metavar="N")

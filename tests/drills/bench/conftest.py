@@ -7,23 +7,23 @@ from ingest.models import Job
 
 @pytest.fixture(autouse=True)
 def _stack(transactional_db, mirrors, blobs, settings, tmp_path, monkeypatch):
-    """Have no stack run, and work jobs off while the command sleeps."""
+    """Run jobs while the command sleeps, as no stack runs."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     settings.KEBAB_DATA_DIR.mkdir()
-    monkeypatch.setattr(job_progress.time, "sleep", lambda _: _work())
+    monkeypatch.setattr(job_progress.time, "sleep", lambda _: _run_due_jobs())
 
 
-def _work():
+def _run_due_jobs():
     for job in Job.objects.all().due():
         run_job(job.workspace_id, job.pk)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    made = tmp_path / "pages"
-    made.mkdir()
+    pages = tmp_path / "pages"
+    pages.mkdir()
     for name in ("apple", "pear", "plum"):
-        said = f"All about the {name}, how it is grown, harvested and kept."
-        text = f"# {name.title()}\n\n## Growing the {name}\n\n{said}\n"
-        (made / f"{name}.md").write_text(text)
-    return made
+        sentence = f"All about the {name}, how it is grown, harvested and kept."
+        text = f"# {name.title()}\n\n## Growing the {name}\n\n{sentence}\n"
+        (pages / f"{name}.md").write_text(text)
+    return pages

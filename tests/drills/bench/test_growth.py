@@ -1,4 +1,4 @@
-"""Growth and many workspaces, with the worker's part done between two looks at a job."""
+"""Measurements of growth and of many workspaces; jobs are run whenever the command sleeps."""
 
 from kebab.people.models import Workspace
 from tests.cli.running import error_of, run_json
@@ -8,7 +8,7 @@ from tests.drills.bench.growth import measure
 COMMAND = Command()
 
 
-def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(folder, settings, monkeypatch):
+def test_each_size_is_filled_and_measured_with_an_index_of_its_own(folder, settings, monkeypatch):
     settings.KEBAB_EXACT_SCAN_LIMIT = 5
     dropped = []
     real = measure.drop_index_concurrently
@@ -38,7 +38,7 @@ def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
     assert (tmp_path / "out" / "README.md").read_text()
 
 
-def test_growth_without_an_embedder_or_text_is_refused(folder, settings, tmp_path):
+def test_growth_without_an_embedder_or_text_is_rejected(folder, settings, tmp_path):
     settings.KEBAB_EMBEDDER = "none"
     error = error_of(COMMAND, "growth", "12", "--path", str(folder), code=2)
     assert "KEBAB_EMBEDDER" in error["message"]

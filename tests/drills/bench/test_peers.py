@@ -1,4 +1,4 @@
-"""Peers are asked the same as Kebab, and find what there is."""
+"""Comparison of Kebab with its peers."""
 
 import pytest
 
@@ -22,20 +22,20 @@ FRUIT = {"apple": "apples are harvested in autumn", "pear": "pears ripen in summ
 
 
 @pytest.fixture(autouse=True)
-def _patient(settings, mirrors):
+def _one_parser(settings, mirrors):
     settings.KEBAB_PARSERS = 1
 
 
 @pytest.fixture
-def only_what_kebab_has(monkeypatch):
-    """No peer's package is installed."""
+def without_peer_packages(monkeypatch):
+    """Pretend that no peer's package is installed."""
     for module in (registry, servers):
         monkeypatch.setattr(module, "installed_version", lambda package: None)
 
 
 @pytest.fixture
-def stored(transactional_db):
-    """A workspace with vectors whose rows other connections see."""
+def indexed_workspace(transactional_db):
+    """Return a workspace with vectors that other connections see."""
     workspace = make_workspace()
     for name, text in FRUIT.items():
         write(workspace, f"{name}.md", chunk(text, heading=f"Fruit > {name.title()}"))
@@ -45,18 +45,18 @@ def stored(transactional_db):
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-def test_peer_finds_the_chunk_that_is_asked_for(stored, tmp_path, peer):
+def test_peer_finds_the_expected_chunk(indexed_workspace, tmp_path, peer):
     if peer.missing is not None:
         pytest.skip(peer.missing)
-    corpus, query = Corpus.of(stored), "blue plums"
+    corpus, query = Corpus.of(indexed_workspace), "blue plums"
     with open_peer(tmp_path, peer, corpus) as search:
         found = search(query, HashEmbedder().embed_query(query), 2)
     assert corpus.texts[corpus.chunk_ids.index(found[0])] == FRUIT["plum"]
     assert len(found) <= 2
 
 
-def test_speed_of_a_workspace_is_compared_and_missing_peers_are_named(stored, only_what_kebab_has):
-    peers = run_json(Command(), "peers", "--workspace", stored.slug, "--queries", "3")["peers"]
+def test_peers_compares_speed_and_names_missing_peers(indexed_workspace, without_peer_packages):
+    peers = run_json(Command(), "peers", "--workspace", indexed_workspace.slug, "--queries", "3")["peers"]
     assert [(row["group"], row["system"]) for row in peers["speed"]] == [
         ("lexical", "Kebab"),
         ("lexical", "SQLite FTS5"),
@@ -74,7 +74,7 @@ def test_speed_of_a_workspace_is_compared_and_missing_peers_are_named(stored, on
     }
 
 
-def test_peers_are_judged_on_a_set_beside_kebab(transactional_db, tmp_path, only_what_kebab_has):
+def test_peers_measures_quality_on_a_judged_set(transactional_db, tmp_path, without_peer_packages):
     documents = [{"_id": name, "title": "", "text": text} for name, text in FRUIT.items()]
     queries = {"q1": "apples in autumn", "q2": "blue plums"}
     folder = write_beir(tmp_path / "fruit", documents, queries, "q1\tapple\t1\nq2\tplum\t1\n")
@@ -92,16 +92,16 @@ def test_peers_are_judged_on_a_set_beside_kebab(transactional_db, tmp_path, only
     assert not Workspace.objects.exists()
 
 
-def test_every_query_is_asked_of_all_before_the_next_and_none_is_always_first():
-    asked = []
-    asks = {name: (lambda text, name=name: asked.append((text, name))) for name in "abc"}
-    seconds = by_turns(asks, ["1", "2", "3"], prepare=lambda name, text: None, warm_up=0)
-    assert [text for text, _ in asked] == ["1"] * 3 + ["2"] * 3 + ["3"] * 3
-    assert [asked[place][1] for place in (0, 3, 6)] == ["a", "b", "c"]
+def test_by_turns_sends_each_query_to_all_systems_and_rotates_the_first():
+    sent = []
+    senders = {name: (lambda text, name=name: sent.append((text, name))) for name in "abc"}
+    seconds = by_turns(senders, ["1", "2", "3"], prepare=lambda name, text: None, warm_up=0)
+    assert [text for text, _ in sent] == ["1"] * 3 + ["2"] * 3 + ["3"] * 3
+    assert [sent[place][1] for place in (0, 3, 6)] == ["a", "b", "c"]
     assert {name: len(each) for name, each in seconds.items()} == {"a": 3, "b": 3, "c": 3}
 
 
-def test_servers_get_the_same_queries(db):
+def test_every_server_gets_the_same_queries(db):
     queries = [f"q{number}" for number in range(40)]
     with serving() as (one, one_url), serving() as (other, other_url):
         clients = {

@@ -1,4 +1,4 @@
-"""The page, the figures and the plots of the measurements."""
+"""Report page, figures and plots of the measurements."""
 
 import json
 
@@ -73,7 +73,7 @@ def test_figures_peers_and_sizes_are_rows_of_the_page_without_plots(tmp_path, mo
     kept = json.loads((tmp_path / "peers.json").read_text())
     assert {row["set"] for row in kept["peers"]["quality"]} == {"scifact", "cranfield"}
     assert (kept["peers"]["speed"], kept["conditions"]) == (PEERS["speed"], {"cores": 2})
-    # The peer was asked on one of the sets alone, so it has no mean.
+    # The peer was measured on one of the sets only, so it has no mean.
     assert "| hybrid | LanceDB 1 | 0.650 | - | - |" in (tmp_path / "README.md").read_text()
 
 

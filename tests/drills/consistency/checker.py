@@ -1,4 +1,4 @@
-"""What a history must not show; docs/consistency.md says each of these in words."""
+"""Checks of a history against the guarantees in docs/consistency.md."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -12,7 +12,7 @@ T = TypeVar("T", Write, Read)
 
 
 def violations(history: History) -> dict[str, list[str]]:
-    """Return what is against each claim, by claim; an empty list where it holds."""
+    """Return the violations by claim; an empty list where the claim holds."""
     return {claim: list(check(history)) for claim, check in CLAIMS.items()}
 
 
@@ -42,21 +42,21 @@ def _two_versions(history: History) -> Iterator[str]:
 
 
 def _out_of_order(history: History) -> Iterator[str]:
-    """A write that was acknowledged before another began has a smaller number."""
-    known = _Known(history.writes)
+    """Yield acknowledged writes without a higher number than all writes acknowledged before they began."""
+    acknowledged = _Acknowledged(history.writes)
     for write in history.writes:
-        if write.seq is not None and write.seq <= known.before(write.began_s):
-            yield f"{write} follows change {known.before(write.began_s)}"
+        if write.seq is not None and write.seq <= acknowledged.before(write.began_s):
+            yield f"{write} follows change {acknowledged.before(write.began_s)}"
 
 
 def _below_min_seq(history: History) -> Iterator[str]:
     for search in history.searches:
         if search.min_seq is not None and search.seq < search.min_seq:
-            yield f"{search} is older than what was asked for"
+            yield f"{search} is older than requested"
 
 
 def _going_back(history: History) -> Iterator[str]:
-    """On one node an answer is never older than one that came before it was asked for."""
+    """Yield searches whose answer is older than one that the same node gave before they began."""
     for node in {search.node for search in history.searches}:
         own = [search for search in history.searches if search.node == node]
         newest = _Newest((search.ended_s, search.seq) for search in own)
@@ -66,37 +66,37 @@ def _going_back(history: History) -> Iterator[str]:
 
 
 def _not_searchable(history: History) -> Iterator[str]:
-    """After a write that waited, searches on its node show at least its number."""
+    """Yield searches older than a write that waited for searchability on their node."""
     for node in {search.node for search in history.searches}:
         waited = [write for write in history.writes if write.node == node and write.is_searchable]
-        known = _Known(waited)
+        acknowledged = _Acknowledged(waited)
         for search in history.searches:
-            if search.node == node and search.seq < known.before(search.began_s):
-                yield f"{search} is older than {known.before(search.began_s)}, which was waited for"
+            if search.node == node and search.seq < acknowledged.before(search.began_s):
+                yield f"{search} is older than {acknowledged.before(search.began_s)}, which was waited for"
 
 
 def _dishonest_lag(history: History) -> Iterator[str]:
-    known = _Known(history.writes)
+    acknowledged = _Acknowledged(history.writes)
     for search in history.searches:
-        if search.lag < 0 or search.seq + search.lag < known.before(search.began_s):
-            yield f"{search} hides that there is change {known.before(search.began_s)}"
+        if search.lag < 0 or search.seq + search.lag < acknowledged.before(search.began_s):
+            yield f"{search} hides that there is change {acknowledged.before(search.began_s)}"
 
 
 def _from_the_future(history: History) -> Iterator[str]:
-    """What an answer by words shows is numbered at most as the answer is."""
-    known = _Known(history.writes)
+    """Yield lexical hits of writes with a higher number than the answer's."""
+    acknowledged = _Acknowledged(history.writes)
     began_s = {(write.register, write.word): write.began_s for write in history.writes}
     for search in (each for each in history.searches if each.is_lexical):
         for shown in search.seen:
-            if shown in began_s and known.before(began_s[shown]) >= search.seq:
+            if shown in began_s and acknowledged.before(began_s[shown]) >= search.seq:
                 yield f"{search} shows {shown}, which came later"
 
 
 def _missing_write(history: History) -> Iterator[str]:
-    """A search for a word shows it once its number is reached, unless it may be overwritten then."""
+    """Yield searches for a word without it, although they include its write and nothing may overwrite it."""
     writes = _by_register(history.writes)
     by_word = {(write.register, write.word): write for write in history.writes if write.seq is not None}
-    for search in _whole(history.searches):
+    for search in _complete(history.searches):
         wanted = by_word.get((search.register, search.word))
         if wanted is None or search.word is None or wanted.seq is None or search.seq < wanted.seq:
             continue
@@ -107,20 +107,18 @@ def _missing_write(history: History) -> Iterator[str]:
 
 
 def _missing_register(history: History) -> Iterator[str]:
-    """A search for what all writes of a document have shows the document if it was there all the time."""
+    """Yield searches for the register's name without it, although it existed all the time."""
     writes = _by_register(history.writes)
-    for search in _whole(history.searches):
+    for search in _complete(history.searches):
         if search.word is not None or (search.min_seq is None and search.lag > 0):
             continue
-        there = _was_there(writes[search.register], search)
+        there = _permanent_write(writes[search.register], search)
         if there is not None and search.register not in {register for register, _ in search.seen}:
             yield f"{search} misses {search.register}, there since {there}"
 
 
-def _was_there(writes: Iterable[Write], search: Search) -> Write | None:
-    """Return a write from which on the document was there until the search had ended, and which it
-    includes.
-    """
+def _permanent_write(writes: Iterable[Write], search: Search) -> Write | None:
+    """Return an included write after which the document existed until the search had ended."""
     own = list(writes)
     gone = [write for write in own if write.word is None and write.began_s <= search.ended_s]
     for write in reversed(own):
@@ -131,7 +129,7 @@ def _was_there(writes: Iterable[Write], search: Search) -> Write | None:
     return None
 
 
-def _whole(searches: Iterable[Search]) -> Iterator[Search]:
+def _complete(searches: Iterable[Search]) -> Iterator[Search]:
     return (search for search in searches if search.is_whole)
 
 
@@ -143,7 +141,7 @@ def _by_register(operations: Iterable[T]) -> Mapping[Register, list[T]]:
 
 
 class _Newest:
-    """The highest number of what had ended by a moment."""
+    """The highest number of the operations that had ended by a moment."""
 
     def __init__(self, ended: Iterable[tuple[float, int]]) -> None:
         in_time = sorted(ended)
@@ -153,12 +151,12 @@ class _Newest:
             self._highest.append(max(self._highest[-1], seq))
 
     def before(self, moment_s: float) -> int:
-        """The highest number known before a moment; 0: none was."""
+        """Return the highest number before a moment; 0 when there was none."""
         return self._highest[bisect_left(self._ends_s, moment_s)]
 
 
-class _Known(_Newest):
-    """The highest number that a writer had been told by a moment."""
+class _Acknowledged(_Newest):
+    """The highest number that had been acknowledged to a writer by a moment."""
 
     def __init__(self, writes: Iterable[Write]) -> None:
         super().__init__((write.ended_s, write.seq) for write in writes if write.seq is not None)

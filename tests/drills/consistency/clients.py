@@ -1,4 +1,4 @@
-"""Clients that write and read through two nodes, and note what they did and were told."""
+"""Clients that write and read through two nodes, and record their operations."""
 
 import re
 import threading
@@ -14,41 +14,41 @@ from tests.drills.consistency.history import History, Read, Register, Search, Wo
 _LIMIT_S = 60.0
 _POLL_S = 0.05
 _NOT_THERE = 404
-_COME_AGAIN = (429, 503)
+_RETRY_LATER = (429, 503)
 _WORD = re.compile(r"\bword\w+")
 
 
 def text_of(register: Register, word: Word) -> str:
-    """The document that holds a word: its title, what all of its register have, and some lines of its own."""
+    """Return the document of a word: its title, the register's name, and the word again."""
     return f"# {word}\n\nThe register {name_of(register)} holds {word}.\n"
 
 
 def name_of(register: Register) -> str:
-    """The word that all documents of a register have."""
+    """Return the word that all documents of a register have in common."""
     return "register" + re.sub(r"\W", "", register)
 
 
 @dataclass(slots=True, kw_only=True)
 class Shared:
-    """What all clients have in common. Guarded by `lock`."""
+    """State shared by all clients, guarded by `lock`."""
 
     history: History = field(default_factory=History)
     document_ids: dict[Register, str] = field(default_factory=dict)
-    #: Words written of late, with their number, newest last.
+    #: Recently written words with their number, newest last.
     known: dict[Register, list[tuple[Word, int]]] = field(default_factory=dict)
-    #: The highest number that anybody was told.
+    #: The highest number that any client knows.
     newest_seq: int = 0
     words: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def new_word(self) -> Word:
-        """A word that nobody has written."""
+        """Return a word that nobody has written."""
         with self.lock:
             self.words += 1
             return f"word{self.words}x"
 
-    def note(self, operation: Write | Read | Search) -> None:
-        """Keep an operation."""
+    def record(self, operation: Write | Read | Search) -> None:
+        """Record an operation."""
         with self.lock:
             match operation:
                 case Write():
@@ -65,11 +65,11 @@ class Shared:
             if write.word is not None:
                 self.known.setdefault(write.register, []).append((write.word, write.seq))
 
-    def note_refusal(self, what: str, answer: httpx.Response) -> None:
-        """Keep that something was refused, or went wrong."""
+    def record_refusal(self, what: str, answer: httpx.Response) -> None:
+        """Record a rejection or an error."""
         with self.lock:
             code = str(_json(answer).get("code", answer.status_code))
-            if answer.status_code in _COME_AGAIN and answer.headers.get("Retry-After", "").isdigit():
+            if answer.status_code in _RETRY_LATER and answer.headers.get("Retry-After", "").isdigit():
                 self.history.refusals[code] = self.history.refusals.get(code, 0) + 1
             else:
                 self.history.errors.append(f"{what}: {answer.status_code} {answer.text[:200]}")
@@ -87,11 +87,11 @@ class Client:
         )
 
     def close(self) -> None:
-        """Close its connection."""
+        """Close the connection."""
         self._http.close()
 
-    def put(self, register: Register, *, waits: bool) -> None:
-        """Put another word into a register, and wait until it is searchable here, or only done."""
+    def write(self, register: Register, *, waits: bool) -> None:
+        """Write another word to a register, and wait until it is searchable here or only ingested."""
         word, began_s = self._shared.new_word(), time.monotonic()
         answer = self._http.post(
             "/documents",
@@ -99,14 +99,14 @@ class Client:
             json={"path": register, "text": text_of(register, word)},
         )
         if answer.status_code not in (201, 202):
-            self._note_unsure(register, word, began_s, answer)
+            self._record_unsure(register, word, began_s, answer)
             return
         body = answer.json()
         with self._shared.lock:
             self._shared.document_ids[register] = body["document"]["id"]
         if answer.status_code == 202:
-            body = {"seq": self._awaited(body["job"]["id"])}
-        self._shared.note(
+            body = {"seq": self._await_job(body["job"]["id"])}
+        self._shared.record(
             Write(
                 register=register,
                 word=word,
@@ -120,51 +120,51 @@ class Client:
         )
 
     def delete(self, register: Register) -> None:
-        """Delete what is in a register."""
+        """Delete the document of a register."""
         began_s = time.monotonic()
         answer = self._http.delete(f"/documents/{self._shared.document_ids[register]}")
         if answer.status_code == _NOT_THERE:
-            self._note_read(register, None, began_s, "deletion")
+            self._record_read(register, None, began_s, "deletion")
         elif answer.status_code != 204:
-            self._note_unsure(register, None, began_s, answer)
+            self._record_unsure(register, None, began_s, answer)
         else:
             seq = int(answer.headers["Kebab-Seq"])
-            self._note_write(register, None, began_s, seq=seq)
+            self._record_write(register, None, began_s, seq=seq)
 
     def read(self, register: Register) -> None:
-        """Look at a register's document."""
+        """Read a register's document."""
         began_s = time.monotonic()
         answer = self._http.get(f"/documents/{self._shared.document_ids[register]}/content")
         if answer.status_code == _NOT_THERE:
-            self._note_read(register, None, began_s, "document")
+            self._record_read(register, None, began_s, "document")
         elif answer.status_code == 200:
-            self._note_read(register, _word_in(answer.text), began_s, "document")
+            self._record_read(register, _word_in(answer.text), began_s, "document")
         else:
-            self._shared.note_refusal("content", answer)
+            self._shared.record_refusal("content", answer)
 
     def list(self, register: Register) -> None:
-        """Look for a register's document in the list of documents."""
+        """Look up a register's document in the list of documents."""
         began_s = time.monotonic()
         answer = self._http.get("/documents", params={"path_prefix": register})
         if answer.status_code != 200:
-            self._shared.note_refusal("list", answer)
+            self._shared.record_refusal("list", answer)
             return
         found = answer.json()["results"]
-        self._note_read(register, found[0]["title"] if found else None, began_s, "list")
+        self._record_read(register, found[0]["title"] if found else None, began_s, "list")
 
     def search(self, register: Register, word: Word | None, *, mode: str, min_seq: int | None) -> None:
-        """Search for a word, or for what all documents of a register have."""
+        """Search for a word, or for the name of a register."""
         began_s = time.monotonic()
-        asked: dict[str, Any] = {"q": word or name_of(register), "mode": mode, "k": 5}
+        parameters: dict[str, Any] = {"q": word or name_of(register), "mode": mode, "k": 5}
         if min_seq is not None:
-            asked["min_seq"] = min_seq
-        answer = self._http.post("/search", json=asked)
+            parameters["min_seq"] = min_seq
+        answer = self._http.post("/search", json=parameters)
         if answer.status_code != 200:
-            self._shared.note_refusal("search", answer)
+            self._shared.record_refusal("search", answer)
             return
         body = answer.json()
         seen = tuple((hit["doc_path"], hit["title"]) for hit in body["hits"])
-        self._shared.note(
+        self._shared.record(
             Search(
                 node=self._node,
                 began_s=began_s,
@@ -180,8 +180,8 @@ class Client:
             )
         )
 
-    def _awaited(self, job_id: str) -> int | None:
-        """The number that a job ended with, None when it wrote nothing."""
+    def _await_job(self, job_id: str) -> int | None:
+        """Wait for a job, and return its change number, None when it wrote nothing."""
         while True:
             job = self._http.get(f"/jobs/{job_id}").raise_for_status().json()
             if job["finished_at"] is not None:
@@ -189,21 +189,21 @@ class Client:
                 return job["seq"] if is_written else None
             time.sleep(_POLL_S)
 
-    def _note_unsure(
+    def _record_unsure(
         self, register: Register, word: Word | None, began_s: float, answer: httpx.Response
     ) -> None:
-        self._note_write(register, word, began_s, is_certain=False)
+        self._record_write(register, word, began_s, is_certain=False)
         # A deletion that comes in between ends an upload that waits.
         if _json(answer).get("code") != "not_ingested":
-            self._shared.note_refusal("write", answer)
+            self._shared.record_refusal("write", answer)
 
-    def _note_write(self, register: Register, word: Word | None, began_s: float, **more: Any) -> None:
+    def _record_write(self, register: Register, word: Word | None, began_s: float, **more: Any) -> None:
         times = {"began_s": began_s, "ended_s": time.monotonic()}
-        self._shared.note(Write(register=register, word=word, node=self._node, **times, **more))
+        self._shared.record(Write(register=register, word=word, node=self._node, **times, **more))
 
-    def _note_read(self, register: Register, word: Word | None, began_s: float, by: str) -> None:
+    def _record_read(self, register: Register, word: Word | None, began_s: float, by: str) -> None:
         times = {"began_s": began_s, "ended_s": time.monotonic()}
-        self._shared.note(Read(register=register, word=word, node=self._node, by=by, **times))
+        self._shared.record(Read(register=register, word=word, node=self._node, by=by, **times))
 
 
 def _word_in(text: str) -> Word:

@@ -1,26 +1,26 @@
-"""What clients did and were told. Times are those of one clock, in seconds; numbers are of the change log."""
+"""History of operations. Times are those of one clock, in seconds; numbers are of the change log."""
 
 from dataclasses import dataclass, field
 
-#: A document at a path, which holds one word that no other write has, or is not there.
+#: A document at a path, with one word that no other write has, or absent.
 Register = str
 Word = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """A document was put at a path, or deleted."""
+    """A document written at a path, or deleted."""
 
     register: Register
-    #: None: it was deleted.
+    #: None: a deletion.
     word: Word | None
     node: str
     began_s: float
-    #: When it was known to be done or not to come any more; infinite: it may come at any time.
+    #: When it was known to be done or to never happen; infinite when it may still happen.
     ended_s: float
-    #: Whether it was acknowledged; else it may have been done, or not.
+    #: Whether it was acknowledged; otherwise it may or may not have been done.
     is_certain: bool = True
-    #: The number it was acknowledged with; its own is this or a lower one, and higher than any known before.
+    #: The acknowledged number; its own is this or a lower one, and higher than any known before.
     seq: int | None = None
     #: Whether it waited until searches on its node find it.
     is_searchable: bool = False
@@ -28,10 +28,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """A register was looked at: by its document, by a list, or by a search's hit."""
+    """A read of a register: of its document, by a list, or by a hit."""
 
     register: Register
-    #: None: it was not there.
+    #: None: it was absent.
     word: Word | None
     node: str
     began_s: float
@@ -41,27 +41,27 @@ class Read:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A register was searched for, by the word of one write or by what all its writes have."""
+    """A search for a register, by the word of one write or by the name common to all its writes."""
 
     node: str
     began_s: float
     ended_s: float
     register: Register
-    #: The word searched for; None: the name that all writes of the register have.
+    #: The word searched for; None: the register's name.
     word: Word | None
-    #: What the hits showed.
+    #: The registers and words of the hits.
     seen: tuple[tuple[Register, Word], ...]
     seq: int
     lag: int
     min_seq: int | None = None
-    #: Whether all candidates are the mirror's; vectors are read in Postgres, which may be ahead.
+    #: Whether all candidates come from the mirror; vectors are read from Postgres, which may be newer.
     is_lexical: bool = True
-    #: Whether the answer named nothing that is missing from it.
+    #: Whether the answer reported nothing missing.
     is_whole: bool = True
 
     @property
     def reads(self) -> list[Read]:
-        """What it showed, as reads."""
+        """Return the reads that its hits amount to."""
         return [
             Read(
                 register=register,
@@ -77,18 +77,18 @@ class Search:
 
 @dataclass(slots=True, kw_only=True)
 class History:
-    """All of it. What was refused is only counted: it tells nothing of the data."""
+    """All operations. Rejections are only counted, as they say nothing about the data."""
 
     writes: list[Write] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     searches: list[Search] = field(default_factory=list)
-    #: By code, what was refused and said when to come again.
+    #: Number of rejections with Retry-After, by code.
     refusals: dict[str, int] = field(default_factory=dict)
-    #: What was neither answered nor refused so.
+    #: Other failures.
     errors: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """How many operations there were."""
+        """Return the number of operations."""
         found = len(self.writes) + len(self.reads) + len(self.searches)
         return found + sum(self.refusals.values()) + len(self.errors)

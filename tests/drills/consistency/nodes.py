@@ -1,4 +1,4 @@
-"""Two nodes on one machine: a whole stack, and beside it web and mirror of a second one on its servers."""
+"""Two nodes on one machine: a whole stack, and web and mirror processes of a second node on its servers."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.support.stack import Stack, eventually, temporary_directory
 _SETTINGS = {
     "KEBAB_EMBEDDER": "hash",
     "KEBAB_WEB_WORKERS": "1",
-    # No search is to lose a leg only because the machine is busy.
+    # No leg may be dropped from a search merely because the machine is busy.
     "KEBAB_LEG_LIMIT_MS": "60000",
 }
 _BESIDE = ("web", "mirror")
@@ -19,7 +19,7 @@ _STOP_LIMIT_S = 60
 
 @contextlib.contextmanager
 def two_nodes() -> Iterator[tuple[Stack, Stack]]:
-    """Have both nodes while the block lasts."""
+    """Run both nodes during the block."""
     first = Stack(temporary_directory(), KEBAB_NODE_ID="node-a", **_SETTINGS)
     with contextlib.ExitStack() as endings:
         endings.callback(first.remove)
@@ -27,10 +27,10 @@ def two_nodes() -> Iterator[tuple[Stack, Stack]]:
         first.up()
         second = Stack(temporary_directory(), KEBAB_NODE_ID="node-b", **_SETTINGS, **_servers_of(first))
         endings.callback(second.remove)
-        # As on several hosts: what one node stores, the other's workers read.
+        # As on several hosts: the other node's workers read what one node stores.
         DataDirectory(second.data_dir).blobs.symlink_to(DataDirectory(first.data_dir).blobs)
-        for verb in _BESIDE:
-            endings.enter_context(_running(second, verb))
+        for command in _BESIDE:
+            endings.enter_context(_run_process(second, command))
         eventually(second.answers, "the second node serves")
         yield first, second
 
@@ -44,11 +44,11 @@ def _servers_of(first: Stack) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _running(node: Stack, verb: str) -> Iterator[None]:
+def _run_process(node: Stack, command: str) -> Iterator[None]:
     logs = DataDirectory(node.data_dir).logs
     logs.mkdir(parents=True, exist_ok=True)
-    with (logs / f"{verb}.log").open("ab") as log:
-        process = node.start(verb, stdout=log, stderr=log)
+    with (logs / f"{command}.log").open("ab") as log:
+        process = node.start(command, stdout=log, stderr=log)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Who does what, by a seed: several clients at each node, over few documents, some of them busy ones."""
+"""Seeded operations of several clients at each node, over few documents, some of them busy ones."""
 
 import random
 import threading
@@ -12,7 +12,7 @@ from tests.drills.consistency.history import History, Register
 
 _CLIENTS = 5
 _BUSY, _QUIET = 4, 20
-# Of all operations: puts that wait, puts that do not, deletions, documents read, lists, searches.
+# Weights of operations: writes that wait, writes that don't, deletions, reads, lists, searches.
 _WEIGHTS = (10, 5, 5, 8, 4, 68)
 _IN_A_BUSY_ONE = 0.5
 _WITH_MIN_SEQ = 0.6
@@ -23,23 +23,23 @@ _MODES = ("lexical", "lexical", "hybrid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A workspace, by the nodes that serve it."""
+class Cluster:
+    """A workspace, and the nodes that serve it."""
 
-    #: Of two: clients write through the first where one is enough.
+    #: Of two nodes: clients write through the first where one is enough.
     urls: Mapping[str, str]
     slug: str
     token: str
-    #: The files of the workspace's mirror on the second.
+    #: The files of the workspace's mirror on the second node.
     mirror: MirrorFiles
 
-    def held_mirror(self) -> AbstractContextManager[None]:
-        """Keep all others from writing the second node's mirror while the block lasts."""
+    def locked_mirror(self) -> AbstractContextManager[None]:
+        """Lock the second node's mirror against other writers."""
         return self.mirror.write_lock(wait_s=_LOCK_LIMIT_S)
 
 
-def play(place: Place, *, operations: int, seed: int) -> History:
-    """Have the clients do so many operations in all, and give their history."""
+def play(place: Cluster, *, operations: int, seed: int) -> History:
+    """Let the clients do `operations` operations in total, and return their history."""
     shared = Shared()
     busy = [f"busy/{number}.md" for number in range(_BUSY)]
     quiet = [f"quiet/{number}.md" for number in range(_QUIET)]
@@ -57,27 +57,27 @@ def play(place: Place, *, operations: int, seed: int) -> History:
         thread.start()
     for thread in threads:
         thread.join()
-    _let_one_time_out(shared, place)
+    _provoke_timeout(shared, place)
     return shared.history
 
 
-def _begin(shared: Shared, place: Place, registers: Sequence[Register]) -> None:
-    """Write each document once: from then on its id is known. Each node builds its mirror."""
+def _begin(shared: Shared, place: Cluster, registers: Sequence[Register]) -> None:
+    """Write each document once, so that its id is known, and let each node build its mirror."""
     clients = _clients(shared, place)
     for register in registers:
-        clients[0].put(register, waits=True)
+        clients[0].write(register, waits=True)
     for client in clients:
         client.search(registers[0], None, mode="lexical", min_seq=shared.newest_seq)
         client.close()
 
 
-def _clients(shared: Shared, place: Place) -> list[Client]:
+def _clients(shared: Shared, place: Cluster) -> list[Client]:
     return [Client(shared, node, url, place.slug, place.token) for node, url in place.urls.items()]
 
 
 def _run(
     shared: Shared,
-    place: Place,
+    place: Cluster,
     node: str,
     rng: random.Random,
     busy: Sequence[Register],
@@ -91,10 +91,10 @@ def _run(
 
 
 def _do(client: Client, shared: Shared, register: Register, rng: random.Random) -> None:
-    (what,) = rng.choices(("wait", "put", "delete", "read", "list", "search"), _WEIGHTS)
+    (what,) = rng.choices(("wait", "write", "delete", "read", "list", "search"), _WEIGHTS)
     match what:
-        case "wait" | "put":
-            client.put(register, waits=what == "wait")
+        case "wait" | "write":
+            client.write(register, waits=what == "wait")
         case "delete":
             client.delete(register)
         case "read":
@@ -113,12 +113,12 @@ def _search(client: Client, shared: Shared, register: Register, rng: random.Rand
     client.search(register, word, mode=rng.choice(_MODES), min_seq=min_seq)
 
 
-def _let_one_time_out(shared: Shared, place: Place) -> None:
-    """Have the other node's mirror stand still: who asks it for a change is told no, in so many words."""
+def _provoke_timeout(shared: Shared, place: Cluster) -> None:
+    """Lock the other node's mirror, so that a search there for a newer change is rejected with its code."""
     here, there = _clients(shared, place)
     before = shared.history.refusals.get(_TIMED_OUT, 0)
-    with place.held_mirror():
-        here.put("busy/0.md", waits=True)
+    with place.locked_mirror():
+        here.write("busy/0.md", waits=True)
         there.search("busy/0.md", None, mode="lexical", min_seq=None)
         there.search("busy/0.md", None, mode="lexical", min_seq=shared.newest_seq)
     there.search("busy/0.md", None, mode="lexical", min_seq=shared.newest_seq)

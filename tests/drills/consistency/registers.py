@@ -1,8 +1,8 @@
-"""Whether one register is linearizable: each operation took effect at one moment between begin and end.
+"""Linearizability of one register: each operation took effect at one moment between its begin and end.
 
-The search is that of J. Wing and C. Gong, Testing and Verifying Concurrent Objects, 1993: of the operations
-left, one that began before any of them had ended comes next; what was tried is remembered by the set of
-operations done and the value then, as in G. Lowe, Testing for Linearizability, 2017.
+The search is that of J. Wing and C. Gong, Testing and Verifying Concurrent Objects, 1993: the next operation
+is one of the remaining ones that began before any of them had ended. Visited states are remembered by the set
+of finished operations and the value, as in G. Lowe, Testing for Linearizability, 2017.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,14 @@ class _Operation:
     word: Word | None
     began_s: float
     ended_s: float
-    #: Whether it may have done nothing.
+    #: Whether it may have had no effect.
     is_unsure: bool = False
 
 
 def is_linearizable(writes: Sequence[Write], reads: Sequence[Read], first: Word | None = None) -> bool:
-    """Return whether an order explains all; the register begins with `first`, and all operations
-    are of one.
+    """Return whether an order of the operations explains all reads.
+
+    The operations are those of one register, whose value is `first` at the beginning.
     """
     operations = sorted(_operations(writes, reads), key=lambda each: each.began_s)
     ended = sum(1 << n for n, each in enumerate(operations) if each.ended_s < inf)

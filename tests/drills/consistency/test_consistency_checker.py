@@ -1,4 +1,4 @@
-"""The checker objects to each violation, in histories made by hand, and to nothing in a sound one."""
+"""The checker reports each violation in hand-written histories, and nothing in a correct one."""
 
 from dataclasses import replace
 from math import inf
@@ -32,7 +32,7 @@ def history(*operations):
     )
 
 
-def objections(*operations):
+def violated_claims(*operations):
     return {claim for claim, against in violations(history(*operations)).items() if against}
 
 
@@ -60,13 +60,13 @@ BAD = {
 }
 
 
-def test_there_is_a_bad_history_for_each_claim():
+def test_each_claim_has_a_violating_history():
     assert BAD.keys() == CLAIMS.keys()
 
 
 @pytest.mark.parametrize("claim", BAD)
-def test_a_history_that_is_against_a_claim_is_objected_to(claim):
-    assert claim in objections(*BAD[claim])
+def test_violating_history_is_reported(claim):
+    assert claim in violated_claims(*BAD[claim])
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_a_history_that_is_against_a_claim_is_objected_to(claim):
         [PUT, search("x", node="b", seq=1), search(began=4, ended=5, node="b", seq=1, word="z")],
     ],
 )
-def test_a_sound_history_is_not_objected_to(operations):
-    assert objections(*operations) == set()
+def test_correct_history_is_not_reported(operations):
+    assert violated_claims(*operations) == set()
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_a_sound_history_is_not_objected_to(operations):
         ([read(None, 0, 0.5)], True),
     ],
 )
-def test_concurrent_writes_may_come_in_either_order_but_in_one(reads, expected):
+def test_concurrent_writes_may_be_ordered_either_way_but_for_all_reads_alike(reads, expected):
     writes = [PUT, write("y", 2, 4), write("z", 2.5, 4)]
     assert is_linearizable(writes, reads) is expected
 
 
-def test_a_write_that_failed_was_done_before_that_or_never():
+def test_failed_write_took_effect_before_its_end_or_never():
     unsure = write("y", 4, 5, is_certain=False)
     assert is_linearizable([PUT, unsure], [read("y", 4, 6), read("y", 20, 21)])
     assert is_linearizable([PUT, unsure], [read("x", 20, 21)])
@@ -122,14 +122,14 @@ def test_a_write_that_failed_was_done_before_that_or_never():
     assert not is_linearizable([PUT, replace(unsure, is_certain=True)], [read("x", 20, 21)])
 
 
-def test_a_write_whose_answer_was_lost_may_be_done_at_any_time_after_it_began():
+def test_write_with_lost_answer_may_take_effect_at_any_later_time():
     lost = write("y", 4, inf, is_certain=False)
     assert is_linearizable([PUT, lost], [read("x", 6, 7), read("y", 20, 21)])
     assert is_linearizable([PUT, lost], [read("x", 20, 21)])
     assert not is_linearizable([PUT, lost], [read("y", 2, 3), read("x", 6, 7)])
 
 
-def test_a_long_history_of_many_clients_is_checked_at_once():
+def test_long_history_of_many_clients_is_checked_quickly():
     writes = [write(f"w{n}", n, n + 3.5, is_certain=n % 3 != 1) for n in range(400)]
     reads = [read(f"w{n}", n + 1, n + 4) for n in range(0, 400, 6)]
     assert is_linearizable(writes, reads)

@@ -1,4 +1,4 @@
-"""The check of two nodes in short form; `python -m tests.drills.consistency` makes it at length."""
+"""Short run of `python -m tests.drills.consistency`."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 _LIMIT_S = 600
 
 
-def test_a_thousand_operations_on_two_nodes_keep_what_is_promised():
+def test_thousand_operations_on_two_nodes_keep_the_guarantees():
     command = [sys.executable, "-m", "tests.drills.consistency", "--operations", "1000", "--seed", "7"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

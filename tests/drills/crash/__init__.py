@@ -1,6 +1,5 @@
-"""The drill: processes are killed and servers fail while Kebab works, and nothing may be lost or doubled.
+"""Crash drill: processes are killed and servers fail while Kebab works, and nothing may be lost or doubled.
 
-`python -m tests.drills.crash` runs it on stacks and data directories of its own; `--help` lists what can be
-varied. With a safeguard switched off (`--without sweep`, …) it has to fail: that is its proof
-of power.
+`python -m tests.drills.crash` runs it on stacks and data directories of its own; `--help` lists the options.
+With a safeguard disabled (`--without sweep`, …) the drill has to fail, which proves that it detects faults.
 """

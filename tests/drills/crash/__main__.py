@@ -1,4 +1,4 @@
-"""Runs the drill: `python -m tests.drills.crash --help`. Exit status 1 when an invariant was violated."""
+"""Command of the drill: `python -m tests.drills.crash --help`. Exit status 1 on a violated invariant."""
 
 import os
 import signal
@@ -19,44 +19,44 @@ from tests.support.stack import Stack, temporary_directory
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the drill that the arguments describe, and give the exit status."""
-    options = Options.parsed(arguments)
-    signal.signal(signal.SIGTERM, _leave)
+    """Run the drill that the arguments describe, and return the exit status."""
+    options = Options.parse(arguments)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     verdict = Verdict()
     verdict.say(str(options))
     if set(options.scenes) & set(SCENES_OF_ONE_STACK):
-        with held_model() as (model, written):
-            _drill(options, model, written, verdict)
+        with held_model() as (model, embedder_setting):
+            _drill(options, model, embedder_setting, verdict)
     found = play_sieges(options, verdict)
     if options.json is not None:
         write_json(options.json, found)
     return verdict.conclude()
 
 
-def _drill(options: Options, model: HeldModel, written: str, verdict: Verdict) -> None:
+def _drill(options: Options, model: HeldModel, embedder_setting: str, verdict: Verdict) -> None:
     stack = Stack(
         options.keep or temporary_directory(),
         KEBAB_EMBEDDER="hash",
-        KEBAB_EMBEDDERS=written,
-        # No search of the drill is to lose its vectors only because the machine is busy.
+        KEBAB_EMBEDDERS=embedder_setting,
+        # Vectors must not be dropped from searches merely because the machine is busy.
         KEBAB_LEG_LIMIT_MS="60000",
         KEBAB_NODE_ID="drill",
         KEBAB_LEASE_S=str(options.lease_s),
         KEBAB_WITHOUT=",".join(options.without),
     )
     try:
-        # Before the settings are read, which make secrets in the data directory.
+        # Before the settings are read, as reading them creates secrets in the data directory.
         with disks_of(stack) if "disks" in options.scenes else nullcontext({}) as disks:
-            _played(stack, options, model, disks, verdict)
+            _play(stack, options, model, disks, verdict)
     finally:
         if options.keep is None:
             stack.remove()
 
 
-def _played(
+def _play(
     stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk], verdict: Verdict
 ) -> None:
-    # Here, too, settings are read from the environment: this process looks into the stack's own database.
+    # Settings of this process also come from the environment: it reads the stack's database.
     os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
     django.setup()
@@ -67,7 +67,7 @@ def _played(
         run_drill(stack, options, model, disks, verdict)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 

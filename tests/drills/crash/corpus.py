@@ -1,4 +1,4 @@
-"""Folders of documents made from a seed: Markdown of all sizes, some code, plain text and duplicates."""
+"""Folders of generated documents: Markdown of all sizes, some code, plain text and duplicates."""
 
 import random
 import re
@@ -13,7 +13,7 @@ _MARKER = re.compile(r"marker\d{6}")
 
 
 class Corpus:
-    """The files of several folder sources, by path below `root`; and uploads, which are in no folder."""
+    """Files of several folder sources, by path below `root`, and uploads, which are in no folder."""
 
     def __init__(self, root: Path, *, seed: int, documents: int, folders: int = 4) -> None:
         self.root = root
@@ -32,35 +32,35 @@ class Corpus:
             self.uploads[f"handed-in/{number:05}.md"] = self._markdown(number)
 
     def write(self) -> None:
-        """Write all files, and the folders even when they are empty."""
+        """Write all files, and create empty folders too."""
         for folder in self.folders:
             folder.mkdir(parents=True, exist_ok=True)
         for path, text in self.files.items():
             self._write(path, text)
 
     def edit(self) -> str:
-        """Change, delete, rename and add files, on disk too; gives what was done in words."""
+        """Change, delete, rename and add files, on disk too, and return a description of the edits."""
         some = max(1, len(self.files) // 50)
         chosen = self._rng.sample(sorted(self.files), 4 * some)
         changed, deleted, renamed = chosen[: 2 * some], chosen[2 * some : 3 * some], chosen[3 * some :]
         for number, path in enumerate(changed):
-            self._put(path, self._edited(self.files[path], number))
+            self._put_file(path, self._edit_text(self.files[path], number))
         for path in deleted:
-            self._drop(path)
+            self._delete_file(path)
         for path in renamed:
             folder, _, name = path.rpartition("/")
-            self._put(f"{folder}/renamed-{name}", self._drop(path))
+            self._put_file(f"{folder}/renamed-{name}", self._delete_file(path))
         for number in range(some):
-            self._put(f"folder-0/added/{number:05}.md", self._markdown(100_000 + number))
+            self._put_file(f"folder-0/added/{number:05}.md", self._markdown(100_000 + number))
         return f"{len(changed)} changed, {len(deleted)} deleted, {len(renamed)} renamed, {some} added"
 
     @property
     def steady(self) -> dict[str, str]:
-        """Some files that `rewrite` leaves alone, each with a word that it alone has."""
+        """Return files that `rewrite` leaves alone, each with a word that occurs in no other file."""
         chosen = (path for path in sorted(self.files) if self._is_steady(path))
         words = {path: _MARKER.search(self.files[path]) for path in chosen}
-        known = Counter(word[0] for text in self.files.values() for word in _MARKER.finditer(text))
-        alone = {path: word[0] for path, word in words.items() if word is not None and known[word[0]] == 1}
+        counts = Counter(word[0] for text in self.files.values() for word in _MARKER.finditer(text))
+        alone = {path: word[0] for path, word in words.items() if word is not None and counts[word[0]] == 1}
         return dict(list(alone.items())[:8])
 
     def rewrite(self) -> None:
@@ -69,19 +69,19 @@ class Corpus:
         chosen = self._rng.sample(open_, len(self.files) // 2)
         for path in chosen[10:]:
             self._rewrites += 1
-            self._put(path, self._edited(self.files[path], self._rewrites))
+            self._put_file(path, self._edit_text(self.files[path], self._rewrites))
         for path in chosen[:10]:
-            self._drop(path)
+            self._delete_file(path)
             self._rewrites += 1
-            self._put(f"folder-0/added/{self._rewrites:05}.md", self._markdown(300_000 + self._rewrites))
+            self._put_file(f"folder-0/added/{self._rewrites:05}.md", self._markdown(300_000 + self._rewrites))
 
     def _is_steady(self, path: str) -> bool:
         return path.endswith("0.md") and "/part-" in path
 
-    def edited_uploads(self) -> dict[str, str]:
-        """New texts for some of the uploads; they count from now on."""
+    def edit_uploads(self) -> dict[str, str]:
+        """Change some of the uploads, and return their new texts."""
         chosen = self._rng.sample(sorted(self.uploads), len(self.uploads) // 5)
-        edited = {path: self._edited(self.uploads[path], number) for number, path in enumerate(chosen)}
+        edited = {path: self._edit_text(self.uploads[path], number) for number, path in enumerate(chosen)}
         self.uploads.update(edited)
         return edited
 
@@ -116,11 +116,11 @@ class Corpus:
         ]
         return "\n".join([f"def {self._phrase(1)}():", f'    """{self._phrase(6)}."""', *lines, ""])
 
-    def _edited(self, text: str, number: int) -> str:
+    def _edit_text(self, text: str, number: int) -> str:
         paragraph = f"Edited marker{200_000 + number:06}. {self._paragraph()}"
-        if number % 2 and "\n## " in text:  # a renamed heading changes breadcrumbs under the same text
+        if number % 2 and "\n## " in text:  # a renamed heading changes the breadcrumb of unchanged text
             return text.replace("\n## ", "\n## Renamed ", 1)
-        head, _, rest = text.partition("\n\n")  # an inserted paragraph moves the spans of what follows
+        head, _, rest = text.partition("\n\n")  # an inserted paragraph shifts later spans
         return f"{head}\n\n{paragraph}\n\n{rest}"
 
     def _paragraph(self) -> str:
@@ -131,11 +131,11 @@ class Corpus:
     def _phrase(self, words: int) -> str:
         return " ".join(self._rng.choices(self._words, k=words))
 
-    def _put(self, path: str, text: str) -> None:
+    def _put_file(self, path: str, text: str) -> None:
         self.files[path] = text
         self._write(path, text)
 
-    def _drop(self, path: str) -> str:
+    def _delete_file(self, path: str) -> str:
         (self.root / path).unlink()
         return self.files.pop(path)
 

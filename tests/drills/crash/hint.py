@@ -1,4 +1,4 @@
-"""A job whose only hint is lost: the worker took it from Redis and died before it noted so."""
+"""Scene: the only hint of a job is lost, as when a worker dies between taking and recording it."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tests.support.stack import GaveUp, Stack, eventually
 
 
 def lose_a_hint(stack: Stack, corpus: Corpus, limit_s: float) -> Iterator[str]:
-    """Play the scene, and give what was violated: the job has so long to be found."""
+    """Play the scene, and yield the violations: the job has to be found within `limit_s`."""
     tenant = Tenant(stack.url, "lost-hint", corpus.folders)
     eventually(lambda: "worker" in stack.pids(), "the worker runs")
     worker = worker_family(stack)
@@ -30,7 +30,7 @@ def lose_a_hint(stack: Stack, corpus: Corpus, limit_s: float) -> Iterator[str]:
         eventually(lambda: all(_is_done(job) for job in jobs), "the job is found again", limit_s)
     except GaveUp:
         states = [patiently(lambda job=job: Job.objects.get(pk=job.pk).state) for job in jobs]
-        yield f"a job whose hint got lost is {', '.join(states)} after {limit_s:.0f} s"
+        yield f"a job whose hint was lost is {', '.join(states)} after {limit_s:.0f} s"
 
 
 def _is_done(job: Job) -> bool:

@@ -1,4 +1,4 @@
-"""What has to hold when all is quiet again; each check gives the violations it found, as sentences."""
+"""Invariants after a drill; each check yields the violations as sentences."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,8 +14,8 @@ from search.mirror import checks
 from search.models import Change, Chunk, ChunkVector, Document
 from tests.drills.crash.tenant import Tenant
 
-# Differences told of one check.
-_MOST_TOLD = 3
+# Differences listed by one check.
+_MOST_LISTED = 3
 _MOST_SEARCHES = 20
 _MARKER = re.compile(r"marker\d{6}")
 
@@ -54,38 +54,42 @@ _CHUNK_FIELDS = (
 
 
 def documents_equal_what_was_given(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """Every file and upload is there once, with the bytes it has now, and nothing else is."""
+    """Check that every file and upload exists once, with its present bytes, and nothing else does."""
     rows = Document.objects.in_workspace(tenant.workspace).values_list("source__key", "path", "content_hash")
     found = {(key, path): hash_ for key, path, hash_ in rows}
     expected = {place: content_hash(text.encode()) for place, text in files.items()}
     twice = [place for place, n in Counter((key, path) for key, path, _ in rows).items() if n > 1]
-    yield from _told("there more than once", twice)
-    yield from _told("lost", sorted(expected.keys() - found.keys()))
-    yield from _told("there although deleted", sorted(found.keys() - expected.keys()))
+    yield from _summary("there more than once", twice)
+    yield from _summary("lost", sorted(expected.keys() - found.keys()))
+    yield from _summary("there although deleted", sorted(found.keys() - expected.keys()))
     both = sorted(expected.keys() & found.keys())
-    yield from _told("there with other content than the file", [p for p in both if expected[p] != found[p]])
+    yield from _summary(
+        "there with other content than the file", [p for p in both if expected[p] != found[p]]
+    )
 
 
 def corpora_are_equal(tenant: Tenant, reference: Tenant) -> Iterator[str]:
-    """Documents, chunks (ids, texts, spans, breadcrumbs) and vectors are those of the undisturbed run."""
+    """Check that documents, chunks (id, text, span, breadcrumb) and vectors equal an undisturbed run's."""
     for what, rows in (("document", _document_rows), ("chunk", _chunk_rows), ("vector", _vector_rows)):
         found, expected = rows(tenant.workspace), rows(reference.workspace)
-        yield from _told(f"{what} missing", [repr(key) for key in expected.keys() - found.keys()])
-        yield from _told(f"{what} too many", [repr(key) for key in found.keys() - expected.keys()])
+        yield from _summary(f"{what} missing", [repr(key) for key in expected.keys() - found.keys()])
+        yield from _summary(f"{what} too many", [repr(key) for key in found.keys() - expected.keys()])
         both = expected.keys() & found.keys()
-        yield from _told(f"{what} different", [repr(key) for key in both if expected[key] != found[key]])
+        yield from _summary(f"{what} different", [repr(key) for key in both if expected[key] != found[key]])
 
 
 def every_chunk_has_its_vector(tenant: Tenant) -> Iterator[str]:
-    """One vector for each chunk, made of its present text and breadcrumb."""
+    """Check that each chunk has one vector, of its present text and breadcrumb."""
     chunks = dict(Chunk.objects.in_workspace(tenant.workspace).values_list("chunk_id", "embed_hash"))
     vectors = ChunkVector.objects.in_workspace(tenant.workspace).values_list("chunk_id", "embed_hash")
-    yield from _told("chunk without a vector", sorted(chunks.keys() - {chunk_id for chunk_id, _ in vectors}))
-    yield from _told("vector of no chunk, or a stale one", [c for c, h in vectors if chunks.get(c) != h])
+    yield from _summary(
+        "chunk without a vector", sorted(chunks.keys() - {chunk_id for chunk_id, _ in vectors})
+    )
+    yield from _summary("vector of no chunk, or a stale one", [c for c, h in vectors if chunks.get(c) != h])
 
 
 def jobs_ended_once(tenant: Tenant) -> Iterator[str]:
-    """Every job has succeeded, each item has one outcome, and the reports add up."""
+    """Check that every job succeeded, each item has one outcome, and the reports are consistent."""
     for job in tenant.jobs():
         name = f"{job.kind} {str(job.pk)[:8]}"
         if job.state != JobState.SUCCEEDED:
@@ -96,8 +100,8 @@ def jobs_ended_once(tenant: Tenant) -> Iterator[str]:
             yield from _report_adds_up(name, job)
 
 
-def ended_with_a_report(job: Job, state: JobState) -> Iterator[str]:
-    """The job has ended like that, and its report adds up."""
+def job_ended_with_report(job: Job, state: JobState) -> Iterator[str]:
+    """Check that the job ended in `state` with a consistent report."""
     name = f"{job.kind} {str(job.pk)[:8]}"
     if job.state != state:
         yield f"{name} is {job.state}, not {state}: {job.error}"
@@ -116,9 +120,9 @@ def _report_adds_up(name: str, job: Job) -> Iterator[str]:
         yield f"{name} ended with {open_items} items open"
     report = ingest_report(job)
     yield from _parts_add_up(name, report)
-    told, made = report["seen"] + report["deleted"], items.count()
-    if told < made or (job.kind == JobKind.INGEST_DOCUMENT and told > made):
-        yield f"{name} reports {told} files for {made} items"
+    reported, actual = report["seen"] + report["deleted"], items.count()
+    if reported < actual or (job.kind == JobKind.INGEST_DOCUMENT and reported > actual):
+        yield f"{name} reports {reported} files for {actual} items"
 
 
 def _parts_add_up(name: str, report: Mapping[str, Any]) -> Iterator[str]:
@@ -128,54 +132,54 @@ def _parts_add_up(name: str, report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def chunks_are_numbered(tenant: Tenant) -> Iterator[str]:
-    """The chunks of each document count from 0 without a hole: none is missing, none there twice."""
+    """Check that the chunks of each document are numbered from 0 without gaps or duplicates."""
     numbers: dict[Any, list[int]] = defaultdict(list)
     rows = Chunk.objects.in_workspace(tenant.workspace).order_by("ordinal")
     for path, ordinal in rows.values_list("document__path", "ordinal"):
         numbers[path].append(ordinal)
     holes = [path for path, found in numbers.items() if found != list(range(len(found)))]
-    yield from _told("with chunks missing or doubled", holes)
+    yield from _summary("with chunks missing or doubled", holes)
     paths = set(Document.objects.in_workspace(tenant.workspace).values_list("path", flat=True))
-    yield from _told("without chunks", sorted(paths - numbers.keys()))
+    yield from _summary("without chunks", sorted(paths - numbers.keys()))
 
 
 def blobs_are_whole(tenant: Tenant) -> Iterator[str]:
-    """The bytes of each document are kept, and are those that its hash says."""
+    """Check that the stored bytes of each document match its hash."""
     id_ = tenant.workspace.pk
     hashes = set(Document.objects.in_workspace(id_).values_list("content_hash", flat=True))
-    kept = {hash_ for hash_ in hashes if has_blob(id_, hash_)}
-    yield from _told("blob missing", sorted(hashes - kept))
-    yield from _told("blob not whole", [h for h in sorted(kept) if content_hash(read_blob(id_, h)) != h])
+    stored = {hash_ for hash_ in hashes if has_blob(id_, hash_)}
+    yield from _summary("blob missing", sorted(hashes - stored))
+    yield from _summary("blob not whole", [h for h in sorted(stored) if content_hash(read_blob(id_, h)) != h])
 
 
-def told_once(tenant: Tenant, since_seq: int, paths: Collection[str]) -> Iterator[str]:
-    """Since that number the log tells as many documents as have changed, each once."""
+def changes_are_logged_once(tenant: Tenant, since_seq: int, paths: Collection[str]) -> Iterator[str]:
+    """Check that the change log after `since_seq` has one change for each changed document."""
     changes = Change.objects.in_workspace(tenant.workspace).filter(seq__gt=since_seq)
     times = Counter(changes.values_list("doc_id", flat=True))
-    yield from _told("document told twice", [doc_id.hex for doc_id, n in times.items() if n > 1])
+    yield from _summary("document logged twice", [doc_id.hex for doc_id, n in times.items() if n > 1])
     if len(times) != len(paths):
-        yield f"the log tells of {len(times)} documents, {len(paths)} have changed"
+        yield f"the log has {len(times)} documents, {len(paths)} have changed"
 
 
-def differing(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
-    """The paths that came, went or have another text."""
+def changed_paths(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+    """Return the paths that were added, deleted or changed."""
     return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
 
 
-def mixture(
+def partial_changes(
     tenant: Tenant, before: Mapping[tuple[str, str], str], now: Mapping[tuple[str, str], str]
 ) -> tuple[list[str], int]:
-    """What is neither as before nor as now, as sentences; and how many of what changed are as now."""
+    """Return documents in neither the old nor the new state, as sentences, and the number of changed ones."""
     rows = Document.objects.in_workspace(tenant.workspace).values_list("source__key", "path", "content_hash")
     found = {(key, path): hash_ for key, path, hash_ in rows}
-    told = []
+    wrong = []
     n_changed = 0
     for place in before.keys() | now.keys():
         old, new = _hash(before.get(place)), _hash(now.get(place))
         if found.get(place) not in {old, new}:
-            told.append(f"{'/'.join(place)} has neither its old nor its new content")
+            wrong.append(f"{'/'.join(place)} has neither its old nor its new content")
         n_changed += old != new == found.get(place)
-    return told[:_MOST_TOLD], n_changed
+    return wrong[:_MOST_LISTED], n_changed
 
 
 def _hash(text: str | None) -> str | None:
@@ -183,7 +187,7 @@ def _hash(text: str | None) -> str | None:
 
 
 def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
-    """The change log counts from 1 to the workspace's head, every number once."""
+    """Check that the change log has every number from 1 to the workspace's head once."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=tenant.workspace.pk)
     changes = Change.objects.in_workspace(tenant.workspace).order_by("seq")
     numbers = list(changes.values_list("seq", flat=True))
@@ -192,20 +196,20 @@ def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
 
 
 def all_is_found(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
-    """A search for a word that only one document has finds that one, for a sample of them."""
+    """Check for a sample of documents that a search for a unique word finds that document alone."""
     words = {(key, path): _MARKER.search(text) for (key, path), text in files.items()}
-    known = Counter(word for text in files.values() for word in set(_MARKER.findall(text)))
-    alone = {place: word[0] for place, word in words.items() if word is not None and known[word[0]] == 1}
+    counts = Counter(word for text in files.values() for word in set(_MARKER.findall(text)))
+    alone = {place: word[0] for place, word in words.items() if word is not None and counts[word[0]] == 1}
     for place in sorted(alone)[:: max(1, len(alone) // _MOST_SEARCHES)]:
         answer = tenant.search(alone[place], mode="lexical").json()
-        # Behind what has the word come chunks with a part of it, like "marker".
+        # Lower-ranked hits contain a part of the word, like "marker".
         found = {hit["doc_path"] for hit in answer["hits"] if hit["retrieval"]["tier"] == "all"}
         if found != {place[1]}:
             yield f"{alone[place]} of {'/'.join(place)} finds {sorted(found)}"
 
 
 def mirrors_equal_postgres() -> Iterator[str]:
-    """Every mirror has Postgres' checksum, and FTS5 finds its index sound."""
+    """Check that every mirror has Postgres' checksum, and that FTS5's integrity check passes."""
     results = list(checks.check_mirrors(False))
     if not results:
         yield "there is no mirror"
@@ -226,7 +230,7 @@ def _vector_rows(workspace: Workspace) -> dict[Any, Any]:
     return {chunk_id: (embed_hash, embedding) for chunk_id, embed_hash, embedding in rows}
 
 
-def _told(what: str, found: Iterable[object]) -> Iterator[str]:
-    told = list(found)
-    if told:
-        yield f"{len(told)} {what}: {', '.join(str(each) for each in told[:_MOST_TOLD])}"
+def _summary(what: str, found: Iterable[object]) -> Iterator[str]:
+    items = list(found)
+    if items:
+        yield f"{len(items)} {what}: {', '.join(str(each) for each in items[:_MOST_LISTED])}"

@@ -1,4 +1,4 @@
-"""A second embedder for the drill: a cheap model behind `/v1/embeddings`, which can be held half-way."""
+"""A second embedder for the drill: a cheap model behind `/v1/embeddings` that can be held half-way."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _HOLD_LIMIT_S = 120.0
 
 
 class HeldModel:
-    """The vectors of each text read backwards: near to none that the first embedder gives for it."""
+    """A model that embeds each text reversed, so that its vectors are far from the first embedder's."""
 
     name = "openai:backwards"
 
@@ -24,17 +24,17 @@ class HeldModel:
         self._lock = threading.Lock()
         self._hold_at: int | None = None
         self._released = threading.Event()
-        #: Set when a request is held.
+        #: Set while a request is held.
         self.is_held = threading.Event()
-        #: Every passage it was asked for, as often as it was.
+        #: Every requested passage, with repetitions.
         self.passages: list[str] = []
 
     def hold_at(self, passages: int) -> None:
-        """Leave requests for passages unanswered once it has been asked for so many."""
+        """Hold requests for passages once so many passages have been requested."""
         self._hold_at = passages
 
     def release(self) -> None:
-        """Answer again."""
+        """Answer held and later requests."""
         self._hold_at = None
         self._released.set()
 
@@ -57,7 +57,7 @@ class HeldModel:
 
 @contextmanager
 def held_model() -> Iterator[tuple[HeldModel, str]]:
-    """Serve a model; gives it and how the settings write it. Time is no reason for it to fail a search."""
+    """Serve a model, and yield it with its value for KEBAB_EMBEDDERS. Its time limits never fail a search."""
     model = HeldModel()
     prefix = _QUERY_PREFIX.replace(" ", "+")
     with serving(model) as stub:

@@ -1,6 +1,6 @@
-"""Redis goes while a worker is busy in every slot, and is away when work ends: it can't be acknowledged.
+"""Scene: Redis stops while all slots of a worker are busy, and jobs end while it is away, unacknowledged.
 
-The worker has to take up new work soon after Redis is back, not when the supervisor finds it idle a minute
+The worker has to take up new jobs soon after Redis is back, before the supervisor finds it idle a minute
 later.
 """
 
@@ -17,12 +17,12 @@ from tests.support.stack import GaveUp, Stack, eventually
 
 _LIMIT_S = 60.0
 _RECOVERY_LIMIT_S = 120.0
-# What the supervisor says then.
+# Log line of the supervisor in that case.
 _STUCK = "worker has work and does none"
 
 
 def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated."""
+    """Play the scene, and yield the violations."""
     corpus.files = {f"{folder.name}/long.md": long_text() for folder in corpus.folders}
     corpus.write()
     tenant = Tenant(stack.url, "outage", corpus.folders)
@@ -35,7 +35,9 @@ def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
     try:
         os.kill(stack.pids()["redis"], signal.SIGKILL)
         eventually(lambda: _count(jobs, JobState.SUCCEEDED), "work ends without Redis", _LIMIT_S)
-        eventually(lambda: "Couldn't ack" in stack.log("worker", 500), "its end can't be told", _LIMIT_S)
+        eventually(
+            lambda: "Couldn't ack" in stack.log("worker", 500), "its end can't be acknowledged", _LIMIT_S
+        )
     finally:
         os.kill(supervisor, signal.SIGCONT)
     try:
@@ -43,9 +45,9 @@ def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
         done = len({job.pk for job in jobs})
         eventually(lambda: _count(jobs, JobState.SUCCEEDED) == done, "all work is done", _RECOVERY_LIMIT_S)
     except GaveUp as error:
-        yield f"the worker did not find back: {error}"
+        yield f"the worker did not reconnect: {error}"
     if stack.log("up", 10_000).count(_STUCK) > helped:
-        yield "the supervisor had to start the worker anew"
+        yield "the supervisor had to restart the worker"
 
 
 def _count(jobs: list[Job], state: JobState) -> int:

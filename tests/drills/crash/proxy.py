@@ -1,6 +1,6 @@
-"""A TCP proxy before a server, whose connections can be slow, cut, refused or swallowed.
+"""A TCP proxy for a server, whose connections can be slow, cut, refused or swallowed.
 
-What it speaks to may listen on a Unix socket, as the embedded servers do.
+The server may listen on a Unix socket, as the embedded servers do.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ _BLOCK_BYTES = 65_536
 
 
 class Mode(StrEnum):
-    """What becomes of connections."""
+    """Treatment of connections."""
 
     OPEN = "open"
-    #: Every block comes so much later.
+    #: Every block is delayed.
     SLOW = "slow"
-    #: Connections of now are reset, new ones work.
+    #: Present connections are reset, new ones work.
     RESET = "reset"
-    #: Connections of now are reset, new ones are refused.
+    #: Present connections are reset, new ones are refused.
     DOWN = "down"
-    #: Connections stay, new ones are taken, and nothing comes through.
+    #: Connections stay open, new ones are accepted, and no data passes.
     BLACK_HOLE = "black hole"
 
 
 class Proxy:
-    """Listens on a loopback port, in a thread of its own, and speaks to a Unix socket."""
+    """A proxy on a loopback port, in a thread of its own, for a Unix socket."""
 
     def __init__(self, target: Path, *, latency_s: float = 0.2) -> None:
         self._target = str(target)
@@ -54,14 +54,14 @@ class Proxy:
         self._thread.join()
         self._loop.close()
 
-    def turn(self, mode: Mode) -> None:
-        """Treat connections like that from now on."""
-        self._wait(self._turn(mode))
+    def set_mode(self, mode: Mode) -> None:
+        """Treat connections in this way from now on."""
+        self._wait(self._set_mode(mode))
 
     def _wait(self, coroutine: Any) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
 
-    async def _turn(self, mode: Mode) -> None:
+    async def _set_mode(self, mode: Mode) -> None:
         self._delay_s = self._latency_s if mode is Mode.SLOW else 0.0
         if mode is Mode.BLACK_HOLE:
             self._open.clear()
@@ -86,7 +86,7 @@ class Proxy:
     def _reset_all(self) -> None:
         for writer in self._writers:
             with contextlib.suppress(OSError):
-                # Closed at once with what is in it, so that the other end sees a reset.
+                # Closed at once with unread data, so that the other end sees a reset.
                 writer.get_extra_info("socket").setsockopt(
                     socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
                 )

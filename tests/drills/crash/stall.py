@@ -1,7 +1,7 @@
-"""A worker that stands still in the middle of a job for longer than its lease, and then goes on.
+"""Scene: a worker pauses in the middle of a job for longer than its lease, and then resumes.
 
-Another worker has finished the job meanwhile, with files that have changed since. Whatever the first one
-still holds is old, and must not be written.
+Meanwhile another worker has finished the job, with files that have changed since. What the first one still
+has in memory is outdated, and must not be written.
 """
 
 import os
@@ -23,30 +23,30 @@ from tests.support.patience import patiently
 from tests.support.stack import Stack, eventually
 
 _LIMIT_S = 60.0
-# Time to parse a document of so many paragraphs: the worker is caught in it, between two transactions.
+# Paragraphs that take long enough to parse for the worker to be stopped between two transactions.
 _PARAGRAPHS = 40_000
 _REFUSALS = ("is no longer ours", "has gone to another worker", "were finished by another worker")
 _IN_TRANSACTION = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
 
 
 def stall_a_worker(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated."""
+    """Play the scene, and yield the violations."""
     corpus.files = {"folder-0/long.md": long_text()}
     corpus.write()
     tenant = Tenant(stack.url, "stall", corpus.folders)
     eventually(lambda: "worker" in stack.pids(), "the worker runs")
     (job,) = tenant.request_syncs()
-    eventually(lambda: _is_begun(job), "the job has begun its item", _LIMIT_S, poll_s=0.01)
-    with _stopped(worker_family(stack)):
-        if _is_ended(job):
+    eventually(lambda: _has_begun(job), "the job has begun its item", _LIMIT_S, poll_s=0.01)
+    with _pause(worker_family(stack)):
+        if _has_ended(job):
             raise RuntimeError("The document was parsed too soon; raise _PARAGRAPHS.")
         corpus.files = {"folder-0/long.md": "# Short\n\nThe file has changed since the job began.\n"}
         corpus.write()
         with _second_worker(stack):
-            eventually(lambda: _is_ended(job), "another worker takes the job over", _LIMIT_S)
+            eventually(lambda: _has_ended(job), "another worker takes the job over", _LIMIT_S)
             ended = Job.objects.get(pk=job.pk)
     _await_late_write(stack, job)
-    yield from documents_equal_what_was_given(tenant, tenant.expected(corpus.files))
+    yield from documents_equal_what_was_given(tenant, tenant.files_by_source(corpus.files))
     yield from jobs_ended_once(tenant)
     now = Job.objects.get(pk=job.pk)
     if (now.attempt, now.finished_at, now.items_done) != (ended.attempt, ended.finished_at, ended.items_done):
@@ -54,35 +54,35 @@ def stall_a_worker(stack: Stack, corpus: Corpus) -> Iterator[str]:
 
 
 def _await_late_write(stack: Stack, job: Job) -> None:
-    """Wait until the first worker has found its lease gone, or has written in spite of it."""
+    """Wait until the first worker has noticed the lost lease, or has written in spite of it."""
     before = Job.objects.values_list("items_done", "finished_at").get(pk=job.pk)
 
-    def has_come_out() -> bool:
+    def has_reacted() -> bool:
         now = Job.objects.values_list("items_done", "finished_at").get(pk=job.pk)
         return now != before or any(refusal in stack.log("worker", 200) for refusal in _REFUSALS)
 
-    eventually(has_come_out, "the first worker goes on", _LIMIT_S)
+    eventually(has_reacted, "the first worker goes on", _LIMIT_S)
 
 
 def long_text() -> str:
-    """A document that takes a second or so to parse."""
+    """Return a document that takes a second or so to parse."""
     paragraphs = (
         f"Paragraph {number} of the text as it was in the beginning." for number in range(_PARAGRAPHS)
     )
     return "# Long\n\n" + "\n\n".join(paragraphs)
 
 
-def _is_begun(job: Job) -> bool:
+def _has_begun(job: Job) -> bool:
     return patiently(lambda: JobItem.objects.filter(job=job.pk, attempts=1).exists())
 
 
-def _is_ended(job: Job) -> bool:
+def _has_ended(job: Job) -> bool:
     return patiently(lambda: Job.objects.get(pk=job.pk).is_finished)
 
 
 @contextmanager
-def _stopped(pids: Sequence[int]) -> Iterator[None]:
-    """Have processes stand still, but never within a transaction: Postgres ends those by itself."""
+def _pause(pids: Sequence[int]) -> Iterator[None]:
+    """Pause processes during the block, but never within a transaction, which Postgres would end."""
     _stop_between_transactions(pids)
     try:
         yield

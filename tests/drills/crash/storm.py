@@ -1,4 +1,4 @@
-"""Documents are ingested while random processes are killed, and edited half-way through."""
+"""Scene: documents are ingested while random processes are killed, and edited half-way through."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.drills.crash.watch import Watch
 from tests.support.patience import patiently
 from tests.support.stack import Stack, eventually
 
-# The kills lie between these shares of the ingestion.
+# The kills happen between these shares of the ingestion.
 _FROM, _TO = 0.02, 0.9
 _CATCH_UP_LIMIT_S = 600.0
 
@@ -32,32 +32,32 @@ class Storm:
         self._total = len(corpus.files) + len(corpus.uploads)
 
     def ingest(self, tenant: Tenant) -> list[str]:
-        """Ingest while processes are killed, and wait for the catch-up; gives uploads that were refused.
+        """Ingest while processes are killed, wait until everything is done, and return rejected uploads.
 
         Raises:
-            GaveUp: work was lost.
+            GaveUp: Work was lost.
         """
         with Uploader(self._stack, tenant.workspace.slug, tenant.token, pace=self._share_done) as uploader:
-            uploader.hand_in(self._corpus.uploads)
+            uploader.enqueue(self._corpus.uploads)
             tenant.is_searchable()
             tenant.request_syncs()
             for number, (moment, victim) in enumerate(self._plan()):
-                self._await(lambda moment=moment: self._share_done() >= moment)
+                self._await_claim(lambda moment=moment: self._share_done() >= moment)
                 self._kill(victim)
                 if self._options.has_edits and number == self._options.kills // 2:
                     self._edit(tenant, uploader)
-            self._await_end(tenant, uploader)
+            self._await_completion(tenant, uploader)
         eventually(self._all_are_back, "every killed process is back")
         self._say(f"  {self._watch.now_s:6.1f} s  {self._watch.items_done:5} items done, all caught up")
         return uploader.violations
 
     def ingest_undisturbed(self, tenant: Tenant) -> None:
-        """Ingest the corpus as it is now. Raises GaveUp."""
+        """Ingest the corpus in its present state. Raises GaveUp."""
         self._watch.rest()
         with Uploader(self._stack, tenant.workspace.slug, tenant.token) as uploader:
-            uploader.hand_in(self._corpus.uploads)
+            uploader.enqueue(self._corpus.uploads)
             tenant.request_syncs()
-            self._await_end(tenant, uploader)
+            self._await_completion(tenant, uploader)
 
     def _plan(self) -> list[tuple[float, str]]:
         moments = sorted(self._rng.uniform(_FROM, _TO) for _ in range(self._options.kills))
@@ -74,17 +74,17 @@ class Storm:
         )
 
     def _edit(self, tenant: Tenant, uploader: Uploader) -> None:
-        edits, uploads = self._corpus.edit(), self._corpus.edited_uploads()
-        uploader.hand_in(uploads)
+        edits, uploads = self._corpus.edit(), self._corpus.edit_uploads()
+        uploader.enqueue(uploads)
         tenant.request_syncs()
         self._say(f"  {self._watch.now_s:6.1f} s  files: {edits}; {len(uploads)} uploads replaced")
 
-    def _await_end(self, tenant: Tenant, uploader: Uploader) -> None:
-        self._await(lambda: uploader.is_done)
-        self._await(lambda: not patiently(tenant.has_open_jobs))
+    def _await_completion(self, tenant: Tenant, uploader: Uploader) -> None:
+        self._await_claim(lambda: uploader.is_done)
+        self._await_claim(lambda: not patiently(tenant.has_open_jobs))
         eventually(lambda: patiently(tenant.is_searchable), "all that was ingested is searchable")
 
-    def _await(self, claim: Callable[[], bool]) -> None:
+    def _await_claim(self, claim: Callable[[], bool]) -> None:
         def look() -> bool:
             self._watch.require_life(self._options.patience_s)
             return claim()

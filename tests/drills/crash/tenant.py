@@ -1,4 +1,4 @@
-"""The workspace that a scene plays in, with its sources and jobs."""
+"""The workspace of a scene, with its sources and jobs."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -36,26 +36,26 @@ class Tenant:
         self.token = mint_token(self.workspace, scopes=scopes, name="drill")[1]
 
     def request_syncs(self) -> list[Job]:
-        """Ask for a sync of every source, whatever is being killed meanwhile."""
+        """Request a sync of every source, with retries while processes are killed."""
         return [patiently(lambda key=key: self._request_sync(key)) for key in self.folders]
 
     def jobs(self) -> list[Job]:
-        """All its jobs."""
+        """Return all its jobs."""
         return list(Job.objects.in_workspace(self.workspace))
 
     def has_open_jobs(self) -> bool:
-        """Return whether one is queued or runs."""
+        """Return whether a job is queued or running."""
         return bool(Job.objects.in_workspace(self.workspace).filter(state__in=OPEN_STATES).exists())
 
     def is_searchable(self) -> bool:
-        """Return whether a search finds all that is committed; the first one makes the node build
+        """Return whether a search finds everything committed; the first search makes the node build
         its mirror.
         """
         min_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=self.workspace.pk)
         return self.search("anything", min_seq=min_seq).status_code == 200
 
     def search(self, query: str, **parameters: Any) -> httpx.Response:
-        """The answer to a search over HTTP. Raises httpx.HTTPError."""
+        """Return the answer to a search over HTTP. Raises httpx.HTTPError."""
         return httpx.post(
             f"{self._url}/api/v1/workspaces/{self.workspace.slug}/search",
             json={"q": query, **parameters},
@@ -64,7 +64,7 @@ class Tenant:
         )
 
     def upload(self, path: str, text: str) -> httpx.Response:
-        """The answer to a document that is handed in. Raises httpx.HTTPError."""
+        """Return the answer to an upload. Raises httpx.HTTPError."""
         return httpx.post(
             f"{self._url}/api/v1/workspaces/{self.workspace.slug}/documents",
             json={"path": path, "text": text},
@@ -73,15 +73,15 @@ class Tenant:
         )
 
     def delete(self, doc_id: str) -> httpx.Response:
-        """The answer to the deletion of a document. Raises httpx.HTTPError."""
+        """Return the answer to the deletion of a document. Raises httpx.HTTPError."""
         return httpx.delete(
             f"{self._url}/api/v1/workspaces/{self.workspace.slug}/documents/{doc_id}",
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=_LIMIT_S,
         )
 
-    def expected(self, files: Mapping[str, str]) -> dict[tuple[str, str], str]:
-        """The files of `files` (by path below the folders' parent) by key of their source and path."""
+    def files_by_source(self, files: Mapping[str, str]) -> dict[tuple[str, str], str]:
+        """Return `files` (by path below the folders' parent) by key of their source and path."""
         return {tuple(path.split("/", 1)): text for path, text in files.items()}
 
     def _request_sync(self, key: str) -> Job:

@@ -1,4 +1,4 @@
-"""The proxy of the drill, between a client and an echo on a Unix socket."""
+"""The proxy of the drill between a client and an echo server on a Unix socket."""
 
 import socket
 import socketserver
@@ -36,51 +36,51 @@ def proxy() -> Iterator[Proxy]:
 
 @pytest.fixture
 def client(proxy: Proxy) -> Iterator[socket.socket]:
-    with connected(proxy) as client:
-        assert echoed(client) == b"hello"
+    with connect(proxy) as client:
+        assert echo(client) == b"hello"
         yield client
 
 
-def connected(proxy: Proxy) -> socket.socket:
+def connect(proxy: Proxy) -> socket.socket:
     return socket.create_connection(("127.0.0.1", proxy.port), timeout=5)
 
 
-def echoed(client: socket.socket) -> bytes:
+def echo(client: socket.socket) -> bytes:
     client.sendall(b"hello")
     return client.recv(100)
 
 
 def test_slow_proxy_delays_each_block(proxy, client):
-    proxy.turn(Mode.SLOW)
+    proxy.set_mode(Mode.SLOW)
     began_s = time.monotonic()
-    assert echoed(client) == b"hello"
+    assert echo(client) == b"hello"
     assert time.monotonic() - began_s >= 2 * _LATENCY_S
 
 
 def test_reset_breaks_connections_and_lets_new_ones_through(proxy, client):
-    proxy.turn(Mode.RESET)
+    proxy.set_mode(Mode.RESET)
     with pytest.raises(ConnectionResetError):
-        echoed(client)
-    with connected(proxy) as other:
-        assert echoed(other) == b"hello"
+        echo(client)
+    with connect(proxy) as other:
+        assert echo(other) == b"hello"
 
 
 def test_proxy_that_is_down_refuses_connections_until_it_is_open(proxy, client):
-    proxy.turn(Mode.DOWN)
+    proxy.set_mode(Mode.DOWN)
     with pytest.raises(ConnectionResetError):
-        echoed(client)
+        echo(client)
     with pytest.raises(ConnectionRefusedError):
-        connected(proxy)
-    proxy.turn(Mode.OPEN)
-    with connected(proxy) as other:
-        assert echoed(other) == b"hello"
+        connect(proxy)
+    proxy.set_mode(Mode.OPEN)
+    with connect(proxy) as other:
+        assert echo(other) == b"hello"
 
 
 def test_black_hole_swallows_what_is_sent_and_gives_it_back_once_open(proxy, client):
-    proxy.turn(Mode.BLACK_HOLE)
+    proxy.set_mode(Mode.BLACK_HOLE)
     client.settimeout(_SHORT_S)
     with pytest.raises(TimeoutError):
-        echoed(client)
-    proxy.turn(Mode.OPEN)
+        echo(client)
+    proxy.set_mode(Mode.OPEN)
     client.settimeout(5)
     assert client.recv(100) == b"hello"

@@ -1,4 +1,4 @@
-"""What is found at the end of a siege in lists that are not as the clients were told."""
+"""Checks after a siege detect lists and searches that differ from the acknowledged writes."""
 
 import httpx
 import pytest
@@ -7,7 +7,7 @@ from tests.drills.crash.siege.aftermath import documents_equal_the_ledger, searc
 from tests.drills.crash.siege.ledger import Ledger
 from tests.drills.crash.siege.texts import key_word, revision_word
 
-_KEPT, _DELETED = "kept.md", "deleted.md"
+_PRESENT, _DELETED = "kept.md", "deleted.md"
 _TEXT = f"has {key_word(1)} {revision_word(1, 1)}"
 
 
@@ -30,33 +30,33 @@ class Door:
 @pytest.fixture
 def ledger() -> Ledger:
     ledger = Ledger()
-    for path, number, texts in ((_KEPT, 1, [_TEXT]), (_DELETED, 2, ["has", None])):
+    for path, number, texts in ((_PRESENT, 1, [_TEXT]), (_DELETED, 2, ["has", None])):
         for text in texts:
             deed = ledger.begin(path, key_word(number), text=text, word=revision_word(number, 1))
             ledger.settle(deed, 1)
     return ledger
 
 
-def test_list_that_is_as_acknowledged_is_right(ledger):
-    assert list(documents_equal_the_ledger(Door((_KEPT, _TEXT)), ledger)) == []
-    assert list(searches_equal_the_ledger(Door((_KEPT, _TEXT)), ledger)) == []
+def test_list_that_equals_the_acknowledged_writes_passes(ledger):
+    assert list(documents_equal_the_ledger(Door((_PRESENT, _TEXT)), ledger)) == []
+    assert list(searches_equal_the_ledger(Door((_PRESENT, _TEXT)), ledger)) == []
 
 
 @pytest.mark.parametrize(
-    ("listed", "told"),
+    ("listed", "expected"),
     [
         ([], "lost"),
-        ([(_KEPT, _TEXT), (_KEPT, _TEXT)], "listed twice"),
-        ([(_KEPT, _TEXT), (_DELETED, "has")], "deleted and listed"),
-        ([(_KEPT, _TEXT), ("other.md", "has")], "never written"),
-        ([(_KEPT, f"has {revision_word(1, 2)}")], "another text"),
+        ([(_PRESENT, _TEXT), (_PRESENT, _TEXT)], "listed twice"),
+        ([(_PRESENT, _TEXT), (_DELETED, "has")], "deleted and listed"),
+        ([(_PRESENT, _TEXT), ("other.md", "has")], "never written"),
+        ([(_PRESENT, f"has {revision_word(1, 2)}")], "another text"),
     ],
 )
-def test_list_that_is_not_is_told_of(ledger, listed, told):
+def test_list_that_differs_from_the_acknowledged_writes_is_reported(ledger, listed, expected):
     (found,) = documents_equal_the_ledger(Door(*listed), ledger)
-    assert told in found
+    assert expected in found
 
 
-@pytest.mark.parametrize("listed", [[], [(_KEPT, revision_word(1, 2))], [(_KEPT, f"{_TEXT} rcvbbb")]])
-def test_search_that_shows_another_text_or_none_is_told_of(ledger, listed):
+@pytest.mark.parametrize("listed", [[], [(_PRESENT, revision_word(1, 2))], [(_PRESENT, f"{_TEXT} rcvbbb")]])
+def test_search_that_shows_another_text_or_none_is_reported(ledger, listed):
     assert list(searches_equal_the_ledger(Door(*listed), ledger))

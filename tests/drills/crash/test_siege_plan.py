@@ -1,4 +1,4 @@
-"""The same seed gives the same deeds, however often a client is refused."""
+"""The same seed results in the same actions, however often a client is refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ _DEEDS = 40
 
 
 class Door:
-    """Answers as Kebab does, each second request with a refusal if it is told so; keeps what it accepted."""
+    """Answers as Kebab does, every second request with a refusal on request; records the accepted ones."""
 
     def __init__(self, *, refuses: bool) -> None:
         self._refuses = refuses
@@ -34,29 +34,29 @@ class Door:
 
 @pytest.fixture
 def deeds() -> Callable[..., list[tuple[str, str, object]]]:
-    """What an uploader has written after some deeds."""
+    """Return a function that returns the writes of an uploader after some actions."""
 
     def of(*, seed: int, refuses: bool = False) -> list[tuple[str, str, object]]:
         door = Door(refuses=refuses)
         uploader = Uploader("uploader-1", door, Ledger(), Answers(), seed=seed, first=100)
         for _ in range(_DEEDS):
-            uploader.do_one()
+            uploader.act()
         return door.accepted
 
     return of
 
 
 @pytest.mark.slow
-def test_same_seed_gives_the_same_deeds_though_one_client_is_refused_again_and_again(deeds):
+def test_same_seed_results_in_the_same_writes_with_and_without_refusals(deeds):
     assert deeds(seed=7) == deeds(seed=7, refuses=True)
     assert {"POST", "DELETE"} == {method for method, _, _ in deeds(seed=7)}
 
 
-def test_another_seed_gives_other_deeds(deeds):
+def test_another_seed_results_in_other_writes(deeds):
     assert deeds(seed=7) != deeds(seed=8)
 
 
-def test_same_seed_gives_the_same_plan_and_each_kind_of_fault_comes():
+def test_same_seed_results_in_the_same_plan_with_each_kind_of_fault():
     plan = plan_of(7, 200)
     assert plan == plan_of(7, 200) != plan_of(8, 200)
     assert sum(name not in SERVER_FAULTS for name in plan) == 200

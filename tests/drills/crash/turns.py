@@ -1,7 +1,7 @@
-"""One workspace asks for thousands of documents, then another for one: how many of the first go before it.
+"""Scene: one workspace requests thousands of documents, then another one document, which must not wait long.
 
-Told in jobs, not in seconds: those that run when it comes, those that begin until it is committed, those
-whose hints wait in Redis by then, and one more for each slot.
+The wait is measured in jobs, not in seconds: those running at the request, those that begin until it is
+committed, those whose hints are in Redis by then, and one more for each slot.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _MARKER = "marker999999"
 
 
 def take_turns(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated. Raises GaveUp."""
+    """Play the scene, and yield the violations. Raises GaveUp."""
     large = Tenant(stack.url, "large", corpus.folders)
     small = Tenant(stack.url, "small", [])
     eventually(lambda: patiently(small.is_searchable), "the small workspace is searchable")

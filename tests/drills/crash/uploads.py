@@ -1,4 +1,4 @@
-"""A client that hands in documents over HTTP while servers die, and holds Kebab to what it acknowledged."""
+"""A client that uploads documents over HTTP while servers fail, and checks the acknowledgements."""
 
 import threading
 import time
@@ -13,9 +13,9 @@ _PAUSE_S = 0.3
 
 
 class Uploader:
-    """A thread that hands in one document after the other, each until it is accepted (2xx).
+    """A thread that uploads one document after another, each until it is accepted (2xx).
 
-    `pace` gives the share of the ingestion that is done, 0 to 1: uploads keep in step with it.
+    `pace` returns the finished share of the ingestion, 0 to 1: uploads keep pace with it.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Uploader:
         self._thread = threading.Thread(target=self._run, name="uploader", daemon=True)
         self._waiting: list[tuple[str, str]] = []
         self._lock = threading.Lock()
-        self._given = 0
+        self._total = 0
         self.accepted = 0
         self.refused_tries = 0
         self.violations: list[str] = []
@@ -41,21 +41,21 @@ class Uploader:
         self._stop.set()
         self._thread.join()
 
-    def hand_in(self, texts: Mapping[str, str]) -> None:
-        """Queue documents behind those that wait."""
+    def enqueue(self, texts: Mapping[str, str]) -> None:
+        """Queue documents for upload."""
         with self._lock:
             self._waiting += texts.items()
-            self._given += len(texts)
+            self._total += len(texts)
 
     @property
     def is_done(self) -> bool:
-        """Return whether all that was handed in is accepted."""
-        return self.accepted == self._given
+        """Return whether everything queued is accepted."""
+        return self.accepted == self._total
 
     def _run(self) -> None:
         with httpx.Client(headers=self._headers, timeout=_LIMIT_S) as client:
             while not self._stop.wait(0.02):
-                if self.accepted < self._given and self._pace() * self._given >= self.accepted:
+                if self.accepted < self._total and self._pace() * self._total >= self.accepted:
                     path, text = self._waiting[self.accepted]
                     self._deliver(client, path, text)
 

@@ -1,4 +1,4 @@
-"""The drill's tables and its verdict."""
+"""Output of the drill and its exit status."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:  # sieges need no models
 
 
 class Verdict:
-    """Prints each check as it is made, and remembers whether one was violated."""
+    """Prints each check as it is made, and counts violations."""
 
     def __init__(self) -> None:
         self.violations = 0
@@ -18,7 +18,7 @@ class Verdict:
         print(line, flush=True)  # noqa: T201 - what the drill is for
 
     def check(self, name: str, violations: Iterable[str]) -> None:
-        """Print how a check came out."""
+        """Print the result of a check."""
         found = list(violations)
         self.violations += len(found)
         self.say(f"  {'VIOLATED' if found else 'ok      '}  {name}")
@@ -36,7 +36,7 @@ class Verdict:
         self.say("")
 
     def conclude(self) -> int:
-        """Print the verdict and give the exit status."""
+        """Print the verdict, and return the exit status."""
         self.say(
             f"\nFAILED: {self.violations} violations"
             if self.violations

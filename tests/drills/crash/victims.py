@@ -1,4 +1,4 @@
-"""Whom to kill: a process of the stack by its role, or a child of one."""
+"""Choice of processes to kill: a process of the stack by its role, or a child of one."""
 
 import os
 import random
@@ -9,7 +9,7 @@ import psutil
 
 from tests.support.stack import GaveUp, Stack
 
-#: One of each is killed before any comes twice.
+#: One of each is killed before any is chosen twice.
 FIRST = ("worker child", "worker", "web", "redis", "postgres", "supervisor")
 _ALL = (*FIRST, "embedder", "mirror", "beat", "parser", "postgres backend", "web child")
 _LIMIT_S = 20.0
@@ -17,7 +17,7 @@ _POLL_S = 0.02
 
 
 def choose_victims(rng: random.Random, kills: int) -> list[str]:
-    """Roles in the order in which they are to be killed."""
+    """Return roles in the order in which to kill them."""
     first = rng.sample(FIRST, min(kills, len(FIRST)))
     victims = first + rng.choices(_ALL, k=kills - len(first))
     rng.shuffle(victims)
@@ -25,7 +25,7 @@ def choose_victims(rng: random.Random, kills: int) -> list[str]:
 
 
 def kill(stack: Stack, victim: str, rng: random.Random) -> int:
-    """Kill -9 a process of that role, once there is one, and give its pid. Raises GaveUp."""
+    """Kill -9 a process of that role as soon as there is one, and return its pid. Raises GaveUp."""
     deadline = time.monotonic() + _LIMIT_S
     while True:
         pids = candidates(stack, victim)
@@ -42,13 +42,13 @@ def kill(stack: Stack, victim: str, rng: random.Random) -> int:
 
 
 def worker_family(stack: Stack) -> list[int]:
-    """The ordinary worker's main process and its children, without their parsers."""
+    """Return the pids of the ordinary worker's main process and its children, without their parsers."""
     worker = stack.pids()["worker"]
     return [worker, *_children([worker])]
 
 
 def candidates(stack: Stack, victim: str) -> list[int]:
-    """The pids of that role."""
+    """Return the pids of that role."""
     pids = stack.pids()
     match victim:
         case "worker child":

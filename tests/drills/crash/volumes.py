@@ -1,4 +1,4 @@
-"""Small disks of their own for parts of a data directory, that a scene fills up and gives room again."""
+"""Small disks for parts of a data directory, which a scene fills and frees."""
 
 import contextlib
 import itertools
@@ -16,11 +16,11 @@ from tests.drills.crash.victims import worker_family
 from tests.support.stack import Stack
 
 _MB = 1_000_000
-# What a volume holds beside its ballast: the whole data directory has Postgres' files in it.
+# Sizes without ballast: the data directory includes Postgres' files.
 _SIZES_MB = {"data": 700, "blobs": 40, "mirrors": 80}
 # Every text of the corpus is longer.
 _TEXT_BYTES = 64
-# No write to a mirror is shorter, and some lines of complaint still reach the log, which is a file too.
+# No write to a mirror is shorter, and some lines of complaint still fit into the log file.
 _PAGE_BYTES = 4_096
 
 
@@ -35,7 +35,7 @@ class Volume:
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=True)  # noqa: S607
 
     def fill(self) -> None:
-        """Take all the room that is left."""
+        """Fill the remaining space."""
         with self._ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             for n in itertools.count():
                 os.posix_fallocate(file.fileno(), n * _MB, _MB)
@@ -44,19 +44,19 @@ class Volume:
                 file.write(b"\0")
 
     def free(self) -> None:
-        """Return the room back."""
+        """Free the space again."""
         self._ballast.unlink(missing_ok=True)
 
     def unmount(self) -> None:
-        """Take the disk away, with all that is on it, also from under processes that still end."""
+        """Unmount the disk, also while processes that are ending use it."""
         subprocess.run(["umount", "--lazy", str(self._folder)], check=False)  # noqa: S607
 
 
 class Quota:
-    """Stands for a full disk where none may be mounted: processes that can make no file longer."""
+    """Substitute for a full disk where mounting is not permitted: a limit on the processes' file size."""
 
     def __init__(self, pids: Callable[[], Iterable[int]], size_bytes: int) -> None:
-        """Of the processes that `pids` gives; they make no file longer than so many bytes."""
+        """Limit the processes that `pids` returns to files of `size_bytes`."""
         self._pids = pids
         self._size_bytes = size_bytes
 
@@ -65,7 +65,7 @@ class Quota:
         self._limit(self._size_bytes)
 
     def free(self) -> None:
-        """Allow them again."""
+        """Allow longer files again."""
         self._limit(resource.RLIM_INFINITY)
 
     def _limit(self, size_bytes: int) -> None:
@@ -80,17 +80,17 @@ class Disk(Protocol):
     """A disk that can be full."""
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Leave no space."""
 
     def free(self) -> None:
-        """Return room again."""
+        """Free the space again."""
 
 
 @contextlib.contextmanager
 def disks_of(stack: Stack) -> Iterator[Mapping[str, Disk]]:
-    """Return the data directory a disk of its own, and one each to blobs and mirrors on it.
+    """Mount a disk of its own for the data directory, and one each for blobs and mirrors on it.
 
-    Who may not mount gets quotas on the size of files for the latter two. The stack has yet to be started.
+    Without the right to mount, the latter two get limits on file sizes. Call before the stack is started.
     """
     if os.geteuid() != 0:
         yield {

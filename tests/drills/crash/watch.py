@@ -1,4 +1,4 @@
-"""Looks at a stack and its jobs all the time: progress, recoveries, and what must never be seen."""
+"""Observation of a stack and its jobs: progress, recoveries, and states that must never occur."""
 
 import threading
 import time
@@ -14,28 +14,28 @@ from tests.support.stack import GaveUp, Stack
 
 _PERIOD_S = 0.2
 _COUNTED = (JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT)
-# What may never change once a job has ended.
+# Fields that may never change after the end of a job.
 _FINAL = ("state", "attempt", "items_done", "items_total", "finished_at", "seq", "error", "counts")
 
 
 @dataclass(slots=True, kw_only=True)
 class Kill:
-    """A process that was killed, and when things went on; seconds since the drill began."""
+    """A killed process, and the times of recovery, in seconds since the start of the drill."""
 
     victim: str
     pid: int
     at_s: float
-    #: What was done when the servers answered for the first time after it.
+    #: The progress at the servers' first answer after it.
     pulse: tuple[int, ...] | None = None
-    #: When its place in the stack was taken again; None also for what has no place of its own.
+    #: Time until its place in the stack was taken again; None also for victims without a place.
     back_after_s: float | None = None
     progress_after_s: float | None = None
 
 
 class Watch:
-    """A thread beside the drill. It starts `kebab up` again when that was killed, as a service manager would.
+    """A thread beside the drill, which restarts `kebab up` after a kill, as a service manager would.
 
-    `violations` holds what should never have been: progress that went back, a job that changed after its end.
+    `violations` has states that must never occur: progress that went back, a job that changed after its end.
     """
 
     def __init__(self, stack: Stack) -> None:
@@ -48,7 +48,7 @@ class Watch:
         self._pulse_at = time.monotonic()
         self.kills: list[Kill] = []
         self.violations: dict[str, None] = {}
-        #: Files and uploads done in all jobs.
+        #: Finished files and uploads of all jobs.
         self.items_done = 0
         self.restarts = 0
 
@@ -62,19 +62,19 @@ class Watch:
 
     @property
     def now_s(self) -> float:
-        """Seconds since the drill began."""
+        """Return the seconds since the start of the drill."""
         return time.monotonic() - self._began_at
 
     def note_kill(self, victim: str, pid: int) -> None:
-        """Follow the recovery from a kill that happened just now."""
+        """Observe the recovery from a kill that happened just now."""
         self.kills.append(Kill(victim=victim, pid=pid, at_s=self.now_s))
 
     def rest(self) -> None:
-        """Count the time without progress from now on."""
+        """Start counting the time without progress anew."""
         self._pulse_at = time.monotonic()
 
     def require_life(self, patience_s: float) -> None:
-        """Raises GaveUp when nothing has moved for `patience_s` seconds."""
+        """Raise GaveUp when there was no progress for `patience_s` seconds."""
         still_s = time.monotonic() - self._pulse_at
         if still_s > patience_s:
             open_jobs = [
@@ -91,7 +91,7 @@ class Watch:
             self._tend()
             try:
                 for job in Job.objects.all().order_by("created_at"):
-                    self._look_at(job)
+                    self._check_job(job)
                 self._take_pulse()
             except (Error, redis.RedisError, OSError):
                 connection.close()
@@ -112,20 +112,20 @@ class Watch:
             return False
         return pids.get(kill.victim, kill.pid) != kill.pid
 
-    def _look_at(self, job: Job) -> None:
+    def _check_job(self, job: Job) -> None:
         before, self._jobs[job.pk] = self._jobs.get(job.pk), job
         if before is None:
             return
         name = f"{job.kind} {str(job.pk)[:8]}"
         if job.items_done < before.items_done:
-            self._object(f"{name}: progress went back from {before.items_done} to {job.items_done}")
+            self._record_violation(f"{name}: progress went back from {before.items_done} to {job.items_done}")
         if before.is_finished:
             for field in _FINAL:
                 was, now = getattr(before, field), getattr(job, field)
                 if was != now:
-                    self._object(f"{name} changed after its end: {field} was {was}, is {now}")
+                    self._record_violation(f"{name} changed after its end: {field} was {was}, is {now}")
 
-    def _object(self, violation: str) -> None:
+    def _record_violation(self, violation: str) -> None:
         self.violations[violation] = None
 
     def _take_pulse(self) -> None:

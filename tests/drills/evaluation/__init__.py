@@ -1,1 +1,1 @@
-"""Do searches find what a name in code is? A list of names with where each is documented, and the asking."""
+"""Evaluation of searches for names in code: a list of names with their documentation, and its measurement."""

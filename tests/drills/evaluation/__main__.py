@@ -1,6 +1,6 @@
-"""`python -m tests.drills.evaluation collect …` makes the list of names, `measure …` asks for each of them.
+"""`python -m tests.drills.evaluation collect …` writes the list of names, `measure …` searches for them.
 
-`code …` asks the questions on a code base that a workspace holds.
+`code …` asks the questions on a code base that a workspace contains.
 """
 
 import argparse
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Do what the arguments ask for, and give the exit status."""
+    """Run the subcommand that the arguments name, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.drills.evaluation", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     collecting = verbs.add_parser("collect", help="write the list of names")
     for corpus in dict.fromkeys(kind.corpus for kind in KINDS):
         collecting.add_argument(f"--{corpus}", type=Path, required=True, metavar="FOLDER")
-    measuring = verbs.add_parser("measure", help="ask for each name in the modes lexical and hybrid")
+    measuring = verbs.add_parser("measure", help="search for each name in the modes lexical and hybrid")
     measuring.add_argument("--workspace", required=True, metavar="SLUG")
     for verb in (collecting, measuring):
         verb.add_argument("--list", type=Path, default=PUBLISHED, metavar="FILE")
     coding = verbs.add_parser("code", help="ask the questions on one repository of the list")
     coding.add_argument("--workspace", required=True, metavar="SLUG")
     coding.add_argument("--repository", required=True, metavar="NAME")
-    coding.add_argument("--without-terms", action="store_true", help="ask the questions alone")
-    coding.add_argument("--root", type=Path, metavar="FOLDER", help="its files, for ripgrep")
-    asked = parser.parse_args(arguments)
-    if asked.verb == "code":
-        return _measure_code(asked)
-    if asked.verb == "measure":
-        return _measure(asked.workspace, read_names(asked.list))
-    folders = {kind.corpus: getattr(asked, kind.corpus.replace("-", "_")) for kind in KINDS}
-    write_names(collect(folders), asked.list)
+    coding.add_argument("--without-terms", action="store_true", help="ask the questions without their terms")
+    coding.add_argument("--root", type=Path, metavar="FOLDER", help="folder of the repository, for ripgrep")
+    options = parser.parse_args(arguments)
+    if options.verb == "code":
+        return _measure_code(options)
+    if options.verb == "measure":
+        return _measure(options.workspace, read_names(options.list))
+    folders = {kind.corpus: getattr(options, kind.corpus.replace("-", "_")) for kind in KINDS}
+    write_names(collect(folders), options.list)
     return 0
 
 
@@ -58,47 +58,47 @@ def _measure(slug: str, names: Sequence[Name]) -> int:
         workspace = Workspace.objects.get(slug=slug)
     for mode in (Mode.LEXICAL, Mode.HYBRID):
         with acting_in(workspace.pk):
-            asked = ask_names(workspace, names, mode)
-        missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in asked if not one.is_found)
-        print(f"{mode}: {share_found(asked):.1%} of {len(asked)}; missed: {missed or 'none'}")  # noqa: T201
+            results = ask_names(workspace, names, mode)
+        missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in results if not one.is_found)
+        print(f"{mode}: {share_found(results):.1%} of {len(results)}; missed: {missed or 'none'}")  # noqa: T201
     return 0
 
 
-def _measure_code(asked: argparse.Namespace) -> int:
+def _measure_code(options: argparse.Namespace) -> int:
     django.setup()
     from kebab.people.models import Workspace
     from kebab.tenancy.current_workspace import acting_everywhere, acting_in
     from search.context import ResponseMode
-    from tests.drills.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, tool_of
+    from tests.drills.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, by_tool
 
     with acting_everywhere():
-        workspace = Workspace.objects.get(slug=asked.workspace)
-    questions = read_questions(asked.repository)
-    if asked.without_terms:
+        workspace = Workspace.objects.get(slug=options.workspace)
+    questions = read_questions(options.repository)
+    if options.without_terms:
         questions = [replace(each, terms=()) for each in questions]
-    with acting_in(workspace.pk), tool_of(workspace) as by_tool:
+    with acting_in(workspace.pk), by_tool(workspace) as ask_tool:
         ways = {
-            "codebase-retrieval": by_tool,
+            "codebase-retrieval": ask_tool,
             "its pack": by_pack(workspace),
             "its overview": by_pack(workspace, ResponseMode.OVERVIEW),
             "hybrid search": by_search(workspace),
         }
-        if asked.root is not None:
-            ways["ripgrep"] = by_ripgrep(asked.root)
+        if options.root is not None:
+            ways["ripgrep"] = by_ripgrep(options.root)
         for name, ask in ways.items():
-            print(f"{name}: {_brought(ask, questions)}")  # noqa: T201
+            print(f"{name}: {_summary(ask, questions)}")  # noqa: T201
     return 0
 
 
-def _brought(ask: "Way", questions: Sequence[CodeQuestion]) -> str:
-    """Return what a way brings, in how much time, and which questions it has no file for."""
+def _summary(ask: "Way", questions: Sequence[CodeQuestion]) -> str:
+    """Return hits, files and time of a retrieval way, and the questions without a right file."""
     started = time.perf_counter()
-    brought = [ask(each) for each in questions]
+    retrieved = [ask(each) for each in questions]
     took_ms = (time.perf_counter() - started) * 1000 / len(questions)
-    pairs = list(zip(questions, brought, strict=True))
+    pairs = list(zip(questions, retrieved, strict=True))
     missed = [each.question for each, paths in pairs if not set(each.paths) & set(paths)]
     first = sum(bool(set(each.paths) & set(paths[:1])) for each, paths in pairs)
-    count = sum(map(len, brought)) / len(brought)
+    count = sum(map(len, retrieved)) / len(retrieved)
     found = len(questions) - len(missed)
     return (
         f"{found} of {len(questions)}, first {first}, {count:.1f} files, {took_ms:.0f} ms; missed: {missed}"

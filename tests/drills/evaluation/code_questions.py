@@ -1,4 +1,4 @@
-"""The list of questions on code bases: reading it."""
+"""Published questions on code bases."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +10,11 @@ PUBLISHED = ROOT / "docs" / "evaluation" / "code-retrieval.tsv"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeQuestion:
-    """A question, and the files any of which answers it."""
+    """A question with the files that answer it, any of them."""
 
     repository: str
     question: str
-    #: Names that somebody who asks would guess at; may be none.
+    #: Names that the user might guess; may be empty.
     terms: tuple[str, ...]
     paths: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Which files a question on a code base brings within a budget: by code retrieval, by search, by ripgrep."""
+"""Files retrieved for a question on a code base within a budget: by code retrieval, by search, by ripgrep."""
 
 import os
 import re
@@ -24,19 +24,19 @@ from search.retrieval.query.stopwords import STOP_WORDS
 from search.retrieval.types import SearchQuery
 from tests.drills.evaluation.code_questions import CodeQuestion
 
-#: Gives the files that a question brings, in order, each once.
+#: Returns the files retrieved for a question, in order, each once.
 Way = Callable[[CodeQuestion], Sequence[str]]
 
 BUDGET = CODE_BUDGET.total
 _HITS = 200
-# A file shows so many matching lines, with so many around each.
+# Matching lines shown per file, and context lines around each.
 _MATCHES, _AROUND = "10", "2"
-# What a pack writes above each of its texts.
+# Heading of each text in a pack.
 _CITED = re.compile(r"^### (.+)#L[0-9]+(?:-L[0-9]+)? \(", re.MULTILINE)
 
 
 def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way:
-    """Return the files of which the pack has text."""
+    """Return a way that retrieves the files with text in the pack."""
 
     def ask(question: CodeQuestion) -> list[str]:
         request = CodeRequest(
@@ -50,8 +50,8 @@ def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way
 
 
 @contextmanager
-def tool_of(workspace: Workspace) -> Iterator[Way]:
-    """Return the way of an agent: the tool `codebase-retrieval` of `kebab mcp`, within its budget."""
+def by_tool(workspace: Workspace) -> Iterator[Way]:
+    """Yield the way of an agent: the tool `codebase-retrieval` of `kebab mcp`, within its budget."""
     process = StdioServerParameters(
         command=sys.executable,
         args=[str(settings.BASE_DIR / "manage.py"), "mcp", "--workspace", workspace.slug],
@@ -76,9 +76,7 @@ def tool_of(workspace: Workspace) -> Iterator[Way]:
 
 
 def by_search(workspace: Workspace) -> Way:
-    """Return the files of the hits of a hybrid search whose chunks fit into the budget, one after
-    the other.
-    """
+    """Return a way that takes the hits of a hybrid search, in order, while they fit into the budget."""
 
     def ask(question: CodeQuestion) -> list[str]:
         channels = build_channels(question.question, question.terms)
@@ -96,10 +94,10 @@ def by_search(workspace: Workspace) -> Way:
 
 
 def by_ripgrep(root: Path) -> Way:
-    """Return the files of which the first matching lines, with some around each, fit into the budget.
+    """Return a way that takes files by ripgrep, while their first matching lines fit into the budget.
 
-    Files that have more of the terms come first, then those with more matches. Without terms the question's
-    words are looked for.
+    Files with more of the terms come first, then those with more matches. Without terms, the question's words
+    are searched for.
     """
 
     def ask(question: CodeQuestion) -> list[str]:
@@ -122,7 +120,7 @@ def by_ripgrep(root: Path) -> Way:
 
 
 def _pattern(term: str) -> str:
-    """The term's words one behind the other, however they are joined: `move page` is `move_page`, too."""
+    """Return a pattern of the term's words in sequence, however joined: `move page` matches `move_page`."""
     return r"[\W_]?".join(re.escape(word) for word in term.split())
 
 
@@ -139,10 +137,10 @@ def _rg(root: Path, *arguments: str) -> list[str]:
 
 def _within_budget(texts: Iterable[tuple[str, str]]) -> list[str]:
     size_of_text, _ = text_counter(CODE_BUDGET.unit)
-    return list(dict.fromkeys(_taken(texts, size_of_text)))
+    return list(dict.fromkeys(_fitting(texts, size_of_text)))
 
 
-def _taken(texts: Iterable[tuple[str, str]], size_of_text: Callable[[str], int]) -> Iterator[str]:
+def _fitting(texts: Iterable[tuple[str, str]], size_of_text: Callable[[str], int]) -> Iterator[str]:
     left = BUDGET
     for path, text in texts:
         size = size_of_text(text)

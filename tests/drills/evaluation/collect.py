@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.drills.evaluation.names import Name, Rule
 
-#: A name that more documents document is no test of finding one.
+#: A name with more documents is no test of finding one.
 _MOST_DOCUMENTS = 4
 
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *#*$", re.MULTILINE)
@@ -21,20 +21,20 @@ _ANCHOR = re.compile(r"<a [^>]*></a> *")
 _CODE = re.compile(r"`([^`\s]+)`")
 _ASTRO_ERROR = re.compile(r"^> \*\*(\w+)\*\*:", re.MULTILINE)
 
-#: Gives each name that a document documents, as it is asked.
+#: Yields each name that a text documents, as it is searched for.
 Finder = Callable[[str], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of names: where they are, how they are found, and how many are taken."""
+    """One kind of names: their files, how they are recognised, and how many are chosen."""
 
     name: str
     corpus: str
     #: Files below the corpus' folder.
     glob: str
-    found: Finder
-    taken: int
+    finder: Finder
+    limit: int
     rule: Rule = "heading"
 
 
@@ -44,7 +44,7 @@ def _headings(text: str, level: int | None = None) -> Iterator[str]:
             yield _ANCHOR.sub("", heading)
 
 
-def _coded(level: int | None = None) -> Finder:
+def _code_headings(level: int | None = None) -> Finder:
     def find(text: str) -> Iterator[str]:
         for heading in _headings(text, level):
             yield from _CODE.findall(heading)
@@ -62,9 +62,9 @@ def _in_title(pattern: str) -> Finder:
     return find
 
 
-def _coded_names(text: str) -> Iterator[str]:
-    """Names that are no words: `level` and `args` are properties of many things."""
-    yield from (name for name in _coded()(text) if re.search("[^a-z]", name))
+def _non_word_names(text: str) -> Iterator[str]:
+    """Yield names that are no plain words: `level` and `args` are properties of many things."""
+    yield from (name for name in _code_headings()(text) if re.search("[^a-z]", name))
 
 
 def _one_word_headings(text: str) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _astro_errors(text: str) -> Iterator[str]:
     yield from _ASTRO_ERROR.findall(text)
 
 
-def _declared(text: str, type_: type[ast.FunctionDef] | type[ast.ClassDef]) -> Iterator[str]:
+def _definitions(text: str, type_: type[ast.FunctionDef] | type[ast.ClassDef]) -> Iterator[str]:
     for node in ast.parse(text).body:
         if isinstance(node, type_) and not node.name.startswith("_"):
             yield node.name
@@ -99,64 +99,72 @@ _ASTRO_REFERENCE = "src/content/docs/en/reference"
 
 KINDS = (
     Kind(
-        name="function", corpus=_CPP, glob="docs/c-runtime-library/reference/*.md", found=_coded(1), taken=40
+        name="function",
+        corpus=_CPP,
+        glob="docs/c-runtime-library/reference/*.md",
+        finder=_code_headings(1),
+        limit=40,
     ),
-    Kind(name="member", corpus=_CPP, glob="docs/standard-library/*.md", found=_coded(2), taken=15),
+    Kind(name="member", corpus=_CPP, glob="docs/standard-library/*.md", finder=_code_headings(2), limit=15),
     Kind(
         name="error",
         corpus=_CPP,
         glob="docs/error-messages/**/*.md",
-        found=_in_title(r"\b[A-Z]{1,4}\d{4}$"),
-        taken=25,
+        finder=_in_title(r"\b[A-Z]{1,4}\d{4}$"),
+        limit=25,
     ),
     Kind(
         name="option",
         corpus=_CPP,
         glob="docs/build/reference/*.md",
-        found=_in_title(r"^(/[\w:-]+)"),
-        taken=25,
+        finder=_in_title(r"^(/[\w:-]+)"),
+        limit=25,
     ),
-    Kind(name="directive", corpus=_CPP, glob="docs/preprocessor/*.md", found=_coded(1), taken=10),
-    Kind(name="function", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/**/*.mdx", found=_coded_names, taken=30),
+    Kind(name="directive", corpus=_CPP, glob="docs/preprocessor/*.md", finder=_code_headings(1), limit=10),
+    Kind(
+        name="function", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/**/*.mdx", finder=_non_word_names, limit=30
+    ),
     Kind(
         name="option",
         corpus=_ASTRO,
         glob=f"{_ASTRO_REFERENCE}/configuration-reference.mdx",
-        found=_one_word_headings,
-        taken=10,
+        finder=_one_word_headings,
+        limit=10,
     ),
     Kind(
         name="error",
         corpus=_ASTRO,
         glob=f"{_ASTRO_REFERENCE}/errors/*.mdx",
-        found=_astro_errors,
-        taken=10,
+        finder=_astro_errors,
+        limit=10,
         rule="definition",
     ),
     Kind(
         name="function",
         corpus=_PYTHON,
         glob="*.py",
-        found=partial(_declared, type_=ast.FunctionDef),
-        taken=10,
+        finder=partial(_definitions, type_=ast.FunctionDef),
+        limit=10,
         rule="definition",
     ),
     Kind(
         name="class",
         corpus=_PYTHON,
         glob="*.py",
-        found=partial(_declared, type_=ast.ClassDef),
-        taken=10,
+        finder=partial(_definitions, type_=ast.ClassDef),
+        limit=10,
         rule="definition",
     ),
-    Kind(name="method", corpus=_PYTHON, glob="*.py", found=_methods, taken=10, rule="definition"),
-    Kind(name="constant", corpus=_PYTHON, glob="*.py", found=_constants, taken=5, rule="definition"),
+    Kind(name="method", corpus=_PYTHON, glob="*.py", finder=_methods, limit=10, rule="definition"),
+    Kind(name="constant", corpus=_PYTHON, glob="*.py", finder=_constants, limit=5, rule="definition"),
 )
 
-# Whatever else has a name in a heading documents it as well.
+# Other headings with names, which document them as well.
 _EVERYWHERE = (
-    Kind(name="heading", corpus=_CPP, glob="docs/**/*.md", found=_coded(), taken=0),
-    Kind(name="heading", corpus=_ASTRO, glob="src/content/docs/en/**/*.mdx", found=_coded(), taken=0),
+    Kind(name="heading", corpus=_CPP, glob="docs/**/*.md", finder=_code_headings(), limit=0),
+    Kind(
+        name="heading", corpus=_ASTRO, glob="src/content/docs/en/**/*.mdx", finder=_code_headings(), limit=0
+    ),
 )
 
 
@@ -170,22 +178,22 @@ def collect(corpora: Mapping[str, Path]) -> list[Name]:
         queries = sorted(found[kind].keys() - elsewhere, key=_digest)
         of_kind = (_name(query, kind, alike) for query in queries)
         few = (name for name in of_kind if len(name.paths) <= _MOST_DOCUMENTS and name.query not in names)
-        names |= {name.query: name for name in islice(few, kind.taken)}
+        names |= {name.query: name for name in islice(few, kind.limit)}
     return list(names.values())
 
 
 def _documents(kind: Kind, folder: Path) -> dict[str, set[str]]:
-    """The documents of each name of a kind."""
+    """Return the documents of each name of a kind."""
     paths: defaultdict[str, set[str]] = defaultdict(set)
     for file in folder.glob(kind.glob):
-        for query in kind.found(file.read_text(encoding="utf-8")):
+        for query in kind.finder(file.read_text(encoding="utf-8")):
             if not query.rpartition(".")[2].startswith("__"):
                 paths[query].add(file.relative_to(folder).as_posix())
     return paths
 
 
 def _name(query: str, kind: Kind, alike: Iterable[Mapping[str, set[str]]]) -> Name:
-    """The name with all documents of its corpus that document it, as whatever kind of thing."""
+    """Return the name with all documents of its corpus that document it, as any kind."""
     paths = {path for documents in alike for path in documents.get(query, ())}
     return Name(query=query, kind=kind.name, corpus=kind.corpus, rule=kind.rule, paths=tuple(sorted(paths)))
 

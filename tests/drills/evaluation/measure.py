@@ -1,4 +1,4 @@
-"""How often a name's documentation is among the first hits."""
+"""Share of names whose documentation is among the first hits."""
 
 import re
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from search.models import Chunk
 from search.retrieval.types import Mode, SearchHit, SearchQuery
 from tests.drills.evaluation.names import Name
 
-#: Hits of each search that are looked at, and how many of the first count.
+#: Hits considered per search, and the rank up to which they count.
 _DEPTH = 10
 COUNTED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A name with the place of the first hit that documents it, from 1; None: not among the first ten."""
+class NameResult:
+    """A name with the rank of the first hit that documents it, from 1; None: not among the first ten."""
 
     name: Name
     place: int | None
@@ -28,9 +28,9 @@ class Asked:
         return self.place is not None and self.place <= COUNTED
 
 
-def ask_names(workspace: Workspace, names: Sequence[Name], mode: Mode) -> list[Asked]:
-    """Ask for each name in `mode`."""
-    return [Asked(name=name, place=_place(workspace, name, mode)) for name in names]
+def ask_names(workspace: Workspace, names: Sequence[Name], mode: Mode) -> list[NameResult]:
+    """Search for each name in `mode`."""
+    return [NameResult(name=name, place=_place(workspace, name, mode)) for name in names]
 
 
 def _place(workspace: Workspace, name: Name, mode: Mode) -> int | None:
@@ -53,12 +53,10 @@ def _documents(workspace: Workspace, hit: SearchHit, name: Name) -> bool:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Return whether both end the same: a folder of the corpus may have been indexed by itself, or with
-    others.
-    """
+    """Return whether both paths end alike: a corpus' folder may have been indexed alone or with others."""
     return path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}")
 
 
-def share_found(asked: Sequence[Asked]) -> float:
-    """Return the share of names that are found, in [0, 1]."""
-    return sum(one.is_found for one in asked) / len(asked)
+def share_found(results: Sequence[NameResult]) -> float:
+    """Return the share of found names, in [0, 1]."""
+    return sum(one.is_found for one in results) / len(results)

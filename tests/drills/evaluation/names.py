@@ -1,4 +1,4 @@
-"""The list of names: reading and writing it."""
+"""The list of names as a file."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
@@ -16,7 +16,7 @@ PUBLISHED = ROOT / "docs" / "evaluation" / "identifiers.tsv"
 class Name:
     """A name, and how a chunk that documents it is recognised."""
 
-    #: As it is asked.
+    #: As it is searched for.
     query: str
     #: `function`, `error`, `option` and so on.
     kind: str
@@ -24,7 +24,7 @@ class Name:
     corpus: str
     #: Whether a heading above the chunk has the name, or the chunk's text defines it.
     rule: Rule
-    #: The documents that do, below the corpus' folder.
+    #: The documents that document it, below the corpus' folder.
     paths: tuple[str, ...]
 
 
@@ -39,7 +39,7 @@ def _name(query: str, kind: str, corpus: str, rule: Rule, paths: str) -> Name:
 
 
 def write_names(names: Iterable[Name], path: Path) -> None:
-    """Write the names, a line each below a line of titles; paths stand apart by spaces."""
+    """Write the names, a line each after a header line; paths are separated by spaces."""
     rows = [
         tuple(field.name for field in fields(Name)),
         *((*astuple(name)[:4], " ".join(name.paths)) for name in names),

@@ -1,1 +1,1 @@
-"""Faults planted one at a time, which the default tests must catch."""
+"""Faults planted one at a time, which the default tests must detect."""

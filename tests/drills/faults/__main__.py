@@ -1,7 +1,7 @@
-"""Plant each fault in a copy of the repository and name the default test that catches it.
+"""Command that plants each fault in a copy of the repository and names the default test that detects it.
 
-`python -m tests.drills.faults` plants all, with arguments those whose names hold one of them. Exit status 1
-when a fault is not caught.
+`python -m tests.drills.faults` plants all faults; with arguments, those whose names contain one of them. Exit
+status 1 when a fault is not detected.
 """
 
 import os
@@ -18,9 +18,9 @@ from tests.support.paths import ROOT
 _FAILED = re.compile(r"^(?:FAILED|ERROR|SUBFAILED\S*) (\S+)", re.MULTILINE)
 
 
-def main(wanted: list[str]) -> int:
-    """Plant the faults; return how many were not caught."""
-    chosen = [fault for fault in FAULTS if not wanted or any(word in fault.name for word in wanted)]
+def main(names: list[str]) -> int:
+    """Plant the faults, and return 1 when some were not detected."""
+    chosen = [fault for fault in FAULTS if not names or any(word in fault.name for word in names)]
     folder = Path(tempfile.mkdtemp(prefix="kebab-faults-"))
     folder.chmod(0o711)
     copy, data = folder / "copy", folder / "data"
@@ -39,13 +39,13 @@ def _is_caught(fault: Fault, copy: Path, data: Path) -> bool:
     text = path.read_text()
     if text.count(fault.right) != 1:
         raise SystemExit(
-            f"{fault.name}: what is replaced stands {text.count(fault.right)} times in {fault.file}"
+            f"{fault.name}: the replaced text occurs {text.count(fault.right)} times in {fault.file}"
         )
     path.write_text(text.replace(fault.right, fault.wrong))
     try:
         for tests in (*fault.tests, ""):
-            if caught := _failing(copy, data, tests):
-                sys.stdout.write(f"caught  {fault.name}: {caught}\n")
+            if failing_test := _failing(copy, data, tests):
+                sys.stdout.write(f"caught  {fault.name}: {failing_test}\n")
                 sys.stdout.flush()
                 return True
     finally:

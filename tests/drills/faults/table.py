@@ -1,18 +1,18 @@
-"""The faults: each replaces one piece of the product's code by a wrong one."""
+"""Table of faults, each of which replaces one piece of the product's code by a wrong one."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One wrong line, and where a test that catches it is looked for first."""
+    """One wrong line, and the tests to try first."""
 
     name: str
     file: str
-    #: Stands once in the file.
+    #: Occurs once in the file.
     right: str
     wrong: str
-    #: Folders below tests/; all default tests are run when none of these catches it.
+    #: Folders below tests/; all default tests are run when none of these detects it.
     tests: tuple[str, ...]
 
 

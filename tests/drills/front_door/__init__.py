@@ -1,1 +1,1 @@
-"""Clients that misbehave, and what others notice of them."""
+"""Clients that misbehave, and their effect on other clients."""

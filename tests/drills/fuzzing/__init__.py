@@ -1,1 +1,1 @@
-"""Requests made up from the OpenAPI document, right and wrong: no answer may be a 5xx or break it."""
+"""Requests generated from the OpenAPI document, valid and invalid: no answer may be a 5xx or violate it."""

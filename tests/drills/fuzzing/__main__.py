@@ -22,7 +22,7 @@ _CORPUS = ROOT / "docs"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a stack, send the requests with a token that may do what an editor may, and print the report."""
+    """Run a stack, send the requests with an editor's token, and print the report."""
     options = _parser().parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     stack = Stack(temporary_directory(), KEBAB_EMBEDDER="hash", KEBAB_RATE_LIMIT="1000000/minute")
@@ -39,12 +39,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> Tally:
-    made = stack.run("workspace", "create", _WORKSPACE, "--json")
-    if made.returncode != 0:
-        raise SystemExit(made.stderr)
-    made = stack.run("ingest", str(_CORPUS), "--workspace", _WORKSPACE, "--json")
-    if made.returncode != 0:
-        raise SystemExit(made.stderr)
+    result = stack.run("workspace", "create", _WORKSPACE, "--json")
+    if result.returncode != 0:
+        raise SystemExit(result.stderr)
+    result = stack.run("ingest", str(_CORPUS), "--workspace", _WORKSPACE, "--json")
+    if result.returncode != 0:
+        raise SystemExit(result.stderr)
     token = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", _SCOPES, "--json")
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {json.loads(token.stdout)['token']}"
@@ -71,10 +71,10 @@ def _report(tally: Tally, seed: int) -> dict[str, Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.fuzzing", description=__doc__)
-    parser.add_argument("--requests", type=int, default=20_000, help="how many requests at least")
-    parser.add_argument("--seed", type=int, help="of the requests (random, and printed)")
+    parser.add_argument("--requests", type=int, default=20_000, help="minimum number of requests")
+    parser.add_argument("--seed", type=int, help="seed of the requests (random, and printed)")
     parser.add_argument(
-        "--limit-s", type=float, default=7_200.0, help="end after so long, with an error if there were fewer"
+        "--limit-s", type=float, default=7_200.0, help="time limit; fewer requests are an error"
     )
     return parser
 

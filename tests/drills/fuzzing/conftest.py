@@ -1,4 +1,4 @@
-"""A workspace in which made-up requests find something of everything."""
+"""A workspace in which generated requests find objects of every kind."""
 
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ _DOCUMENTS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
-    """What is fuzzed."""
+class Target:
+    """The target of fuzzing."""
 
     workspace: Workspace
     owner: User
@@ -31,20 +31,20 @@ class Ground:
 
 
 @pytest.fixture
-def ground(transactional_db, settings, mirrors, blobs):
+def target(transactional_db, settings, mirrors, blobs):
     settings.KEBAB_WAIT_LIMIT_S = 0
     workspace = make_workspace()
     owner = make_member(workspace, Role.OWNER)
     for number in range(_DOCUMENTS):
         text = f"Boat number {number} lies at its mooring."
         write(workspace, f"{number}.md", text, content_hash=store_blob(workspace.pk, text.encode()))
-    # By its id: a request may change its slug.
-    pool = Pool(str(workspace.pk), 0, known=_known(workspace), spared={str(owner.pk)})
-    return Ground(workspace=workspace, owner=owner, pool=pool)
+    # Identified by its id, as a request may change its slug.
+    pool = Pool(str(workspace.pk), 0, known=_create_objects(workspace), protected={str(owner.pk)})
+    return Target(workspace=workspace, owner=owner, pool=pool)
 
 
-def _known(workspace):
-    """Make what requests can't make by themselves, and give its names."""
+def _create_objects(workspace):
+    """Create objects that requests can't create, and return their ids by argument."""
     for _ in range(5):
         make_member(workspace, Role.VIEWER)
     repository = Source.objects.create(
@@ -69,7 +69,7 @@ def _known(workspace):
         "answer_id": [answer.pk for answer in answers],
         "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
         "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
-        **_evaluated(workspace, uploads),
+        **_create_evaluation(workspace, uploads),
         "entry_id": [entry.pk for entry in entries],
         "group_id": [group.pk for group in groups],
         "job_id": [job.pk for job in jobs],
@@ -84,20 +84,22 @@ def _known(workspace):
     }
 
 
-def _evaluated(workspace, source):
-    """Make topics, what was said of a hit, and runs that have asked a topic; give their names."""
-    named = {"path": "0.md", "source": source, "place_key": source.pk}
+def _create_evaluation(workspace, source):
+    """Create topics, judgements, feedback and runs, and return their ids by argument."""
+    document = {"path": "0.md", "source": source, "place_key": source.pk}
     topics = [
         Topic.objects.create(workspace=workspace, topic_id=f"boat-{number}", text="boat")
         for number in range(30)
     ]
     for topic in topics:
-        Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **named)
-    said = {"query": "boat", "query_key": source.pk, "actor": "a", "creator": "a", "is_relevant": True}
-    Feedback.objects.create(workspace=workspace, **said, **named)
-    ended = {"state": "succeeded", "finished_at": timezone.now()}
-    asked = {"settings": {"mode": "lexical"}, "measures": ["nDCG@10"], "sources": ["docs"]}
-    runs = [Run.objects.create(workspace=workspace, topic_set="golden", **asked, **ended) for _ in range(20)]
+        Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **document)
+    feedback = {"query": "boat", "query_key": source.pk, "actor": "a", "creator": "a", "is_relevant": True}
+    Feedback.objects.create(workspace=workspace, **feedback, **document)
+    state = {"state": "succeeded", "finished_at": timezone.now()}
+    options = {"settings": {"mode": "lexical"}, "measures": ["nDCG@10"], "sources": ["docs"]}
+    runs = [
+        Run.objects.create(workspace=workspace, topic_set="golden", **options, **state) for _ in range(20)
+    ]
     for run in runs:
         RunTopic.objects.create(
             workspace=workspace,

@@ -1,4 +1,4 @@
-"""Sends made-up requests to every operation of an OpenAPI document and judges the answers by it."""
+"""Fuzzer that sends generated requests to every operation of an OpenAPI document and checks the answers."""
 
 import itertools
 import json
@@ -33,12 +33,12 @@ _CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-# Of ten requests to an operation so many are as its description has them; the others break it.
+# Valid requests of ten to an operation; the others violate its description.
 _RIGHT = 6
 # A stream ends with its job; it has tests of its own.
 _STREAMS = frozenset({"job_events_get"})
 
-# What the web server itself says to a request line that is none, before any of ours has seen it.
+# The web server's answer to an unreadable request line, which never reaches the application.
 _UNREADABLE = b"Invalid HTTP request received."
 
 Call = Callable[[Case], Any]
@@ -46,25 +46,25 @@ Call = Callable[[Case], Any]
 
 @dataclass
 class Tally:
-    """What was sent, and what came back that must not."""
+    """Counts of the sent requests, and the faults of their answers."""
 
-    #: By operation (`GET /api/v1/workspaces`), how often each status came.
+    #: Number of each status by operation (`GET /api/v1/workspaces`).
     operations: dict[str, Counter[int]] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
-        """How many requests were answered."""
+        """Return the number of answered requests."""
         return self.statuses.total()
 
     @property
     def statuses(self) -> Counter[int]:
-        """How often each status came, of all operations together."""
+        """Return the number of each status over all operations."""
         return sum(self.operations.values(), Counter())
 
     @property
-    def succeeded(self) -> set[str]:
-        """The operations that did what they are for, at least once."""
+    def succeeded_operations(self) -> set[str]:
+        """Return the operations that succeeded at least once."""
         return {name for name, statuses in self.operations.items() if min(statuses, default=500) < 300}
 
 
@@ -78,14 +78,14 @@ def fuzz(
     limit_s: float = math.inf,
     left_out: Collection[str] = (),
 ) -> Tally:
-    """Send requests to all operations in turn: to each once around, then until `requests` were answered.
+    """Send requests to all operations in turn: one round at least, then until `requests` were answered.
 
-    After `limit_s` seconds it ends with fewer.
+    Ends with fewer after `limit_s` seconds.
     """
     tally, deadline = Tally(), time.monotonic() + limit_s
-    schema.config.generation.update(with_security_parameters=False)  # `call` says who asks
-    operations = sorted((each for each in _operations(schema) if _name(each) not in left_out), key=_turn)
-    for number, operation in _around(operations):
+    schema.config.generation.update(with_security_parameters=False)  # `call` authenticates
+    operations = sorted((each for each in _operations(schema) if _name(each) not in left_out), key=_order)
+    for number, operation in _rounds(operations):
         if number and (tally.n >= requests or time.monotonic() > deadline):
             break
         tally.operations.setdefault(_name(operation), Counter())
@@ -94,8 +94,8 @@ def fuzz(
     return tally
 
 
-def _around(operations: Collection[Any]) -> Iterator[tuple[int, Any]]:
-    """Return the operations again and again, with how often each was given before."""
+def _rounds(operations: Collection[Any]) -> Iterator[tuple[int, Any]]:
+    """Yield the operations again and again, with the number of the round."""
     return ((number, operation) for number in itertools.count() for operation in operations)
 
 
@@ -110,8 +110,8 @@ def _name(operation: Any) -> str:
     return f"{operation.method.upper()} {operation.path}"
 
 
-def _turn(operation: Any) -> tuple[int, int, str]:
-    """Lists come first, then there are ids to name; what is deleted goes before what it belongs to."""
+def _order(operation: Any) -> tuple[int, int, str]:
+    """Return a sort key: lists first, as they provide ids; nested objects are deleted before parents."""
     turn = ["get", "post", "put", "patch", "delete"].index(operation.method.lower())
     depth = operation.path.count("/")
     return turn, -depth if operation.method.lower() == "delete" else depth, operation.path
@@ -133,19 +133,19 @@ def _send(operation: Any, mode: Any, n: int, call: Call, pool: Pool, tally: Tall
             case.body = pool.fields(_name(operation), case.body)
         else:
             case.query = pool.fields(_name(operation), case.query or {})
-        _judge(case, call, pool, tally)
+        _validate(case, call, pool, tally)
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the generator's own remarks about formats
+            warnings.simplefilter("ignore")  # the generator's warnings about formats
             send()
     except (schemathesis.errors.SchemathesisError, Unsatisfiable):
-        # Nothing can be wrong about an operation that takes nothing but ids.
+        # An operation that takes only ids has no invalid requests.
         if mode is not GenerationMode.NEGATIVE:
             raise
 
 
-def _judge(case: Case, call: Call, pool: Pool, tally: Tally) -> None:
+def _validate(case: Case, call: Call, pool: Pool, tally: Tally) -> None:
     try:
         response = call(case)
     except (InvalidHeader, InvalidURL, UnicodeError):
@@ -158,11 +158,11 @@ def _judge(case: Case, call: Call, pool: Pool, tally: Tally) -> None:
         case.validate_response(response, checks=_CHECKS)
     except FailureGroup as group:
         for failure in group.exceptions:
-            told = f"{response.status_code} {type(failure).__name__}"
-            tally.faults.setdefault(f"{name}: {told}", _told(case, failure, response))
+            kind = f"{response.status_code} {type(failure).__name__}"
+            tally.faults.setdefault(f"{name}: {kind}", _describe(case, failure, response))
     if response.status_code < 300 and "json" in response.headers.get("content-type", [""])[0]:
-        pool.note(case.formatted_path, json.loads(response.content))
+        pool.learn(case.formatted_path, json.loads(response.content))
 
 
-def _told(case: Case, failure: Any, response: Any) -> str:
+def _describe(case: Case, failure: Any, response: Any) -> str:
     return f"{str(failure)[:800]}\n{case.as_curl_command()[:800]}\n{response.content[:500]!r}"

@@ -1,4 +1,4 @@
-"""What there is to name, known or learnt from answers, so that made-up requests also meet real things."""
+"""Pool of existing ids and names, known or learnt from answers, so that generated requests use them."""
 
 import re
 from collections import deque
@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any
 
-_KEPT = 200
-# What the answers of an operation's address name: the ids in them stand for such a thing.
+_MOST_VALUES = 200
+# Arguments whose values are the ids in the answers of a list's address.
 _OF_LIST = {
     "documents": "doc_id",
     "chunks": "chunk_id",
@@ -24,7 +24,7 @@ _OF_LIST = {
     "ask": "answer_id",
 }
 _LISTS = "|".join(_OF_LIST)
-# Fields that, when they name nothing, have the whole request refused: of what they are taken, or left out.
+# Fields whose values must exist, or the whole request is rejected: arguments to take them from.
 _OF_FIELD = {
     "cursor": "",
     "conversation_id": "",
@@ -44,24 +44,24 @@ _OF_FIELD = {
     "repeat": "run_id",
     "baseline": "run_id",
 }
-# What fields are called so of one operation, where its request is about nothing without them.
+# The same for fields of a single operation.
 _OF_OPERATION = {
     "POST /api/v1/workspaces/{ws}/eval/gate": {"settings": "settings"},
     "POST /api/v1/workspaces/{ws}/feedback": {"source": "source_key", "citation": "path", "version": "none"},
 }
-# Without one of these the operation asks for nothing, though its description can't say so.
+# Fields without which the operation does nothing, though its description can't say so.
 _NEEDED = {
     "GET /api/v1/workspaces/{ws}/search": ("q", "cursor"),
     "POST /api/v1/workspaces/{ws}/search": ("q", "cursor"),
     "GET /api/v1/workspaces/{ws}/access": ("user", "token"),
     "POST /api/v1/workspaces/{ws}/sources": ("key",),
 }
-# The share of requests that keep the made-up value.
-_KEEPING = 0.1
+# The share of requests that keep the generated value.
+_KEEP_SHARE = 0.1
 
 
 class Pool:
-    """Values by the names of the arguments that take them, the latest ones; never those that are spared."""
+    """The latest values by argument; never the protected ones."""
 
     def __init__(
         self,
@@ -69,49 +69,49 @@ class Pool:
         seed: int,
         *,
         known: Mapping[str, Iterable[Any]] | None = None,
-        spared: Collection[str] = (),
+        protected: Collection[str] = (),
     ) -> None:
-        self._spared = spared
+        self._protected = protected
         self._values: dict[str, deque[Any]] = {}
         self._random = Random(seed)
         for name, values in {"ws": [workspace], "q": ["boat"], **(known or {})}.items():
-            self._keep(name, values)
+            self._add(name, values)
 
-    def arguments(self, made_up: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of an address, most of them of what there is."""
-        return {name: self._value(name, value) for name, value in made_up.items()}
+    def arguments(self, generated: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of an address, most of them existing values."""
+        return {name: self._value(name, value) for name, value in generated.items()}
 
-    def fields(self, operation: str, made_up: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters or the body of a request, most of them of what there is."""
-        taken = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
-        found = {name: self._value(taken.get(name, ""), value) for name, value in made_up.items()}
-        for name in taken.keys() & found.keys():
-            if not taken[name] and not self._keeps():
+    def fields(self, operation: str, generated: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters or the body of a request, most of them existing values."""
+        fields_ = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
+        found = {name: self._value(fields_.get(name, ""), value) for name, value in generated.items()}
+        for name in fields_.keys() & found.keys():
+            if not fields_[name] and not self._keeps_generated():
                 del found[name]
         needed = _NEEDED.get(operation, ())
-        if needed and not found.keys() & set(needed) and not self._keeps():
+        if needed and not found.keys() & set(needed) and not self._keeps_generated():
             found[needed[0]] = self._value(_OF_FIELD.get(needed[0], needed[0]), None)
         return found
 
-    def note(self, path: str, document: Any) -> None:
-        """Remember what an answer names."""
+    def learn(self, path: str, document: Any) -> None:
+        """Learn the ids and names in an answer."""
         found = re.search(rf"/({_LISTS})\b(?!.*/(?:{_LISTS})\b)", path)
         if found is not None and isinstance(document, dict):
             argument, rows = _OF_LIST[found[1]], document.get("results", [document])
-            self._keep(argument, _ids(rows if isinstance(rows, list) else [], argument))
-            self._keep("doc_id", _ids([document.get("document")], "doc_id"))
-            self._keep("job_id", _ids([document.get("job")], "job_id"))
+            self._add(argument, _ids(rows if isinstance(rows, list) else [], argument))
+            self._add("doc_id", _ids([document.get("document")], "doc_id"))
+            self._add("job_id", _ids([document.get("job")], "job_id"))
 
-    def _keep(self, argument: str, values: Iterable[Any]) -> None:
-        kept = self._values.setdefault(argument, deque(maxlen=_KEPT))
-        kept.extend(_plain(value) for value in values if str(value) not in self._spared)
+    def _add(self, argument: str, values: Iterable[Any]) -> None:
+        values_ = self._values.setdefault(argument, deque(maxlen=_MOST_VALUES))
+        values_.extend(_plain(value) for value in values if str(value) not in self._protected)
 
-    def _value(self, name: str, made_up: Any) -> Any:
+    def _value(self, name: str, generated: Any) -> Any:
         known = self._values.get(name)
-        return self._random.choice(known) if known and not self._keeps() else made_up
+        return self._random.choice(known) if known and not self._keeps_generated() else generated
 
-    def _keeps(self) -> bool:
-        return self._random.random() < _KEEPING
+    def _keeps_generated(self) -> bool:
+        return self._random.random() < _KEEP_SHARE
 
 
 def _plain(value: Any) -> Any:
@@ -119,5 +119,5 @@ def _plain(value: Any) -> Any:
 
 
 def _ids(rows: list[Any], argument: str) -> list[Any]:
-    named = [row.get("id", row.get(argument)) for row in rows if isinstance(row, dict)]
-    return [each for each in named if each is not None]
+    ids = [row.get("id", row.get(argument)) for row in rows if isinstance(row, dict)]
+    return [each for each in ids if each is not None]

@@ -1,4 +1,4 @@
-"""The API holds to its own description, whatever is sent: a small `python -m tests.drills.fuzzing`."""
+"""Small run of `python -m tests.drills.fuzzing`: the API conforms to its description for any request."""
 
 import itertools
 
@@ -18,12 +18,12 @@ from tests.drills.fuzzing.fuzz import fuzz
 pytestmark = pytest.mark.slow
 
 _CSRF_TOKEN = "a" * 32
-# After it there is nothing left to ask about.
+# It ends the workspace, so it comes last.
 _END = "DELETE /api/v1/workspaces/{ws}"
-# What the first round didn't do for want of luck gets others.
+# Further rounds for operations that didn't succeed in the first one by chance.
 _ROUNDS = 48
-# They need vectors of every chunk, which no worker makes here.
-_BEYOND = {
+# They need vectors of every chunk, which no worker creates here.
+_UNREACHABLE = {
     "POST /api/v1/workspaces/{ws}/embedding/rollback",
     "POST /api/v1/workspaces/{ws}/embedding/switch",
 }
@@ -31,7 +31,7 @@ _BEYOND = {
 
 @pytest.fixture
 def application(transactional_db):
-    """The application on one connection, which it would close and make anew for every request."""
+    """Yield the application on one connection, which it would otherwise reopen for every request."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield get_wsgi_application()
@@ -41,9 +41,9 @@ def application(transactional_db):
 
 @pytest.fixture
 def schema(application):
-    described = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
-    described.app = application
-    return described
+    description = schemathesis.openapi.from_dict(SchemaGenerator().get_schema(request=None, public=True))
+    description.app = application
+    return description
 
 
 def _with_token(workspace):
@@ -59,18 +59,18 @@ def _with_session(person):
     return lambda case: case.call(headers={"X-CSRFToken": _CSRF_TOKEN}, cookies=cookies)
 
 
-def test_no_answer_is_a_server_error_or_breaks_the_description(schema, ground):
-    """An editor's token asks, then a signed-in owner for what nothing was got done with yet."""
-    tallies = [fuzz(schema, _with_token(ground.workspace), ground.pool, seed_number=0)]
+def test_no_answer_is_a_server_error_or_violates_the_description(schema, target):
+    """Send requests with an editor's token, then in an owner's session for operations without any success."""
+    tallies = [fuzz(schema, _with_token(target.workspace), target.pool, seed_number=0)]
     operations = set(tallies[0].operations)
-    by_owner = _with_session(ground.owner)
+    by_owner = _with_session(target.owner)
     for seed_number in range(_ROUNDS):
-        done = {_END, *itertools.chain.from_iterable(tally.succeeded for tally in tallies)}
-        if seed_number and operations <= done | _BEYOND:
+        succeeded = {_END, *itertools.chain.from_iterable(tally.succeeded_operations for tally in tallies)}
+        if seed_number and operations <= succeeded | _UNREACHABLE:
             break
-        tallies.append(fuzz(schema, by_owner, ground.pool, seed_number=seed_number, left_out=done))
-    tallies.append(fuzz(schema, by_owner, ground.pool, seed_number=0, left_out=operations - {_END}))
-    faults = {name: told for tally in tallies for name, told in tally.faults.items()}
+        tallies.append(fuzz(schema, by_owner, target.pool, seed_number=seed_number, left_out=succeeded))
+    tallies.append(fuzz(schema, by_owner, target.pool, seed_number=0, left_out=operations - {_END}))
+    faults = {name: details for tally in tallies for name, details in tally.faults.items()}
 
-    assert not faults, "\n\n".join(f"{name}\n{told}" for name, told in faults.items())
-    assert operations - set().union(*(tally.succeeded for tally in tallies)) <= _BEYOND
+    assert not faults, "\n\n".join(f"{name}\n{details}" for name, details in faults.items())
+    assert operations - set().union(*(tally.succeeded_operations for tally in tallies)) <= _UNREACHABLE

@@ -1,1 +1,1 @@
-"""Queries as an enemy or an accident would send them, through HTTP: each gets its answer, and in time."""
+"""Hostile requests over HTTP, as an attacker or an accident would send them: each is answered in time."""

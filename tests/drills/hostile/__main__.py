@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 
-from tests.drills.hostile.asking import Tally, ask_all, survey
 from tests.drills.hostile.attempt import Attempt
-from tests.drills.hostile.attempts import knocks, searches
-from tests.drills.hostile.judging import Judge
+from tests.drills.hostile.attempts import probes, searches
+from tests.drills.hostile.judge import Judge
+from tests.drills.hostile.sender import Tally, ask_all, survey
 from tests.support.stack import Stack, temporary_directory
 
 _WORD = re.compile(r"\w{2,30}")
@@ -25,7 +25,7 @@ _WORKSPACE = "hostile"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ingest a folder, send the requests, print the report as JSON, and give the exit status."""
+    """Ingest a folder, send the requests, print the report as JSON, and return the exit status."""
     options = _parser().parse_args(arguments)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     stack = Stack(temporary_directory(), KEBAB_EMBEDDER=options.embedder)
@@ -43,24 +43,22 @@ def main(arguments: Sequence[str]) -> int:
 
 def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> dict[str, Tally]:
     folder: Path = options.path
-    ingested = stack.run(
-        "ingest", str(folder), "--workspace", _WORKSPACE, "--create", "--json", limit_s=3_600
-    )
-    if ingested.returncode != 0:
-        raise SystemExit(ingested.stderr)
-    made = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", "search", "--json")
-    headers = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    result = stack.run("ingest", str(folder), "--workspace", _WORKSPACE, "--create", "--json", limit_s=3_600)
+    if result.returncode != 0:
+        raise SystemExit(result.stderr)
+    token = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", "search", "--json")
+    headers = {"Authorization": f"Bearer {json.loads(token.stdout)['token']}"}
     judge = Judge(private=(str(stack.data_dir),))
     with httpx.Client(base_url=stack.url, headers=headers, timeout=60) as http:
         ground = survey(http, _WORKSPACE, words_of(folder))
-        series = {"search": searches(options.n, seed, ground), "knock": knocks(options.knocks, seed, ground)}
+        series = {"search": searches(options.n, seed, ground), "knock": probes(options.knocks, seed, ground)}
         return {
-            name: ask_all(http, _chosen(name, attempts, options.only), judge, limit_s=options.limit_s)
+            name: ask_all(http, _select(name, attempts, options.only), judge, limit_s=options.limit_s)
             for name, attempts in series.items()
         }
 
 
-def _chosen(series: str, attempts: Iterable[Attempt], only: str | None) -> Iterable[Attempt]:
+def _select(series: str, attempts: Iterable[Attempt], only: str | None) -> Iterable[Attempt]:
     return (each for number, each in enumerate(attempts) if only in (None, f"{series}-{number}"))
 
 
@@ -69,12 +67,12 @@ def _faults(tallies: dict[str, Tally]) -> int:
 
 
 def _report(tallies: dict[str, Tally], seed: int) -> dict[str, Any]:
-    sent = {name: tally.document() for name, tally in tallies.items() if tally.n}
-    return {"seed": seed, "load_average": os.getloadavg(), **sent}
+    reports = {name: tally.document() for name, tally in tallies.items() if tally.n}
+    return {"seed": seed, "load_average": os.getloadavg(), **reports}
 
 
 def words_of(folder: Path) -> list[str]:
-    """Return words of the folder's text, common ones more often."""
+    """Return words of the folder's text, frequent ones more often."""
     found: list[str] = []
     for file in sorted(folder.rglob("*.md*")):
         found += _WORD.findall(file.read_text(encoding="utf-8", errors="replace"))
@@ -83,13 +81,13 @@ def words_of(folder: Path) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hostile", description=__doc__)
-    parser.add_argument("--n", type=int, default=10_000, help="how many searches")
-    parser.add_argument("--knocks", type=int, default=3_000, help="how many requests at all doors")
-    parser.add_argument("--seed", type=int, help="of the requests (random, and printed)")
-    parser.add_argument("--only", help="send this one of them alone, like search-7 or knock-0")
+    parser.add_argument("--n", type=int, default=10_000, help="number of searches")
+    parser.add_argument("--knocks", type=int, default=3_000, help="number of requests to all endpoints")
+    parser.add_argument("--seed", type=int, help="seed of the requests (random, and printed)")
+    parser.add_argument("--only", help="send a single one, like search-7 or knock-0")
     parser.add_argument("--path", type=Path, default=Path(), help="folder to ingest (here)")
     parser.add_argument("--embedder", default="hash", help="KEBAB_EMBEDDER of the stack")
-    parser.add_argument("--limit-s", type=float, default=3.0, help="no answer may take longer")
+    parser.add_argument("--limit-s", type=float, default=3.0, help="time limit of an answer")
     return parser
 
 

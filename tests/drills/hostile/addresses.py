@@ -1,17 +1,17 @@
-"""Addresses that are wrong: in what stands behind `?`, in the ids, or in how the path is written."""
+"""Malformed addresses: in the parameters, in the ids, or in the spelling of the path."""
 
 from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from tests.drills.hostile.attempt import escaped, parameters
-from tests.drills.hostile.doors import Door, Ground
+from tests.drills.hostile.attempt import parameters, percent_encode
+from tests.drills.hostile.endpoints import Endpoint, Ground
 from tests.drills.hostile.values import hostile_id
 
-# No browser sends so much, but a program may; past it the server's own limit answers.
+# More than any browser sends, but a program may; beyond it the server's own limit answers.
 _LONG = 60_000
 _MANY = (200, 999, 1_001, 5_000)
-_BEHIND = (
+_SUFFIXES = (
     *(
         "%ff%fe",
         "q=%",
@@ -63,13 +63,13 @@ _PATHS = (
 )
 
 
-def bent_parameters(source: Random, fields: Mapping[str, Any]) -> str:
-    """Return `fields` as parameters, with something behind that is wrong, or far too much."""
+def malformed_parameters(source: Random, fields: Mapping[str, Any]) -> str:
+    """Return `fields` as parameters, followed by something wrong or far too much."""
     names = list(fields) or ["q"]
     many = source.choice(_MANY)
     behind = source.choice(
         [
-            *_BEHIND * 2,
+            *_SUFFIXES * 2,
             "&".join(f"a{number}=1" for number in range(many)),
             "&".join(f"{source.choice(names)}={number}" for number in range(many)),
             "&" * _LONG,
@@ -82,11 +82,11 @@ def bent_parameters(source: Random, fields: Mapping[str, Any]) -> str:
     return f"{parameters(fields)}&{behind}"
 
 
-def bent_target(source: Random, door: Door, ground: Ground) -> str:
-    """Return the door's address with a hostile id in it, or written as nobody writes it."""
-    ids = {name: escaped(value) for name, value in ground.ids().items()}
-    named = [name for name in ids if f"{{{name}}}" in door.path]
-    if named and source.random() < 0.7:
-        ids[source.choice(named)] = escaped(hostile_id(source, ground))
-        return door.target(ids)
-    return source.choice(_PATHS).format(door.target(ids))
+def malformed_target(source: Random, endpoint: Endpoint, ground: Ground) -> str:
+    """Return the endpoint's address with a hostile id in it, or in an unusual spelling."""
+    ids = {name: percent_encode(value) for name, value in ground.ids().items()}
+    names = [name for name in ids if f"{{{name}}}" in endpoint.path]
+    if names and source.random() < 0.7:
+        ids[source.choice(names)] = percent_encode(hostile_id(source, ground))
+        return endpoint.target(ids)
+    return source.choice(_PATHS).format(endpoint.target(ids))

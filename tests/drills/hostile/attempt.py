@@ -1,4 +1,4 @@
-"""One hostile request, and how a body or an address is written."""
+"""One hostile request, and the encoding of bodies and addresses."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,47 +9,47 @@ from urllib.parse import quote
 JSON = "application/json"
 API = "/api/v1"
 
-#: A request line that clients, proxies and servers still take; what is longer goes in a body where it may.
+#: Longest address that clients, proxies and servers accept; longer input goes into the body where possible.
 MAX_ADDRESS = 8_000
-#: What the server reads of one; it refuses a longer one itself, in plain text.
+#: Longest request target that the server reads; it rejects longer ones itself, in plain text.
 MAX_TARGET = 65_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One request. Its address is sent as it stands here: nothing mends or escapes it on the way."""
+    """One request. Its address is sent unchanged, without normalisation or escaping."""
 
-    #: What is hostile about it.
+    #: The hostile part.
     kind: str
-    #: The name of the door it knocks at.
-    door: str
+    #: The name of its endpoint.
+    endpoint: str
     method: str
     #: ASCII, without spaces.
     target: str
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    #: Whether it comes with our token.
+    #: Whether it has our token.
     is_signed: bool = True
 
 
 def json_body(value: Any) -> bytes:
-    """Return `value` as JSON: in UTF-8, or in escapes where it holds what UTF-8 can't say."""
+    """Return `value` as JSON: in UTF-8, or escaped where UTF-8 can't encode it."""
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return body if _is_utf8(body) else json.dumps(value).encode()
 
 
 def parameters(fields: Mapping[str, Any]) -> str:
-    """Return `fields` as the part of an address behind `?`, cut to `MAX_TARGET`; a list is repeated."""
-    written = ""
+    """Return `fields` as URL parameters, cut to `MAX_TARGET`; the values of a list are repeated."""
+    encoded = ""
     for name, value in _pairs(fields):
-        if len(written) > MAX_TARGET:
+        if len(encoded) > MAX_TARGET:
             break
-        written += f"{'&' if written else ''}{escaped(name)}={escaped(value)}"
-    return written[:MAX_TARGET]
+        encoded += f"{'&' if encoded else ''}{percent_encode(name)}={percent_encode(value)}"
+    return encoded[:MAX_TARGET]
 
 
-def escaped(value: Any) -> str:
-    """Return `value` percent-escaped; halves of surrogate pairs as the three bytes that nobody may send."""
+def percent_encode(value: Any) -> str:
+    """Return `value` percent-encoded; surrogates become three invalid bytes each."""
     text = str(value).lower() if isinstance(value, bool) else str(value)[:MAX_TARGET]
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 

@@ -1,14 +1,14 @@
-"""Hostile requests, seeded: queries for the search, and all else for every door that reads."""
+"""Seeded hostile requests: queries for the search, and others for every reading endpoint."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.drills.hostile.addresses import bent_parameters, bent_target
-from tests.drills.hostile.attempt import JSON, MAX_ADDRESS, Attempt, escaped, json_body, parameters
+from tests.drills.hostile.addresses import malformed_parameters, malformed_target
+from tests.drills.hostile.attempt import JSON, MAX_ADDRESS, Attempt, json_body, parameters, percent_encode
 from tests.drills.hostile.bodies import BODIES
-from tests.drills.hostile.doors import DOORS, SEARCH, SEARCH_BY_GET, Door, Ground
+from tests.drills.hostile.endpoints import ENDPOINTS, SEARCH, SEARCH_BY_GET, Endpoint, Ground
 from tests.drills.hostile.text import MAKERS
 from tests.drills.hostile.values import hostile_globs, hostile_moment, hostile_value, kind_of_text
 
@@ -42,51 +42,53 @@ _HEADERS = (
 
 
 def searches(n: int, seed: int, ground: Ground) -> Iterator[Attempt]:
-    """Return `n` searches in all modes, most of them hostile by their query; the same for the same seed."""
+    """Yield `n` searches in all modes, most of them with a hostile query; the same for the same seed."""
     for number in range(n):
-        # Each has a seed of its own, so that one that fails can be made again by itself.
+        # Each has a seed of its own, so that a failing one can be reproduced alone.
         yield _search(Random(f"{seed}-search-{number}"), MODES[number % len(MODES)], ground)
 
 
-def knocks(n: int, seed: int, ground: Ground) -> Iterator[Attempt]:
-    """Return `n` requests at all doors in turn, hostile in any part; the same for the same seed."""
+def probes(n: int, seed: int, ground: Ground) -> Iterator[Attempt]:
+    """Yield `n` requests to all endpoints in turn, hostile in any part; the same for the same seed."""
     for number in range(n):
         source = Random(f"{seed}-knock-{number}")
-        door = DOORS[number % len(DOORS)]
-        kinds = {kind: share for kind, share in _KNOCKS.items() if door.fields or kind not in _OF_FIELDS}
+        endpoint = ENDPOINTS[number % len(ENDPOINTS)]
+        kinds = {kind: share for kind, share in _PROBES.items() if endpoint.fields or kind not in _OF_FIELDS}
         [kind] = source.choices(list(kinds), list(kinds.values()))
-        yield kind(source, door, ground)
+        yield kind(source, endpoint, ground)
 
 
 def _search(source: Random, mode: str, ground: Ground) -> Attempt:
     kind = kind_of_text(source)
     text = MAKERS[kind](source, ground.words)
-    asked = {"q": text, "mode": mode, **_options(source)}
+    fields = {"q": text, "mode": mode, **_options(source)}
     dice = source.random()
     if dice < 0.6:
-        return _asking(kind, SEARCH, asked, ground)
+        return _request(kind, SEARCH, fields, ground)
     if dice < 0.8:
-        by_get = _asking(kind, SEARCH_BY_GET, asked, ground)
-        return by_get if len(by_get.target) <= MAX_ADDRESS else _asking(kind, SEARCH, asked, ground)
+        by_get = _request(kind, SEARCH_BY_GET, fields, ground)
+        return by_get if len(by_get.target) <= MAX_ADDRESS else _request(kind, SEARCH, fields, ground)
     if dice < 0.85:
         channels = {name: text for name in ("vector", "lexical", "rerank") if source.random() < 0.6}
-        return _asking(f"channels: {kind}", SEARCH, {**asked, "q": "a", "channels": channels}, ground)
+        return _request(f"channels: {kind}", SEARCH, {**fields, "q": "a", "channels": channels}, ground)
     filters = _filters(source, ground)
-    return _asking("filters", SEARCH, {**asked, "q": source.choice(ground.words), "filters": filters}, ground)
+    return _request(
+        "filters", SEARCH, {**fields, "q": source.choice(ground.words), "filters": filters}, ground
+    )
 
 
 def _options(source: Random) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if source.random() < 0.3:
-        given["k"] = source.choice([0, 1, 10, 100, 1_000, 10**9, -1])
+        options["k"] = source.choice([0, 1, 10, 100, 1_000, 10**9, -1])
     if source.random() < 0.1:
-        given["snippet_chars"] = source.choice([1, 3, 5_000, 10_000, 0])
+        options["snippet_chars"] = source.choice([1, 3, 5_000, 10_000, 0])
     for name in ("explain", "rerank", "cutoff"):
         if source.random() < 0.1:
-            given[name] = True
+            options[name] = True
     if source.random() < 0.1:
-        given["per_file_cap"] = source.choice([-1, 0, 1, 10**12])
-    return given
+        options["per_file_cap"] = source.choice([-1, 0, 1, 10**12])
+    return options
 
 
 def _filters(source: Random, ground: Ground) -> dict[str, Any]:
@@ -108,71 +110,71 @@ def _filters(source: Random, ground: Ground) -> dict[str, Any]:
     return dict(source.sample(sorted(every.items()), source.randint(1, 3)))
 
 
-def _by_text(source: Random, door: Door, ground: Ground) -> Attempt:
-    """What has to be there is hostile text."""
+def _by_text(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request whose required fields have hostile text."""
     kind = kind_of_text(source)
     text = MAKERS[kind](source, ground.words)
-    asked = door.fitting(source, ground)
-    if "queries" in asked:
-        asked["queries"] = [
+    fields = endpoint.valid_fields(source, ground)
+    if "queries" in fields:
+        fields["queries"] = [
             {"q": text},
             {"q": text[:9], "mode": "lexical"},
             {"q": "a", "channels": {"lexical": text}},
         ]
     else:
-        asked[source.choice(door.needed or door.fields)] = text
-    return _asking(kind, door, asked, ground)
+        fields[source.choice(endpoint.needed or endpoint.fields)] = text
+    return _request(kind, endpoint, fields, ground)
 
 
-def _by_values(source: Random, door: Door, ground: Ground) -> Attempt:
-    """Some fields have hostile values."""
-    asked = door.fitting(source, ground)
-    if "queries" in asked and source.random() < 0.7:
-        asked["queries"] = [_with_values(source, SEARCH, ground) for _ in range(source.choice([1, 5, 101]))]
-        return _asking("values", door, asked, ground)
-    return _asking("values", door, _with_values(source, door, ground), ground)
+def _by_values(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request with hostile values in some fields."""
+    fields = endpoint.valid_fields(source, ground)
+    if "queries" in fields and source.random() < 0.7:
+        fields["queries"] = [_with_values(source, SEARCH, ground) for _ in range(source.choice([1, 5, 101]))]
+        return _request("values", endpoint, fields, ground)
+    return _request("values", endpoint, _with_values(source, endpoint, ground), ground)
 
 
-def _with_values(source: Random, door: Door, ground: Ground) -> dict[str, Any]:
-    names = source.sample(door.fields, min(len(door.fields), source.randint(1, 3)))
-    asked = door.fitting(source, ground)
-    if "cursor" in names:  # which has its query already
-        asked.pop("q", None)
+def _with_values(source: Random, endpoint: Endpoint, ground: Ground) -> dict[str, Any]:
+    names = source.sample(endpoint.fields, min(len(endpoint.fields), source.randint(1, 3)))
+    fields = endpoint.valid_fields(source, ground)
+    if "cursor" in names:  # which includes the query
+        fields.pop("q", None)
     for name in names:
-        _put(asked, name, hostile_value(name, source, ground))
-    return asked
+        _set_field(fields, name, hostile_value(name, source, ground))
+    return fields
 
 
-def _by_address(source: Random, door: Door, ground: Ground) -> Attempt:
-    """What stands behind `?` is wrong."""
-    asked = door.fitting(source, ground)
-    attempt = _asking("address", door, asked, ground)
-    path = door.target(_escaped_ids(ground))
-    return replace(attempt, target=f"{path}?{bent_parameters(source, asked)}")
+def _by_address(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request with malformed parameters."""
+    fields = endpoint.valid_fields(source, ground)
+    attempt = _request("address", endpoint, fields, ground)
+    path = endpoint.target(_escaped_ids(ground))
+    return replace(attempt, target=f"{path}?{malformed_parameters(source, fields)}")
 
 
-def _by_path(source: Random, door: Door, ground: Ground) -> Attempt:
-    """An id or the path is wrong."""
-    attempt = _asking("path", door, door.fitting(source, ground), ground)
+def _by_path(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request with a malformed id or path."""
+    attempt = _request("path", endpoint, endpoint.valid_fields(source, ground), ground)
     _, question, behind = attempt.target.partition("?")
-    return replace(attempt, target=f"{bent_target(source, door, ground)}{question}{behind}")
+    return replace(attempt, target=f"{malformed_target(source, endpoint, ground)}{question}{behind}")
 
 
-def _by_body(source: Random, door: Door, ground: Ground) -> Attempt:
-    """The body is wrong; a GET gets one."""
+def _by_body(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request with a malformed body, also for GET."""
     kind = source.choice(list(BODIES))
-    body = BODIES[kind](source, door.fitting(source, ground))
+    body = BODIES[kind](source, endpoint.valid_fields(source, ground))
     headers = (("Content-Type", body.content_type), *body.headers)
     return replace(
-        _asking(f"body: {kind}", door, door.fitting(source, ground), ground),
+        _request(f"body: {kind}", endpoint, endpoint.valid_fields(source, ground), ground),
         body=body.content,
         headers=headers,
     )
 
 
-def _by_header(source: Random, door: Door, ground: Ground) -> Attempt:
-    """A header, or the method, is wrong."""
-    attempt = _asking("header", door, door.fitting(source, ground), ground)
+def _by_header(source: Random, endpoint: Endpoint, ground: Ground) -> Attempt:
+    """Return a request with a malformed header or method."""
+    attempt = _request("header", endpoint, endpoint.valid_fields(source, ground), ground)
     if source.random() < 0.3:
         return replace(attempt, kind="method", method=source.choice(_METHODS))
     header = source.choice(_HEADERS)
@@ -180,7 +182,7 @@ def _by_header(source: Random, door: Door, ground: Ground) -> Attempt:
     return replace(attempt, headers=headers, is_signed=header[0] not in ("Authorization", "Cookie"))
 
 
-_KNOCKS: Mapping[Callable[[Random, Door, Ground], Attempt], float] = {
+_PROBES: Mapping[Callable[[Random, Endpoint, Ground], Attempt], float] = {
     _by_text: 0.3,
     _by_values: 0.35,
     _by_address: 0.1,
@@ -188,29 +190,29 @@ _KNOCKS: Mapping[Callable[[Random, Door, Ground], Attempt], float] = {
     _by_body: 0.1,
     _by_header: 0.05,
 }
-# There is nothing of this kind to send to a door that takes no fields.
+# Not applicable to an endpoint without fields.
 _OF_FIELDS = (_by_text, _by_values)
 
 
-def _asking(kind: str, door: Door, asked: Mapping[str, Any], ground: Ground) -> Attempt:
-    """The request for `asked`, as the door takes it."""
-    path = door.target(_escaped_ids(ground))
-    if door.method == "GET":
-        target = f"{path}?{parameters(asked)}" if asked else path
-        return Attempt(kind=kind, door=door.name, method="GET", target=target)
-    body, headers = json_body(asked), (("Content-Type", JSON),)
-    return Attempt(kind=kind, door=door.name, method="POST", target=path, body=body, headers=headers)
+def _request(kind: str, endpoint: Endpoint, fields: Mapping[str, Any], ground: Ground) -> Attempt:
+    """Return the request with `fields`, in the endpoint's encoding."""
+    path = endpoint.target(_escaped_ids(ground))
+    if endpoint.method == "GET":
+        target = f"{path}?{parameters(fields)}" if fields else path
+        return Attempt(kind=kind, endpoint=endpoint.name, method="GET", target=target)
+    body, headers = json_body(fields), (("Content-Type", JSON),)
+    return Attempt(kind=kind, endpoint=endpoint.name, method="POST", target=path, body=body, headers=headers)
 
 
 def _escaped_ids(ground: Ground) -> dict[str, str]:
-    return {name: escaped(value) for name, value in ground.ids().items()}
+    return {name: percent_encode(value) for name, value in ground.ids().items()}
 
 
-def _put(asked: dict[str, Any], name: str, value: Any) -> None:
-    """Set a field by its dotted name; one inside another needs that to hold fields."""
+def _set_field(fields: dict[str, Any], name: str, value: Any) -> None:
+    """Set a field by its dotted name; an outer value that isn't a mapping is replaced."""
     outer, _, inner = name.partition(".")
     if not inner:
-        asked[outer] = value
+        fields[outer] = value
         return
-    within = asked.get(outer)
-    asked[outer] = {**(within if isinstance(within, dict) else {}), inner: value}
+    within = fields.get(outer)
+    fields[outer] = {**(within if isinstance(within, dict) else {}), inner: value}

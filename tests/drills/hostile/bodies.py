@@ -1,4 +1,4 @@
-"""Bodies that are no JSON, or not the JSON that may be sent: each maker bends one that would have done."""
+"""Malformed bodies, not JSON or not valid: each maker changes a valid body."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.drills.hostile.attempt import JSON, escaped, json_body
+from tests.drills.hostile.attempt import JSON, json_body, percent_encode
 
 _DEPTHS = (49, 51, 1_000, 100_000)
 _MANY = (1_000, 20_000, 80_000)
@@ -40,7 +40,7 @@ _TYPES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """Bytes, and what is said of them."""
+    """A body with its headers."""
 
     content: bytes
     content_type: str = JSON
@@ -52,7 +52,7 @@ Maker = Callable[[Random, Fields], Body]
 
 
 def cut_off(source: Random, fields: Fields) -> Body:
-    """The beginning, or all of it with something behind or before."""
+    """Return a beginning of the body, or all of it with something before or after it."""
     whole = json_body(fields)
     behind = source.choice([b"}", b",", b"null", whole, b"//", b"\0", b"\x1a", b"\n" * 100_000 + b"]"])
     before = source.choice([b"\xef\xbb\xbf", b"\0", b")]}',\n", b"\n" * 100_000])
@@ -62,7 +62,7 @@ def cut_off(source: Random, fields: Fields) -> Body:
 
 
 def other_value(source: Random, fields: Fields) -> Body:
-    """JSON, but no object; or no JSON."""
+    """Return JSON that is no object, or no JSON."""
     values = [b"", b" ", b"null", b"true", b"0", b'"q"', b"[]", b"[{}]", b"{}", b"[[]]", b"-", b"nul", b"'q'"]
     return Body(
         content=source.choice([*values, b"{q: 1}", b"{'q': 'a'}", b'{"q": }', b'{"q": "\n"}', b"{,}"])
@@ -70,7 +70,7 @@ def other_value(source: Random, fields: Fields) -> Body:
 
 
 def no_number(source: Random, fields: Fields) -> Body:
-    """Numbers that JSON or a machine doesn't have."""
+    """Return numbers that neither JSON nor the machine can represent."""
     digits = "9" * source.choice(_LONG_DIGITS)
     numbers = [
         "NaN",
@@ -87,7 +87,7 @@ def no_number(source: Random, fields: Fields) -> Body:
 
 
 def deep(source: Random, fields: Fields) -> Body:
-    """Nested deeper than anybody means."""
+    """Return excessively nested JSON."""
     depth = source.choice(_DEPTHS)
     opening, closing = source.choice([("[", "]"), ('{"a":', "}"), ('[{"q":', "}]")])
     inner = source.choice(["", "1"]) if opening == "[" else "1"
@@ -96,14 +96,14 @@ def deep(source: Random, fields: Fields) -> Body:
 
 
 def no_text(source: Random, fields: Fields) -> Body:
-    """Bytes that are no UTF-8, and escapes that are no character."""
+    """Return bytes that aren't UTF-8, or escapes that aren't characters."""
     odd = source.choice(_NO_TEXT)
-    named = json_body({**fields, "\u2603": "\u2603"})
-    return Body(content=named.replace("\u2603".encode(), odd, source.choice([1, 2])))
+    body = json_body({**fields, "\u2603": "\u2603"})
+    return Body(content=body.replace("\u2603".encode(), odd, source.choice([1, 2])))
 
 
 def other_encoding(source: Random, fields: Fields) -> Body:
-    """All of it in another encoding, or packed."""
+    """Return the body in another encoding, or compressed."""
     text = json.dumps(fields)
     if source.random() < 0.4:
         packed = gzip.compress(text.encode() + b" " * source.choice([0, 10_000_000]))
@@ -112,14 +112,14 @@ def other_encoding(source: Random, fields: Fields) -> Body:
 
 
 def twice(source: Random, fields: Fields) -> Body:
-    """Keys that are there twice."""
+    """Return duplicate keys."""
     pairs = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in fields.items()]
     again = source.choice([pairs, pairs * 20_000, ['"x": 1', '"\\u0078": 2'], ['"": 1', '"": 1']])
     return Body(content=f"{{{', '.join([*pairs, *again])}}}"[:_OVER_BYTES].encode())
 
 
 def many_names(source: Random, fields: Fields) -> Body:
-    """More fields than there are, or one with a name of its own kind."""
+    """Return unknown or thousands of fields, or one inside itself."""
     names = [f"a{number}" for number in range(source.choice(_MANY))]
     odd = [
         "",
@@ -138,7 +138,7 @@ def many_names(source: Random, fields: Fields) -> Body:
 
 
 def too_large(source: Random, fields: Fields) -> Body:
-    """Longer than any body may be, in white space or in a value."""
+    """Return a body longer than allowed, by white space or by a value."""
     size = source.choice([1_000_001, _OVER_BYTES])
     return Body(
         content=source.choice([json_body(fields) + b" " * size, json_body({**fields, "x": "x" * size})])
@@ -146,8 +146,9 @@ def too_large(source: Random, fields: Fields) -> Body:
 
 
 def other_type(source: Random, fields: Fields) -> Body:
-    """A body that calls itself something else, and perhaps is."""
-    form = "&".join(f"{escaped(name)}={escaped(value)}" for name, value in fields.items()).encode()
+    """Return a body with another content type, which may be true."""
+    pairs = (f"{percent_encode(name)}={percent_encode(value)}" for name, value in fields.items())
+    form = "&".join(pairs).encode()
     parts = b'--b\r\nContent-Disposition: form-data; name="q"; filename="../../q"\r\n\r\na\r\n--b'
     entities = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><q>&x;</q>'
     return source.choice(
@@ -178,8 +179,8 @@ BODIES: dict[str, Maker] = {
 }
 
 
-def _with(fields: Fields, source: Random, written: str) -> bytes:
-    """The fields, one of them, or one that there isn't, as `written`."""
+def _with(fields: Fields, source: Random, literal: str) -> bytes:
+    """Return the fields with one of them, or an unknown one, replaced by `literal`."""
     name = source.choice([*fields, "k", "nothing"])
     others = {other: value for other, value in fields.items() if other != name}
-    return json_body({**others, name: "\u2603"}).replace('"\u2603"'.encode(), written.encode())
+    return json_body({**others, name: "\u2603"}).replace('"\u2603"'.encode(), literal.encode())

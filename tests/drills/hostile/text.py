@@ -1,10 +1,10 @@
-"""Hostile text: each maker gives one kind of it, seeded; `MAKERS` has them all by name."""
+"""Makers of hostile text, seeded, one for each kind; `MAKERS` has them by name."""
 
 import string
 from collections.abc import Callable, Sequence
 from random import Random
 
-#: A paste is as long as a body may be, but for its frame.
+#: Almost as long as a body may be.
 PASTE_CHARS = 900_000
 
 _PLANES = 17
@@ -53,19 +53,19 @@ Maker = Callable[[Random, Sequence[str]], str]
 
 
 def any_unicode(random: Random, words: Sequence[str]) -> str:
-    """Code points of all planes, unassigned and private ones too, without surrogates."""
+    """Return code points of all planes, also unassigned and private ones, without surrogates."""
     points = (random.randrange(_PLANES) << 16 | random.randrange(0x10000) for _ in range(_size(random)))
     return "".join(chr(point) for point in points if not 0xD800 <= point < 0xE000)
 
 
 def surrogates(random: Random, words: Sequence[str]) -> str:
-    """Halves of surrogate pairs among words."""
+    """Return surrogates among words."""
     halves = (chr(random.randrange(0xD800, 0xE000)) for _ in range(random.randint(1, 9)))
     return "".join(half + random.choice(words) for half in halves)
 
 
 def controls(random: Random, words: Sequence[str]) -> str:
-    """NUL and the other control characters, before, in and behind words."""
+    """Return NUL and other control characters before, in and after words."""
     return "".join(
         chr(random.choice([0, *range(0x20), *range(0x7F, 0xA0)])) + random.choice(["", random.choice(words)])
         for _ in range(random.randint(1, 60))
@@ -73,7 +73,7 @@ def controls(random: Random, words: Sequence[str]) -> str:
 
 
 def operators(random: Random, words: Sequence[str]) -> str:
-    """Operators and punctuation among words, with and without spaces."""
+    """Return operators and punctuation among words, with and without spaces."""
     space = random.choice([" ", "", "\t", "\u00a0", "\u3000"])
     return space.join(
         random.choice([random.choice(_OPERATORS), random.choice(words)]) for _ in range(_size(random))
@@ -81,17 +81,17 @@ def operators(random: Random, words: Sequence[str]) -> str:
 
 
 def raw(random: Random, words: Sequence[str]) -> str:
-    """Raw syntax, right and wrong."""
+    """Return raw syntax, valid or not."""
     return f"'{_expression(random, words, depth=random.randint(0, 6))}'"
 
 
 def raw_noise(random: Random, words: Sequence[str]) -> str:
-    """Operators where raw syntax should be."""
+    """Return operators in place of raw syntax."""
     return f"'{operators(random, words)}'"
 
 
 def raw_nested(random: Random, words: Sequence[str]) -> str:
-    """Raw syntax nested deeper than anyone writes it."""
+    """Return deeply nested raw syntax."""
     depth = random.choice([50, 300, 5_000, 100_000])
     opening, closing = random.choice(
         [("(", ")"), ("NOT (", ")"), ("text : (", ")"), ("NEAR(", ")"), ("^", "")]
@@ -100,7 +100,7 @@ def raw_nested(random: Random, words: Sequence[str]) -> str:
 
 
 def raw_many(random: Random, words: Sequence[str]) -> str:
-    """Raw syntax with thousands of words, prefixes or phrases."""
+    """Return raw syntax with thousands of words, prefixes or phrases."""
     count = random.choice([40, 400, 10_000])
     join = random.choice([" OR ", " AND ", " NOT ", " + ", " "])
     star = random.choice(["", "*"])
@@ -108,7 +108,7 @@ def raw_many(random: Random, words: Sequence[str]) -> str:
 
 
 def quotes(random: Random, words: Sequence[str]) -> str:
-    """Quotes of all sorts, in and around words and one another."""
+    """Return quotes of all kinds, in and around words and one another."""
     marks = ['"', '""', "'", "''", "`", "„", "“", "”", "«", "»", "‘", "’", "＂", '\\"', '"\'"']
     return "".join(
         random.choice([random.choice(marks), random.choice(words), " "]) for _ in range(_size(random))
@@ -116,7 +116,7 @@ def quotes(random: Random, words: Sequence[str]) -> str:
 
 
 def right_to_left(random: Random, words: Sequence[str]) -> str:
-    """Right-to-left scripts, overrides of direction, and what has no width."""
+    """Return right-to-left scripts, direction overrides and zero-width characters."""
     pieces = (
         random.choice(
             [random.choice(_BIDI), random.choice(_INVISIBLE), _script(random, 0, 1), random.choice(words)]
@@ -127,7 +127,7 @@ def right_to_left(random: Random, words: Sequence[str]) -> str:
 
 
 def many_scripts(random: Random, words: Sequence[str]) -> str:
-    """Scripts that write words with no space between, next to those that have one."""
+    """Return scripts without spaces between words, next to those with spaces."""
     return random.choice([" ", "", "_", "."]).join(
         random.choice([_script(random, 0, len(_SCRIPTS) - 1), random.choice(words)])
         for _ in range(random.randint(1, 40))
@@ -135,7 +135,7 @@ def many_scripts(random: Random, words: Sequence[str]) -> str:
 
 
 def stacked_marks(random: Random, words: Sequence[str]) -> str:
-    """Letters under a heap of combining marks."""
+    """Return letters with many combining marks."""
     return "".join(
         letter + "".join(random.choices(_MARKS, k=random.choice([1, 30, 3_000])))
         for letter in random.choice(words)[:6]
@@ -143,7 +143,7 @@ def stacked_marks(random: Random, words: Sequence[str]) -> str:
 
 
 def long_token(random: Random, words: Sequence[str]) -> str:
-    """One word without an end."""
+    """Return one very long word."""
     length = random.choice([500, 20_000, 300_000])
     part = random.choice(
         [
@@ -167,14 +167,14 @@ def long_token(random: Random, words: Sequence[str]) -> str:
 
 
 def many_terms(random: Random, words: Sequence[str]) -> str:
-    """Thousands of terms, known and unknown."""
+    """Return thousands of terms, known and unknown."""
     count = random.choice([33, 500, 5_000, 50_000])
     unknown = random.random() < 0.3
     return " ".join(_word(random) if unknown else random.choice(words) for _ in range(count))
 
 
 def paste(random: Random, words: Sequence[str]) -> str:
-    """A megabyte from somewhere."""
+    """Return a megabyte of pasted text."""
     unit = random.choice(
         [
             " ".join(random.choices(words, k=400)) + " ",
@@ -196,19 +196,19 @@ def paste(random: Random, words: Sequence[str]) -> str:
 
 
 def injection(random: Random, words: Sequence[str]) -> str:
-    """What other systems have stumbled over."""
+    """Return input that has broken other systems."""
     return random.choice(_INJECTIONS) * random.choice([1, 1, 100])
 
 
 def blank(random: Random, words: Sequence[str]) -> str:
-    """Nothing, in its many forms."""
+    """Return a blank text of one of many kinds."""
     return random.choice(
         ["", " ", "\n\t", "''", "' '", '""', "'\"\"'", "*", "-", "\u3000", "\u200b", ".", "'*'", "'^'"]
     )
 
 
 def mixture(random: Random, words: Sequence[str]) -> str:
-    """Two or three of the others behind one another."""
+    """Return two or three of the other kinds in sequence."""
     makers = [maker for maker in MAKERS.values() if maker not in (mixture, paste)]
     mixed = random.choice(["", " ", "'"]).join(
         random.choice(makers)(random, words) for _ in range(random.randint(2, 3))
@@ -273,5 +273,5 @@ def _expression(random: Random, words: Sequence[str], depth: int) -> str:
 
 
 def _at_most(text: str) -> str:
-    """Cut to what fits into a body, however its characters are written."""
+    """Return the text cut to what fits into a body in any encoding of its characters."""
     return text[: PASTE_CHARS // max(1, len(text.encode("utf-8", "surrogatepass")) // max(1, len(text)))]

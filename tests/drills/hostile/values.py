@@ -1,12 +1,12 @@
-"""Hostile values for the fields of a request: of a wrong type, too large, too many, or just past an edge."""
+"""Hostile values for the fields of a request: of a wrong type, too large, too many, or just past a limit."""
 
 from random import Random
 from typing import Any
 
-from tests.drills.hostile.doors import Ground
+from tests.drills.hostile.endpoints import Ground
 from tests.drills.hostile.text import MAKERS, PASTE_CHARS
 
-#: Makers of megabytes and of thousands of terms, which take long to make and to send: a few in a hundred.
+#: Makers of megabytes or thousands of terms, which are slow to make and to send: a few in a hundred.
 RARE = {
     "paste": 0.02,
     "many_terms": 0.04,
@@ -99,19 +99,19 @@ _CURSORS = (
     "=",
 )
 _LETTERS = "abcdefghijklmnop"
-# A name that has a meaning may have any other field's value, too.
+# Share of values that suit the field; others are those of any field.
 _MEANT = 0.5
 
 
 def kind_of_text(source: Random) -> str:
-    """Choose a maker of hostile text, by its name."""
+    """Return the name of a random maker of hostile text."""
     return source.choices(list(MAKERS), [RARE.get(kind, 0.1) for kind in MAKERS])[0]
 
 
 def hostile_value(name: str, source: Random, ground: Ground) -> Any:
     """Return a hostile value for the field `name`, dotted."""
     meant = {
-        "cursor": [*_CURSORS, *map(_bent, ground.cursors), *ground.cursors],
+        "cursor": [*_CURSORS, *map(_shift, ground.cursors), *ground.cursors],
         "why_not": [*_IDS, ground.chunk_id, ground.doc_id],
         "doc_id": _IDS,
         "path_glob": _GLOBS,
@@ -124,23 +124,23 @@ def hostile_value(name: str, source: Random, ground: Ground) -> Any:
 
 
 def hostile_id(source: Random, ground: Ground) -> str:
-    """Return what is no id, or nobody's."""
+    """Return an invalid id, or one that doesn't exist."""
     return source.choice([*_IDS, "..", ".", "%", "a/b", "\0", "9" * 5_000, _text(source, ground)[:2_000]])
 
 
 def hostile_globs(source: Random, odd: str) -> list[str]:
-    """Give one pattern, or more of them than may be asked for at once."""
+    """Return one pattern, or more than allowed."""
     pattern = source.choice([odd, *_GLOBS])
     return [f"{pattern}{number}" for number in range(source.choice([1, 1, 20, 101]))]
 
 
 def hostile_moment(source: Random, odd: str) -> str:
-    """Return a time, or what is none."""
+    """Return a time, or an invalid one."""
     return source.choice([odd, *_MOMENTS])
 
 
-def _bent(cursor: str) -> str:
-    """The cursor of a place far behind the list's end."""
+def _shift(cursor: str) -> str:
+    """Return the cursor of a position far beyond the list's end."""
     return cursor[:-4] + "ffff"
 
 
@@ -165,7 +165,7 @@ def _texts(source: Random, ground: Ground) -> list[str]:
 
 
 def _heap(source: Random, ground: Ground) -> Any:
-    """More things than anybody means: as many as fit into a body."""
+    """Return as many things as fit into a body."""
     one = source.choice([None, [], {}, "a", "", 1, [[]], {"q": "a"}])
     many = source.choice([1_000, 1_000, 20_000, PASTE_CHARS // 10])
     if source.random() < 0.3:

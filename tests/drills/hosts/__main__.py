@@ -1,4 +1,4 @@
-"""Plays the scenes: `python -m tests.drills.hosts --help`. Exit status 1 when a claim did not hold."""
+"""Command that plays the scenes: `python -m tests.drills.hosts --help`. Exit status 1 on a violated claim."""
 
 import argparse
 import os
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from tests.drills.hosts.laying_out import running_lab
-from tests.drills.hosts.network import launcher, why_not_here
+from tests.drills.hosts.lab_setup import running_lab
+from tests.drills.hosts.network import launcher, missing_requirement
 from tests.drills.hosts.report import Report
 from tests.drills.hosts.scenes import SCENES
 
@@ -17,15 +17,15 @@ _INSIDE = "--inside"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Play what the arguments name, in a network of their own, and give the exit status."""
+    """Play the scenes in a network of their own, and return the exit status."""
     options = _parser().parse_args(arguments)
     if not options.inside:
-        missing = why_not_here()
+        missing = missing_requirement()
         if missing is not None:
             raise SystemExit(missing)
         command = [*launcher(), sys.executable, "-m", "tests.drills.hosts", *arguments, _INSIDE]
         os.execvp(command[0], command)  # noqa: S606 - becoming the program inside is the purpose
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     report = Report(options.report, patience=options.patience)
     with running_lab(report) as lab:
         for name in options.scenes:
@@ -37,16 +37,14 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.hosts", description=__doc__)
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES), metavar="SCENE")
-    parser.add_argument("--flap-s", type=float, default=60.0, help="how long the link flaps (60)")
-    parser.add_argument(
-        "--patience", type=float, default=1.0, help="times as long as is promised is borne (1)"
-    )
-    parser.add_argument("--report", type=Path, help="file for what was claimed and measured, as JSON")
+    parser.add_argument("--flap-s", type=float, default=60.0, help="duration of link flapping (60)")
+    parser.add_argument("--patience", type=float, default=1.0, help="factor on all time limits (1)")
+    parser.add_argument("--report", type=Path, help="file for claims and figures, as JSON")
     parser.add_argument(_INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 

@@ -23,7 +23,7 @@ _SETTINGS = {"fsync": "off", "max_connections": "200", "log_line_prefix": "%m [%
 
 
 class DatabaseHost:
-    """Runs both servers until `stop`. `folder` has to be one that Postgres' own user may walk through."""
+    """Runs both servers until `stop`. Postgres' own user must be able to traverse `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.host = Host("db", _POSTGRES)
@@ -37,7 +37,7 @@ class DatabaseHost:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a node is told of the servers."""
+        """Return the settings that tell a node the servers' addresses."""
         at = f"{self.postgres}:5432/{DATABASE_NAME}"
         return {
             "DATABASE_URL": f"postgresql://{DATABASE_APPLICATION}:{self._passwords['application']}@{at}",
@@ -46,7 +46,7 @@ class DatabaseHost:
         }
 
     def start(self) -> None:
-        """Make the cluster, the roles and the database, and serve."""
+        """Create the cluster, the roles and the database, and start the servers."""
         self._folder.mkdir(mode=0o755)
         cluster = self._folder / "postgres"
         cluster.mkdir(mode=0o700)
@@ -54,7 +54,7 @@ class DatabaseHost:
         words.write_text(self._passwords["owner"])
         if self._account is not None:
             for path in (self._folder, cluster, words):
-                _give(path, self._account)
+                _change_owner(path, self._account)
         binaries = readable_install(self._account).binaries
         self._spawn("initdb", _initdb(binaries, cluster, words)).wait()
         with (cluster / "pg_hba.conf").open("a") as rules:
@@ -67,7 +67,7 @@ class DatabaseHost:
         self._settle()
 
     def stop(self) -> None:
-        """End both servers and the host."""
+        """Stop both servers and the host."""
         for server in self._servers:
             server.send_signal(signal.SIGINT)  # for Postgres a fast shutdown, whoever is connected
         for server in self._servers:
@@ -75,7 +75,7 @@ class DatabaseHost:
         self.host.end()
 
     def connect(self, database: str = DATABASE_NAME) -> psycopg.Connection:
-        """A connection of the owner, past the network, that sees all workspaces."""
+        """Return an owner's connection that bypasses the network and sees all workspaces."""
         return psycopg.connect(
             host=str(self._folder),
             user=DATABASE_OWNER,
@@ -145,10 +145,10 @@ def _initdb(binaries: Path, cluster: Path, words: Path) -> list[str]:
 
 
 def _has_one_user() -> bool:
-    """Return whether this user namespace knows nobody but root, so that nobody else can be become."""
+    """Return whether this user namespace has no user but root."""
     _, _, users = Path("/proc/self/uid_map").read_text().split()[:3]
     return int(users) == 1
 
 
-def _give(path: Path, account: Account) -> None:
+def _change_owner(path: Path, account: Account) -> None:
     os.chown(path, account.uid, account.gid)

@@ -1,4 +1,4 @@
-"""The three hosts together, a workspace with documents, and what was written to it."""
+"""The three hosts, a workspace with documents, and the record of its writes."""
 
 import threading
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from tests.drills.hosts.asking import Asked, Client
+from tests.drills.hosts.client import Client, Exchange
 from tests.drills.hosts.database import DatabaseHost
 from tests.drills.hosts.network import BACK
 from tests.drills.hosts.node import Node
@@ -28,83 +28,83 @@ class Lab:
     token: str = ""
     workspace_id: str = ""
     cookies: dict[str, dict[str, str]] = field(default_factory=dict)
-    #: What clients wrote or tried to, with what came of it.
-    writes: list[Asked] = field(default_factory=list)
-    #: The paths whose deletion was acknowledged.
+    #: All attempted writes, with their outcomes.
+    writes: list[Exchange] = field(default_factory=list)
+    #: The paths of acknowledged deletions.
     deleted: set[str] = field(default_factory=set)
-    #: The paths of writes that were refused while the database was away.
+    #: The paths of writes rejected while the database was away.
     refused: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def client(self, node: Node) -> Client:
-        """A client of a node."""
+        """Return a client of a node."""
         return Client(node=node, slug=SLUG, token=self.token, cookies=self.cookies[node.name])
 
     def clients(self, node: Node, count: int) -> list[Client]:
-        """Several of them."""
+        """Return several clients of a node."""
         return [self.client(node) for _ in range(count)]
 
-    def note(self, asked: list[Asked]) -> None:
-        """Keep the writes among what was asked, to look after them at the end."""
+    def record(self, exchanges: list[Exchange]) -> None:
+        """Record the writes among the exchanges, for the audit at the end."""
         with self._lock:
-            self.writes += [each for each in asked if each.path]
+            self.writes += [each for each in exchanges if each.path]
 
-    def put(self, node: Node, path: str, text: str) -> int:
-        """Write a document, wait until it is searchable there, and give its change."""
+    def upload(self, node: Node, path: str, text: str) -> int:
+        """Write a document, wait until it is searchable there, and return its change number."""
         client = self.client(node)
-        written = client.ask("upload, waiting", path=path, text=text)
+        exchange = client.ask("upload, waiting", path=path, text=text)
         client.close()
-        self.note([written])
-        if written.status != 201:
-            raise RuntimeError(f"{written}: {written.body}")
-        return int(written.body["seq"])
+        self.record([exchange])
+        if exchange.status != 201:
+            raise RuntimeError(f"{exchange}: {exchange.body}")
+        return int(exchange.body["seq"])
 
     def delete(self, node: Node, path: str) -> int:
-        """Delete a document through a node and give the change that did so."""
-        gone = self.client(node).send("deletion", "DELETE", f"/documents/{self.document_id(path)}")
-        if gone.seq is None:
-            raise RuntimeError(f"{gone}: {gone.body}")
+        """Delete a document through a node, and return the change number."""
+        exchange = self.client(node).send("deletion", "DELETE", f"/documents/{self.document_id(path)}")
+        if exchange.seq is None:
+            raise RuntimeError(f"{exchange}: {exchange.body}")
         self.deleted.add(path)
-        return gone.seq
+        return exchange.seq
 
     def document_id(self, path: str) -> str:
-        """The id of the document at a path."""
+        """Return the id of the document at a path."""
         found = self.rows("SELECT doc_id FROM search_document WHERE path = %s", path)
         return str(found[0][0].hex)
 
     def head(self) -> int:
-        """The workspace's last change."""
+        """Return the workspace's last change number."""
         return int(self.rows("SELECT head_seq FROM people_workspace WHERE slug = %s", SLUG)[0][0])
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What stands in Postgres, asked past the network."""
-        return self._eyes.execute(query, values).fetchall()
+        """Return the rows of a query in Postgres, bypassing the network."""
+        return self._connection.execute(query, values).fetchall()
 
     @cached_property
-    def _eyes(self) -> psycopg.Connection:
-        """One for all questions, which threads may share: a look each hundredth of a second takes no more."""
+    def _connection(self) -> psycopg.Connection:
+        """Return one connection for all queries, which threads may share."""
         return self.database.connect()
 
     def cut(self) -> None:
-        """Let nothing pass between a and the database host: a black hole, both ways."""
-        self.lose_to_postgres()
-        self.lose_to_redis()
-        self.lose_to_a()
+        """Drop all packets between a and the database host, in both directions."""
+        self.drop_to_postgres()
+        self.drop_to_redis()
+        self.drop_to_a()
 
     def heal(self) -> None:
-        """Let everything pass again."""
-        self.a.host.find(BACK, self.database.postgres)
-        self.a.host.find(BACK, self.database.redis)
-        self.database.host.find(BACK, self.a.host.address(BACK))
+        """Let all packets pass again."""
+        self.a.host.restore_packets(BACK, self.database.postgres)
+        self.a.host.restore_packets(BACK, self.database.redis)
+        self.database.host.restore_packets(BACK, self.a.host.address(BACK))
 
-    def lose_to_postgres(self) -> None:
-        """Lose what a sends to Postgres; what Postgres sends arrives."""
-        self.a.host.lose(BACK, self.database.postgres)
+    def drop_to_postgres(self) -> None:
+        """Drop packets from a to Postgres; those from Postgres arrive."""
+        self.a.host.drop_packets(BACK, self.database.postgres)
 
-    def lose_to_redis(self) -> None:
-        """Lose what a sends to Redis."""
-        self.a.host.lose(BACK, self.database.redis)
+    def drop_to_redis(self) -> None:
+        """Drop packets from a to Redis."""
+        self.a.host.drop_packets(BACK, self.database.redis)
 
-    def lose_to_a(self) -> None:
-        """Lose what the database host sends to a; what a sends arrives."""
-        self.database.host.lose(BACK, self.a.host.address(BACK))
+    def drop_to_a(self) -> None:
+        """Drop packets from the database host to a; those from a arrive."""
+        self.database.host.drop_packets(BACK, self.a.host.address(BACK))

@@ -1,8 +1,8 @@
-"""Hosts as network namespaces, on two bridges, with links that can be cut.
+"""Hosts as network namespaces on two bridges, with links that can be cut.
 
-Clients reach the nodes over the front, nodes reach the database over the back. A black hole is a neighbour
-that is said to have a hardware address which nobody has: the packets leave and vanish, silently and one way,
-as behind a broken switch, and neither a packet filter nor a kernel module is needed for it.
+Clients reach the nodes over the front, nodes reach the database over the back. Packets are dropped by mapping
+a neighbour to a hardware address that doesn't exist: they leave and vanish, silently and in one direction, as
+behind a broken switch. This needs neither a packet filter nor a kernel module.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ _LIMIT_S = 10
 
 
 def launcher() -> list[str]:
-    """The command in front of a program that is to run in a network of its own, as its root."""
+    """Return the command prefix that runs a program in a network of its own, as its root."""
     return ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
 
 
-def why_not_here() -> str | None:
-    """What this machine lacks for namespaces; None when it has all."""
+def missing_requirement() -> str | None:
+    """Return a message about missing requirements of namespaces; None when there are none."""
     probe = [*launcher(), "ip", "link", "add", "probe", "type", "bridge"]
     try:
         tried = subprocess.run(probe, capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def why_not_here() -> str | None:
 
 
 class Host:
-    """A network namespace; a sleeping process holds it."""
+    """A network namespace, held by a sleeping process."""
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
@@ -53,19 +53,19 @@ class Host:
         self.ip("link", "set", "lo", "up")
 
     def address(self, net: str) -> str:
-        """Its own address on a bridge."""
+        """Return its address on a bridge."""
         return f"{_NETS[net]}.{self._number}"
 
     def inside(self, command: Sequence[str]) -> list[str]:
-        """The command that runs another one here."""
+        """Return the command that runs another one in the namespace."""
         return ["nsenter", f"--net=/proc/{self._holder.pid}/ns/net", "--", *command]
 
     def ip(self, *arguments: str) -> None:
-        """Change its network."""
+        """Run `ip` in the namespace."""
         _run(self.inside(["ip", *arguments]))
 
     def join(self, net: str, *more: int) -> None:
-        """Plug it into a bridge, with further addresses beside its own."""
+        """Connect it to a bridge, with further addresses beside its own."""
         device, port = f"{net}0", self._port(net)
         _run(["ip", "link", "add", port, "type", "veth", "peer", device, "netns", str(self._holder.pid)])
         _run(["ip", "link", "set", port, "master", net, "up"])
@@ -75,25 +75,25 @@ class Host:
         self._devices[net] = device
 
     def unplug(self, net: str) -> None:
-        """Take its cable out."""
+        """Unplug its cable."""
         _run(["ip", "link", "set", self._port(net), "down"])
 
     def plug(self, net: str) -> None:
-        """Put it in again."""
+        """Plug the cable in again."""
         _run(["ip", "link", "set", self._port(net), "up"])
 
-    def lose(self, net: str, address: str) -> None:
-        """Have all packets to an address vanish on their way."""
+    def drop_packets(self, net: str, address: str) -> None:
+        """Drop all packets to an address."""
         self.ip(
             "neighbour", "replace", address, "lladdr", _NOBODY, "dev", self._devices[net], "nud", "permanent"
         )
 
-    def find(self, net: str, address: str) -> None:
-        """Let them arrive again."""
+    def restore_packets(self, net: str, address: str) -> None:
+        """Let packets to an address pass again."""
         self.ip("neighbour", "delete", address, "dev", self._devices[net])
 
     def end(self) -> None:
-        """Let go of the namespace."""
+        """Release the namespace."""
         self._holder.kill()
         self._holder.wait()
 
@@ -111,7 +111,7 @@ class Host:
 
 @contextlib.contextmanager
 def bridges() -> Iterator[None]:
-    """Have both bridges, in a namespace that is ours alone, with this process on both."""
+    """Create both bridges in our own namespace, with this process on both."""
     _run(["ip", "link", "set", "lo", "up"])
     for net, prefix in _NETS.items():
         _run(["ip", "link", "add", net, "type", "bridge"])

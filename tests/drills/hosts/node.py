@@ -1,4 +1,4 @@
-"""A search-and-worker node on a host of its own: `kebab up` with servers that are elsewhere."""
+"""A search-and-worker node on a host of its own: `kebab up` with remote servers."""
 
 import json
 import signal
@@ -18,11 +18,11 @@ from tests.support.stack import MANAGE, Stack
 
 _PORT = 8000
 _BUSY_MS = 5_000
-_VERB_LIMIT_S = 90.0
+_COMMAND_LIMIT_S = 90.0
 
 
 class Node(Stack):
-    """A stack whose processes live in a host's namespace. `blobs` is the folder that all nodes share."""
+    """A stack whose processes run in a host's namespace. `blobs` is the folder that all nodes share."""
 
     def __init__(
         self, name: str, number: int, data_dir: Path, blobs: Path, settings: Mapping[str, str]
@@ -44,11 +44,11 @@ class Node(Stack):
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """Return the address for clients."""
         return f"http://{self.address}:{_PORT}"
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
-        """Start a verb on its host; it ends with us."""
+        """Start a command on its host; it ends with this process."""
         plan = ChildPlan(
             name=arguments[0],
             command=(sys.executable, str(MANAGE), *arguments),
@@ -58,22 +58,22 @@ class Node(Stack):
         command = self.host.inside(launch_command(plan))
         return subprocess.Popen(command, env=self.environment, **streams)
 
-    def run(self, *arguments: str, limit_s: float = _VERB_LIMIT_S) -> "subprocess.CompletedProcess[str]":
-        """Run a verb on its host to its end."""
+    def run(self, *arguments: str, limit_s: float = _COMMAND_LIMIT_S) -> "subprocess.CompletedProcess[str]":
+        """Run a command on its host until it ends."""
         command = self.host.inside([sys.executable, str(MANAGE), *arguments])
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=limit_s, check=False
         )
 
-    def verb(self, *arguments: str) -> Any:
-        """The document that a verb prints, which has to succeed."""
+    def run_command(self, *arguments: str) -> Any:
+        """Return the JSON document that a command prints. Raises RuntimeError when it fails."""
         done = self.run(*arguments, "--json")
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(arguments)}: {done.stderr}")
         return json.loads(done.stdout)
 
     def mirror_seq(self, workspace_id: str) -> int:
-        """How far its mirror has come, read from the file: no request triggers a sync."""
+        """Return the applied change number of its mirror, read from the file: no request triggers a sync."""
         folder = DataDirectory(self.data_dir).mirrors / workspace_id
         generation = folder / (folder / "CURRENT").read_text().strip()
         connection = apsw.Connection(str(generation), flags=apsw.SQLITE_OPEN_READONLY)
@@ -85,6 +85,6 @@ class Node(Stack):
             connection.close()
 
     def workers(self) -> list[psutil.Process]:
-        """The processes that work on its jobs, parsers included, and embedders."""
+        """Return the processes that run its jobs, including parsers and embedders."""
         mains = [psutil.Process(pid) for name, pid in self.pids().items() if name in {"worker", "embedder"}]
         return [*mains, *(child for main in mains for child in main.children(recursive=True))]

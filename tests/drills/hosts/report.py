@@ -1,4 +1,4 @@
-"""What the scenes claim and measure, printed as they go and kept for who reads it afterwards."""
+"""Claims and figures of the scenes, printed as they are made and stored for later."""
 
 import json
 import time
@@ -11,10 +11,10 @@ _MOST_SHOWN = 6
 
 
 class Report:
-    """The claims by scene, each with what was against it."""
+    """The claims by scene, each with its violations."""
 
     def __init__(self, path: Path | None, *, patience: float = 1.0) -> None:
-        """`patience` is by how much all may take longer than promised, where others are at work, too."""
+        """Store results in `path`; `patience` multiplies all time limits, for a machine with other load."""
         self._path = path
         self.patience = patience
         self._began = time.monotonic()
@@ -23,13 +23,13 @@ class Report:
         self.measured: dict[str, dict[str, Any]] = {}
 
     def begin(self, scene: str) -> None:
-        """Have what follows belong to a scene."""
+        """Begin a scene, to which the following claims belong."""
         self._scene = scene
         self.violations[scene], self.measured[scene] = {}, {}
         self._say(f"\n{scene} (after {time.monotonic() - self._began:.0f} s)")
 
     def claim(self, claim: str, against: Iterable[object]) -> None:
-        """Note a claim, which holds when there is nothing against it."""
+        """Record a claim, which holds when `against` is empty."""
         found = [str(each) for each in against]
         self.violations[self._scene].setdefault(claim, []).extend(found)
         self._say(f"  {'VIOLATED' if found else 'ok      '}  {claim}")
@@ -39,12 +39,12 @@ class Report:
             self._say(f"            and {len(found) - _MOST_SHOWN} more")
 
     def measure(self, name: str, value: object) -> None:
-        """Note a figure, its unit in its name."""
+        """Record a figure, its unit in its name."""
         self.measured[self._scene][name] = value
         self._say(f"            {name}: {value}")
 
     def conclude(self) -> int:
-        """Write all of it down and give the exit status: 1 when a claim did not hold."""
+        """Write the report, and return the exit status: 1 when a claim was violated."""
         document = {"violations": self.violations, "measured": self.measured}
         if self._path is not None:
             self._path.write_text(json.dumps(document, indent=2))
@@ -57,9 +57,9 @@ class Report:
 
 
 def spread_ms(seconds: Iterable[float]) -> str:
-    """How long things took, in words."""
-    taken = sorted(1000 * each for each in seconds)
-    if len(taken) < 2:
-        return f"n={len(taken)} {taken}"
-    p50, p95 = quantiles(taken, n=20, method="inclusive")[9::9]
-    return f"n={len(taken)} p50={p50:.0f} ms p95={p95:.0f} ms max={taken[-1]:.0f} ms"
+    """Return a description of the durations."""
+    durations_ms = sorted(1000 * each for each in seconds)
+    if len(durations_ms) < 2:
+        return f"n={len(durations_ms)} {durations_ms}"
+    p50, p95 = quantiles(durations_ms, n=20, method="inclusive")[9::9]
+    return f"n={len(durations_ms)} p50={p50:.0f} ms p95={p95:.0f} ms max={durations_ms[-1]:.0f} ms"

@@ -1,4 +1,4 @@
-"""Play every scene of `python -m tests.drills.hosts` and check each of its claims."""
+"""Scenes of `python -m tests.drills.hosts`, with each of their claims."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.drills.hosts.network import why_not_here
+from tests.drills.hosts.network import missing_requirement
 from tests.drills.hosts.scenes import SCENES
 from tests.support.paths import ROOT
 
@@ -18,8 +18,8 @@ _LIMIT_S = 900
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    # An ordinary user's nodes did not start in time in a user namespace, though its servers did.
-    missing = why_not_here() if os.geteuid() == 0 else "run it as root, for network namespaces"
+    # Nodes of an ordinary user did not start in time in a user namespace, though the servers did.
+    missing = missing_requirement() if os.geteuid() == 0 else "run it as root, for network namespaces"
     if missing is not None:
         pytest.skip(missing)
     path = tmp_path_factory.mktemp("hosts") / "report.json"
@@ -30,7 +30,7 @@ def report(tmp_path_factory):
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_all_that_is_claimed_of_three_hosts_holds(report, scene):
+def test_every_claim_of_the_scene_holds(report, scene):
     claims = report["violations"][scene]
     assert claims, report["printed"]
     assert {claim: against for claim, against in claims.items() if against} == {}

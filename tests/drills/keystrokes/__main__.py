@@ -1,9 +1,9 @@
-"""Measure how soon the search page and its hits are seen in a browser (`python -m tests.drills.keystrokes`).
+"""Measure the time from a key to painted hits in a browser (`python -m tests.drills.keystrokes`).
 
-The stack of KEBAB_DATA_DIR must be running (`kebab up`). Queries are headings of the workspace, drawn by a
-fixed seed as `kebab bench` draws them, each typed key by key. A key's time ends when hits of a query that
-has it are painted: where the next key comes before them, with the next key's. The first paint is that of
-the page with hits in a browser that has nothing of it yet.
+The stack of KEBAB_DATA_DIR must be running (`kebab up`). Queries are headings of the workspace, drawn with
+the same fixed seed as in `kebab bench`, and typed key by key. A key's time ends when hits of a query that
+includes it are painted, which may be those of the next key. The first paint is that of the page with hits in
+a browser without any cached files.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 django.setup()
 
-# Django is set up first.
+# Imports need a configured Django.
 from django.conf import settings  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
@@ -46,22 +46,24 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("workspace")
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--pace-ms", type=int, default=200, help="between two keys (default: 200)")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if running_state(settings.KEBAB_DATA_DIR) is None:
         parser.error("No stack is running; start it with: kebab up")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright runs an event loop in this thread
     with borrow_stack(), acting_everywhere():
-        workspace = find_workspace(asked.workspace)
-        queries = heading_queries(workspace, asked.queries + _WARM_UP)
+        workspace = find_workspace(options.workspace)
+        queries = heading_queries(workspace, options.queries + _WARM_UP)
         sys.stdout.write(f"{Chunk.objects.in_workspace(workspace).count():,} chunks\n")
         with _new_page(workspace) as new_page:
-            sys.stdout.write(_told("first paint", [_painted(new_page(), query) for query in queries]))
-            sys.stdout.write(_told("key to painted hits", _typed(new_page(), queries, asked.pace_ms)))
+            sys.stdout.write(
+                _summary("first paint", [_first_paint_ms(new_page(), query) for query in queries])
+            )
+            sys.stdout.write(_summary("key to painted hits", _type_all(new_page(), queries, options.pace_ms)))
 
 
 @contextmanager
 def _new_page(workspace: Workspace) -> Iterator[Callable[[], Page]]:
-    """Return what opens the search page in a new browser, as a member who is gone afterwards."""
+    """Yield a function that opens a page in a new browser context, signed in as a temporary member."""
     url = f"http://127.0.0.1:{settings.KEBAB_PORT}"
     person = User.objects.create_user(_EMAIL)
     try:
@@ -79,23 +81,23 @@ def _new_page(workspace: Workspace) -> Iterator[Callable[[], Page]]:
         person.delete()
 
 
-def _painted(page: Page, query: str) -> float:
+def _first_paint_ms(page: Page, query: str) -> float:
     """Return the milliseconds from the request to the first paint."""
     page.goto(f"search?{urlencode({'q': query})}")
-    painted: float = page.evaluate(PAINTED)
+    first_paint_ms: float = page.evaluate(PAINTED)
     page.context.close()
-    return painted
+    return first_paint_ms
 
 
-def _typed(page: Page, queries: Sequence[str], pace_ms: int) -> list[float]:
+def _type_all(page: Page, queries: Sequence[str], pace_ms: int) -> list[float]:
     """Return the milliseconds of each key, without those of the first queries."""
     page.goto("search")
     page.evaluate(_LISTEN)
-    times = [_typed_one(page, query, pace_ms) for query in queries]
+    times = [_type_query(page, query, pace_ms) for query in queries]
     return [each for query in times[_WARM_UP:] for each in query]
 
 
-def _typed_one(page: Page, query: str, pace_ms: int) -> list[float]:
+def _type_query(page: Page, query: str, pace_ms: int) -> list[float]:
     box = page.get_by_role("searchbox")
     box.fill("")
     expect(page.locator(".hit")).to_have_count(0)
@@ -108,7 +110,7 @@ def _typed_one(page: Page, query: str, pace_ms: int) -> list[float]:
     return [each for each in times if each is not None]
 
 
-def _told(what: str, times: Sequence[float]) -> str:
+def _summary(what: str, times: Sequence[float]) -> str:
     p95 = statistics.quantiles(times, n=20)[-1]
     return (
         f"{what}: p50 {statistics.median(times):.0f} ms, p95 {p95:.0f} ms, longest {max(times):.0f} ms"

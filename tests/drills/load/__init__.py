@@ -1,1 +1,1 @@
-"""Mixed traffic on a running stack, long enough to see whether anything grows, and then too much."""
+"""Load drill: mixed traffic on a running stack, long enough to detect growth, then overload."""

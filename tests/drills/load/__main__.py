@@ -1,7 +1,7 @@
-"""Measure what a stack can do at most, what grows at 70 % of it and what is left at 300 % of it.
+"""Measure the capacity of a stack, growth at 70 % of it, and the remaining throughput at 300 % of it.
 
-The clients run on the same machine, and take of its processors what they need. Exit status 1 when something
-grew, or when too much was answered worse than the limits of the issue of survival say.
+The clients share the machine's processors. Exit status 1 when something grew, or more answers failed than the
+limits permit.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from tests.support.stack import Stack, temporary_directory
 
 _CAPACITY_CLIENTS = (8, 16)
 _CAPACITY_S = 45.0
-# Lists behind cursors are kept for sixteen minutes, and checkpoints are fifteen apart.
+# Stored rankings of cursors are kept for sixteen minutes, and checkpoints are fifteen minutes apart.
 _SETTLE_MINUTES = 16.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """One run; the same seed draws the same requests."""
+    """Options of one run; the same seed draws the same requests."""
 
     minutes: float
     settle_minutes: float
@@ -43,9 +43,9 @@ class Options:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run, print what was found, and give the exit status."""
-    options = _parsed(arguments)
-    signal.signal(signal.SIGTERM, _leave)
+    """Run, print the results, and return the exit status."""
+    options = _parse(arguments)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     stack = Stack(temporary_directory(), KEBAB_EMBEDDER=options.embedder, KEBAB_RATE_LIMIT="10000000/minute")
     try:
         stack.up()
@@ -61,8 +61,8 @@ def main(arguments: Sequence[str]) -> int:
 def _run(stack: Stack, options: Options) -> int:
     from kebab.tenancy.current_workspace import acting_everywhere
     from search.evaluation.machine import describe_machine
-    from tests.drills.load.filling import fill
     from tests.drills.load.stages import Stages
+    from tests.drills.load.workspaces import fill
 
     _say(f"Filling {len(options.sizes)} workspaces ...")
     with acting_everywhere():
@@ -97,16 +97,16 @@ def _write(folder: Path, found: dict[str, Any]) -> None:
         draw(folder, found)
 
 
-def _parsed(arguments: Sequence[str]) -> Options:
+def _parse(arguments: Sequence[str]) -> Options:
     parser = argparse.ArgumentParser(prog="python -m tests.drills.load", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long the steady load lasts")
+    parser.add_argument("--minutes", type=float, default=30.0, help="duration of the steady load")
     parser.add_argument(
-        "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="how long it lasts before that"
+        "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="duration before it is measured"
     )
     parser.add_argument(
         "--attacked", action="store_true", help="let clients misbehave on sockets during the steady load"
     )
-    parser.add_argument("--overload-s", type=float, default=120.0, help="how long the overload lasts")
+    parser.add_argument("--overload-s", type=float, default=120.0, help="duration of the overload")
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[20_000, 8_000, 2_000, 300], help="chunks of the workspaces"
     )
@@ -114,8 +114,8 @@ def _parsed(arguments: Sequence[str]) -> Options:
     parser.add_argument("--embedder", default="default", help="KEBAB_EMBEDDER of the stack")
     parser.add_argument("--text", type=Path, default=ROOT / "docs", help="folder to recombine text from")
     parser.add_argument("--report", type=Path, help="folder for load.json and the plots")
-    given = vars(parser.parse_args(arguments))
-    return Options(**{**given, "sizes": tuple(given["sizes"])})
+    values = vars(parser.parse_args(arguments))
+    return Options(**{**values, "sizes": tuple(values["sizes"])})
 
 
 def _say(line: str) -> None:
@@ -123,7 +123,7 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 

@@ -1,4 +1,4 @@
-"""What is looked at every few seconds while the load lasts: memory, connections, WAL, queues."""
+"""Gauges sampled every few seconds during the load: memory, connections, WAL, queues."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from kebab.tenancy.roles import OWNER
 from tests.support.stack import Stack
 
 PERIOD_S = 5.0
-_LOOKED_AT = ("web", "worker", "embedder", "mirror", "beat", "postgres", "redis")
+_PROCESSES = ("web", "worker", "embedder", "mirror", "beat", "postgres", "redis")
 _WAL_BYTES = "SELECT sum(size) FROM pg_ls_waldir()"
 _WAL_WRITTEN = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
 _CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -26,28 +26,28 @@ _CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_da
 
 @dataclass(slots=True, kw_only=True)
 class Gauges:
-    """Values by name, each with the seconds since the load began."""
+    """Values by name, each with the seconds since the start of the load."""
 
     began: float = field(default_factory=time.monotonic)
     series: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     async def watch(self, stack: Stack, redis_url: str) -> None:
-        """Look until cancelled."""
+        """Sample until cancelled."""
         while True:
-            found = await sync_to_async(_look, thread_sensitive=False)(stack, redis_url)
+            found = await sync_to_async(_sample, thread_sensitive=False)(stack, redis_url)
             now_s = round(time.monotonic() - self.began, 1)
             for name, value in found.items():
                 self.series.setdefault(name, []).append((now_s, round(value, 2)))
             await asyncio.sleep(PERIOD_S)
 
     def values(self, name: str, from_s: float, to_s: float) -> Sequence[float]:
-        """The values of a time."""
+        """Return the values of a period."""
         return [value for at_s, value in self.series.get(name, ()) if from_s <= at_s < to_s]
 
 
-def _look(stack: Stack, redis_url: str) -> Mapping[str, float]:
+def _sample(stack: Stack, redis_url: str) -> Mapping[str, float]:
     pids = stack.pids()
-    memory = {f"{name} MB": sum(family_mb(pids[name])) for name in _LOOKED_AT if name in pids}
+    memory = {f"{name} MB": sum(family_mb(pids[name])) for name in _PROCESSES if name in pids}
     files = {f"{name} files": _open_files(pids[name]) for name in ("web", "mirror") if name in pids}
     with acting_everywhere(), connections[OWNER].cursor() as cursor:
         database = {

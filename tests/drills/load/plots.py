@@ -1,4 +1,4 @@
-"""The plots of a run: what would rise if something grew."""
+"""Plots of a run's latencies and gauges."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _GAUGES: Final = (
 
 
 def draw(folder: Path, found: Mapping[str, Any]) -> None:
-    """Draw latencies and gauges of the steady load over its minutes."""
+    """Draw latencies and gauges of the steady load over time."""
     steady = found["steady"]
     with mpl.rc_context(STYLE):
         save_figure(_latencies(steady), folder / "load-latency.svg")

@@ -1,4 +1,4 @@
-"""The stages of a run: what can be done at most, a steady load, too much."""
+"""Stages of a run: capacity, steady load, overload."""
 
 import asyncio
 import contextlib
@@ -10,17 +10,17 @@ from typing import Any
 
 from django.conf import settings
 
-from tests.drills.front_door.playing import attacking_in_turn
-from tests.drills.front_door.rude import LARGE_FILE, Target
-from tests.drills.load.arrivals import Heard, one_after_the_other, when_due
+from tests.drills.front_door.attack_run import run_attacks_in_turn
+from tests.drills.front_door.attacks import LARGE_FILE, Target
+from tests.drills.load.arrivals import AnswerLog, send_on_schedule, send_sequentially
 from tests.drills.load.gauges import Gauges
-from tests.drills.load.growth import growing, taken
-from tests.drills.load.traffic import Place, Traffic
+from tests.drills.load.growth import growth, latencies_s
+from tests.drills.load.traffic import LoadedWorkspace, Traffic
 from tests.support.stack import Stack
 
-#: Of the most that was done, asked for in the steady load and in the overload.
+#: Shares of the capacity requested in the steady load and in the overload.
 STEADY, OVERLOAD = 0.7, 3.0
-#: How much of the best useful throughput has to be left when too much is asked.
+#: Minimum share of the capacity that remains useful under overload.
 USEFUL_AT_LEAST = 0.9
 _BUCKETS = 60
 
@@ -28,10 +28,12 @@ Say = Callable[[str], None]
 
 
 class Stages:
-    """One stack under one mixture of traffic."""
+    """One stack under mixed traffic."""
 
-    def __init__(self, stack: Stack, places: Sequence[Place], *, attacked: bool, seed: int, say: Say) -> None:
-        """With `attacked`, clients misbehave at the level of sockets while the steady load lasts."""
+    def __init__(
+        self, stack: Stack, places: Sequence[LoadedWorkspace], *, attacked: bool, seed: int, say: Say
+    ) -> None:
+        """With `attacked`, clients misbehave at the level of sockets during the steady load."""
         self._stack = stack
         self._attacked = _targets(stack, places[0]) if attacked else ()
         self._traffic = Traffic(places, seed)
@@ -47,23 +49,25 @@ class Stages:
         steady_s: float,
         overload_s: float,
     ) -> dict[str, Any]:
-        """Play all stages; gives the figures and, as `complaints`, what was violated.
+        """Play all stages; return the figures and, as `complaints`, the violations.
 
-        The steady load lasts `settle_s` before what it takes is held against it, `steady_s` after that.
+        Growth is measured over `steady_s` of the steady load, after `settle_s`.
         """
         draw, url = self._traffic.draw, self._stack.url
         best = 0.0
         for n in clients:
-            heard = await one_after_the_other(url, draw, clients=n, length_s=capacity_s)
-            self._say(f"{n} clients without pause: {_told(heard)}")
-            best = max(best, heard.useful_per_s)
+            log = await send_sequentially(url, draw, clients=n, length_s=capacity_s)
+            self._say(f"{n} clients without pause: {_summary(log)}")
+            best = max(best, log.useful_per_s)
         length_s = settle_s + steady_s
         steady, gauges = await self._steady(STEADY * best, length_s)
-        over = await when_due(url, draw, per_s=OVERLOAD * best, length_s=overload_s, seed=self._seed + 1)
-        self._say(f"{OVERLOAD:.0%} of it, {OVERLOAD * best:.0f} requests/s: {_told(over)}")
+        over = await send_on_schedule(
+            url, draw, per_s=OVERLOAD * best, length_s=overload_s, seed=self._seed + 1
+        )
+        self._say(f"{OVERLOAD:.0%} of it, {OVERLOAD * best:.0f} requests/s: {_summary(over)}")
         complaints = [
-            *_unanswered("steady", steady),
-            *growing(gauges, steady, settle_s, length_s),
+            *_failures("steady", steady),
+            *growth(gauges, steady, settle_s, length_s),
             *_overload(over, best),
         ]
         return {
@@ -78,12 +82,12 @@ class Stages:
             "complaints": complaints,
         }
 
-    async def _steady(self, per_s: float, length_s: float) -> tuple[Heard, Gauges]:
+    async def _steady(self, per_s: float, length_s: float) -> tuple[AnswerLog, Gauges]:
         gauges = Gauges()
         watching = asyncio.create_task(gauges.watch(self._stack, settings.REDIS_URL))
         try:
-            with attacking_in_turn(self._attacked) as played:
-                heard = await when_due(
+            with run_attacks_in_turn(self._attacked) as played:
+                log = await send_on_schedule(
                     self._stack.url, self._traffic.draw, per_s=per_s, length_s=length_s, seed=self._seed
                 )
         finally:
@@ -92,39 +96,37 @@ class Stages:
                 await watching
         if self._attacked:
             self._say(f"{played.total()} attacks beside the steady load")
-        self._say(f"{STEADY:.0%} of it, {per_s:.0f} requests/s for {length_s:.0f} s: {_told(heard)}")
-        return heard, gauges
+        self._say(f"{STEADY:.0%} of it, {per_s:.0f} requests/s for {length_s:.0f} s: {_summary(log)}")
+        return log, gauges
 
 
-def _targets(stack: Stack, place: Place) -> tuple[Target, Target]:
-    """Return what somebody attacks who has not signed in, and somebody with a token."""
+def _targets(stack: Stack, place: LoadedWorkspace) -> tuple[Target, Target]:
+    """Return an anonymous target and one with a token."""
     anybody = Target(port=stack.port, large=LARGE_FILE, source="127.0.0.3")
     return anybody, replace(anybody, token=place.token)
 
 
-def _overload(heard: Heard, best: float) -> list[str]:
-    complaints = [*_unanswered("overload", heard)]
-    if heard.useful_per_s < USEFUL_AT_LEAST * best:
-        complaints.append(f"of {best:.1f} useful answers/s {heard.useful_per_s:.1f} are left under too much")
+def _overload(log: AnswerLog, best: float) -> list[str]:
+    complaints = [*_failures("overload", log)]
+    if log.useful_per_s < USEFUL_AT_LEAST * best:
+        complaints.append(f"of {best:.1f} useful answers/s {log.useful_per_s:.1f} are left under too much")
     return complaints
 
 
-def _unanswered(stage: str, heard: Heard) -> list[str]:
-    """Answers that are neither what was asked for nor a refusal that says when to come again."""
+def _failures(stage: str, log: AnswerLog) -> list[str]:
+    """Return the answers that neither succeeded nor were rejected with Retry-After, as sentences."""
     strange = Counter(
-        (answer.kind, answer.status)
-        for answer in heard.answers
-        if not (answer.is_useful or answer.is_refusal)
+        (answer.kind, answer.status) for answer in log.answers if not (answer.is_useful or answer.is_refusal)
     )
     return [f"{stage}: {n} × {kind} answered with {status}" for (kind, status), n in strange.items()]
 
 
-def _told(heard: Heard) -> str:
-    statuses = Counter(answer.status for answer in heard.answers)
-    told = ", ".join(f"{n} × {status}" for status, n in sorted(statuses.items()))
-    times = taken(heard, "hybrid", 0.0, float("inf"))
+def _summary(log: AnswerLog) -> str:
+    statuses = Counter(answer.status for answer in log.answers)
+    counts = ", ".join(f"{n} × {status}" for status, n in sorted(statuses.items()))
+    times = latencies_s(log, "hybrid", 0.0, float("inf"))
     p50, p95 = (1000 * each for each in _p50_p95(times))
-    return f"{heard.useful_per_s:.1f} useful/s, hybrid p50 {p50:.0f} ms, p95 {p95:.0f} ms ({told})"
+    return f"{log.useful_per_s:.1f} useful/s, hybrid p50 {p50:.0f} ms, p95 {p95:.0f} ms ({counts})"
 
 
 def _p50_p95(times: Sequence[float]) -> tuple[float, float]:
@@ -134,27 +136,27 @@ def _p50_p95(times: Sequence[float]) -> tuple[float, float]:
     return cuts[9], cuts[18]
 
 
-def _figures(heard: Heard) -> dict[str, Any]:
-    kinds = sorted({answer.kind for answer in heard.answers})
-    statuses = Counter(str(answer.status) for answer in heard.answers)
+def _figures(log: AnswerLog) -> dict[str, Any]:
+    kinds = sorted({answer.kind for answer in log.answers})
+    statuses = Counter(str(answer.status) for answer in log.answers)
     latencies = {}
     for kind in kinds:
-        p50, p95 = _p50_p95(taken(heard, kind, 0.0, float("inf")))
+        p50, p95 = _p50_p95(latencies_s(log, kind, 0.0, float("inf")))
         latencies[kind] = {"p50_ms": round(1000 * p50, 1), "p95_ms": round(1000 * p95, 1)}
     return {
-        "requests": len(heard.answers),
-        "useful_per_s": round(heard.useful_per_s, 1),
+        "requests": len(log.answers),
+        "useful_per_s": round(log.useful_per_s, 1),
         "statuses": dict(sorted(statuses.items())),
         "latencies": latencies,
     }
 
 
-def _minutes(heard: Heard, length_s: float) -> list[dict[str, float]]:
-    """Latencies of hybrid searches over the time."""
+def _minutes(log: AnswerLog, length_s: float) -> list[dict[str, float]]:
+    """Return latencies of hybrid searches over time."""
     width_s = length_s / _BUCKETS
     rows = []
     for number in range(_BUCKETS):
-        times = taken(heard, "hybrid", number * width_s, (number + 1) * width_s)
+        times = latencies_s(log, "hybrid", number * width_s, (number + 1) * width_s)
         p50, p95 = _p50_p95(times)
         rows.append(
             {

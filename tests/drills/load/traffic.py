@@ -1,6 +1,7 @@
-"""What is asked: mostly searches, and suggestions, documents, lists, uploads, replacements, deletions.
+"""Mixed traffic: mostly searches; suggestions, documents, lists, uploads, replacements, deletions.
 
-Uploads go round a ring of paths, and what is deleted is uploaded again: the corpus stays as large as it was.
+Uploads cycle through a ring of paths, and deleted documents are uploaded again, so that the corpus keeps its
+size.
 """
 
 import random
@@ -8,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tests.drills.load.asking import Request
+from tests.drills.load.http_client import Request
 
 _RING = 200
-# Of a hundred requests.
+# Percentages of requests.
 _SHARES = {
     "hybrid": 60,
     "lexical": 10,
@@ -22,13 +23,13 @@ _SHARES = {
     "upload": 8,
     "delete": 2,
 }
-# The first workspace is asked for half of all, the next for half of the rest.
+# The first workspace gets half of all requests, the next half of the rest.
 _FALL = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A workspace, and what is known of it."""
+class LoadedWorkspace:
+    """A workspace under load."""
 
     slug: str
     token: str
@@ -41,9 +42,9 @@ class Place:
 
 
 class Traffic:
-    """A mixture of requests, the same for the same seed."""
+    """Mixed requests, the same for the same seed."""
 
-    def __init__(self, places: Sequence[Place], seed: int) -> None:
+    def __init__(self, places: Sequence[LoadedWorkspace], seed: int) -> None:
         self._places = places
         self._weights = [_FALL**number for number in range(len(places))]
         self._rng = random.Random(f"traffic {seed}")
@@ -56,7 +57,7 @@ class Traffic:
         (kind,) = self._rng.choices(list(_SHARES), list(_SHARES.values()))
         return self._of(kind, place)
 
-    def _of(self, kind: str, place: Place) -> Request:
+    def _of(self, kind: str, place: LoadedWorkspace) -> Request:
         query = self._rng.choice(place.queries)
         number = self._rng.randrange(_RING)
         match kind:
@@ -79,17 +80,17 @@ class Traffic:
 
 
 def ring_path(number: int) -> str:
-    """The path of a document on the ring."""
+    """Return the path of a document on the ring."""
     return f"ring/{number:03}.md"
 
 
 def ring_paths() -> list[str]:
-    """All of them."""
+    """Return all paths on the ring."""
     return [ring_path(number) for number in range(_RING)]
 
 
 def _request(
-    place: Place, kind: str, method: str, path: str, body: dict[str, object] | None = None
+    place: LoadedWorkspace, kind: str, method: str, path: str, body: dict[str, object] | None = None
 ) -> Request:
     return Request(
         kind=kind,

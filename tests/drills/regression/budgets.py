@@ -1,8 +1,8 @@
-"""The budgets, one number a line; docs/evaluation/regression.md says how one is moved on purpose."""
+"""The budgets, one number a line; docs/evaluation/regression.md explains how to change one."""
 
 from collections.abc import Mapping
 
-#: nDCG@10 on the judged set, at least: by way of searching, and of a group of topics.
+#: Minimum nDCG@10 on the judged set, by way of searching and group of topics.
 FLOORS: Mapping[str, float] = {
     "lexical": 0.641,
     "vector": 0.826,
@@ -16,7 +16,7 @@ FLOORS: Mapping[str, float] = {
     "hybrid by rrf, foreign": 0.970,
 }
 
-#: What one call costs in the large workspace (3,000 chunks), or one document or batch more, at most.
+#: Maximum costs of one call in the large workspace (3,000 chunks), or of one more document or batch.
 COSTS: Mapping[str, Mapping[str, float]] = {
     "lexical search": {
         "statements": 3,
@@ -251,7 +251,7 @@ COSTS: Mapping[str, Mapping[str, float]] = {
     },
 }
 
-#: How many times as much a call may cost in the large workspace as in one with a tenth of the chunks.
+#: Maximum ratio of a call's cost in the large workspace to that in one with a tenth of the chunks.
 GROWTH: Mapping[str, Mapping[str, float]] = {
     "lexical search": {
         "statements": 1,
@@ -284,7 +284,7 @@ GROWTH: Mapping[str, Mapping[str, float]] = {
     "search for a name": {
         "statements": 1,
         "mirror statements": 2.5,
-        "mirror steps": 7.5,  # of those that score alike the least ids are looked for: none in the small one
+        "mirror steps": 7.5,  # ties are resolved by the lowest ids: none in the small one
         "mirror pages": 7,
         "lines run": 2.5,
     },

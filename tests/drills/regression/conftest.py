@@ -1,4 +1,4 @@
-"""Measured corpora, made once a module: the judged set, and workspaces of different size."""
+"""Measured corpora, created once per module: the judged set, and workspaces of different sizes."""
 
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from search.embedders import configured
 from search.mirror import local_mirrors
 from search.runtime import runtime
 from tests.drills.regression import judged_set
-from tests.drills.regression.corpora import made_workspaces
+from tests.drills.regression.corpora import created_workspaces
 from tests.drills.regression.guards import figure_lines
 from tests.drills.regression.python_work import InCallingThread
 from tests.support.actors import make_workspace
@@ -23,22 +23,25 @@ _PATIENCE_MS = 120_000
 _FIGURES = pytest.StashKey[dict[str, dict[str, float]]]()
 
 
-def _own_places(folder):
-    """Settings with which nothing is shared with other tests, and no leg is stopped, however busy it is."""
+def _isolated_settings(folder):
+    """Return settings that share nothing with other tests and let no leg time out."""
     return {
         **stores_in(folder),
         "KEBAB_LEG_LIMIT_MS": _PATIENCE_MS,
-        # What is planned once does not mind what planners are told later.
+        # Plans are made once, so that later statistics don't change them.
         "KEBAB_PLAN_ONCE": False,
         "KEBAB_SEARCH_STATEMENT_LIMIT_MS": _PATIENCE_MS,
     }
 
 
 @pytest.fixture(scope="module")
-def judged(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The judged set in a workspace, embedded by the default model; searches use that model, too."""
+def judged_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Yield the judged set in a workspace, embedded by the default model, which searches use, too."""
     folder = tmp_path_factory.mktemp("judged")
-    with django_db_blocker.unblock(), override_settings(KEBAB_EMBEDDER="default", **_own_places(folder)):
+    with (
+        django_db_blocker.unblock(),
+        override_settings(KEBAB_EMBEDDER="default", **_isolated_settings(folder)),
+    ):
         configured.clear_query_caches()
         workspace = make_workspace()
         judged_set.load(workspace, folder / "set")
@@ -50,48 +53,54 @@ def judged(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @contextmanager
-def _made(folder, *sizes):
-    with override_settings(**_own_places(folder)):
+def _created_workspaces(folder, *sizes):
+    with override_settings(**_isolated_settings(folder)):
         configured.clear_query_caches()
-        with made_workspaces(*sizes) as made:
-            yield made
+        with created_workspaces(*sizes) as created:
+            yield created
         local_mirrors.reader_pool().close()
     configured.clear_query_caches()
 
 
 @pytest.fixture(scope="module")
 def small(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The small workspace alone."""
-    with django_db_blocker.unblock(), _made(tmp_path_factory.mktemp("small"), "small") as made:
-        yield made["small"]
+    """Yield the small workspace."""
+    with (
+        django_db_blocker.unblock(),
+        _created_workspaces(tmp_path_factory.mktemp("small"), "small") as created,
+    ):
+        yield created["small"]
 
 
 @pytest.fixture(scope="module")
 def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The small and the large workspace."""
-    with django_db_blocker.unblock(), _made(tmp_path_factory.mktemp("sizes"), "small", "large") as made:
-        yield made
+    """Yield the small and the large workspace by size."""
+    with (
+        django_db_blocker.unblock(),
+        _created_workspaces(tmp_path_factory.mktemp("sizes"), "small", "large") as created,
+    ):
+        yield created
 
 
 @pytest.fixture
 def one_thread(monkeypatch):
-    """Legs run one after the other."""
+    """Run legs one after another in the calling thread."""
     monkeypatch.setattr(runtime(), "leg_executor", InCallingThread())
 
 
 @pytest.fixture
-def noted(request) -> Callable[[str, Mapping[str, float]], Mapping[str, float]]:
-    """Note figures under a name, for `pytest -v` to show them beside their budgets, and give them."""
+def record_figures(request) -> Callable[[str, Mapping[str, float]], Mapping[str, float]]:
+    """Return a function that records and returns figures, which `pytest -v` shows beside their budgets."""
 
-    def note(name, figures):
+    def record(name, figures):
         request.config.stash.setdefault(_FIGURES, {}).setdefault(name, {}).update(figures)
         return figures
 
-    return note
+    return record
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Show what was measured where the session was asked to say more than usual."""
+    """Show the recorded figures in verbose runs."""
     if config.get_verbosity() > 0 and _FIGURES in config.stash:
         terminalreporter.section("figures and their budgets")
         for name, figures in config.stash[_FIGURES].items():

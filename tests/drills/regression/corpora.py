@@ -1,4 +1,4 @@
-"""Workspaces of made-up text, one with ten times the chunks of the other, alike in everything else."""
+"""Generated workspaces, one with ten times the chunks of the other, alike in everything else."""
 
 import random
 import uuid
@@ -30,7 +30,7 @@ from tests.support.corpus import chunk, draft, make_place, restrict
 
 DOCUMENTS = {"small": 60, "large": 600}
 CHUNKS_A_DOCUMENT = 5
-#: The group that may read the one source that is not for all.
+#: The group that may read the one restricted source.
 KEEPERS = "keepers"
 _WORDS = ["".join(syllables) for syllables in product(("ka", "lo", "mi", "ru", "te", "so"), repeat=4)]
 _WORDS_A_CHUNK = 40
@@ -42,7 +42,7 @@ NAME = "getHarbour"
 
 
 def _text(chance: random.Random, number: int) -> str:
-    # As in real text, few words are common and most are rare.
+    # As in real text, few words are frequent and most are rare.
     words = [_WORDS[min(int(chance.paretovariate(0.6)), len(_WORDS)) - 1] for _ in range(_WORDS_A_CHUNK)]
     for word, every in (("harbour", 2), ("lantern", 2), ("compass", 10), (f"{NAME}()", 9)):
         if number % every == 0:
@@ -89,53 +89,52 @@ def _embed(workspace: Workspace) -> EmbeddingSpace:
     return space
 
 
-def _scan(workspace: Workspace) -> None:
-    """Have searches scan the codes of vectors, and have the first of them behind."""
+def _prepare_scan(workspace: Workspace) -> None:
+    """Prepare the quantised codes of vectors, and run the first scan."""
     with override_settings(KEBAB_CODES_FROM=1):
         prepare_codes(EmbeddingSpace.objects.get(workspace=workspace))
     assert search(workspace, SearchQuery(text=QUERY, mode=Mode.VECTOR)).hits
 
 
 def analyse() -> None:
-    """Have PostgreSQL count the search tables, with what this transaction has written."""
+    """Update PostgreSQL's statistics of the search tables, including this transaction's rows."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT kebab_analyze({_TABLES})")
 
 
 def _count_all() -> None:
-    """Have PostgreSQL count all tables, so that it plans as in a system that has run a while.
+    """Update PostgreSQL's statistics of all tables, so that plans are those of a system that has run a while.
 
-    Of the few sources and versions, too, it would else believe what other tests had it count there, and begin
-    a join with them.
+    Outdated statistics of the small tables, like sources, would otherwise change the order of joins.
     """
     with owner_connection() as owner:
         owner.execute("ANALYZE")
 
 
 def _clear() -> None:
-    """Free what other tests' deleted rows fill: among them PostgreSQL's samples miss those that are there."""
+    """Vacuum rows deleted by other tests, which would distort PostgreSQL's samples."""
     with owner_connection() as owner:
         owner.execute("VACUUM")
 
 
 @contextmanager
-def made_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
-    """Yield workspaces by size, committed, mirrored, embedded; with codes, and HNSW indexes not used."""
+def created_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
+    """Yield committed workspaces by size, mirrored and embedded, with codes, and with unused HNSW indexes."""
     _clear()
-    made = {size: make_workspace() for size in sizes}
-    for size, workspace in made.items():
+    created = {size: make_workspace() for size in sizes}
+    for size, workspace in created.items():
         _write(workspace, DOCUMENTS[size])
         with override_settings(KEBAB_EXACT_SCAN_LIMIT=1):
             assert ensure_index(_embed(workspace))
         workspace.refresh_from_db()
         local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=60)
     EmbeddingSpace.objects.update(is_indexed=False)
-    for workspace in made.values():
-        _scan(workspace)
+    for workspace in created.values():
+        _prepare_scan(workspace)
     _count_all()
     try:
-        yield made
+        yield created
     finally:
-        for workspace in made.values():
+        for workspace in created.values():
             delete_workspace(command_line_access(workspace))
         forget_acts()

@@ -1,4 +1,4 @@
-"""The guards: measured figures against the budgets, for the system as it is and as a test has spoiled it."""
+"""Guards that compare measured figures with the budgets."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,11 +8,11 @@ _TABLE = "tests/drills/regression/budgets.py"
 
 
 class Regression(AssertionError):
-    """A figure is beyond its budget; docs/evaluation/regression.md says how a budget is moved on purpose."""
+    """A figure beyond its budget; docs/evaluation/regression.md explains how to change a budget."""
 
 
 def check_quality(figures: Mapping[str, float]) -> None:
-    """Hold nDCG@10, by way or group, to its floor. Raises Regression."""
+    """Compare nDCG@10, by way or group, with its floor. Raises Regression."""
     below = [
         f"{name}: nDCG@10 is {figure:.3f}, at least {FLOORS[name]:.3f}"
         for name, figure in figures.items()
@@ -22,7 +22,7 @@ def check_quality(figures: Mapping[str, float]) -> None:
 
 
 def check_costs(operation: str, figures: Mapping[str, float]) -> None:
-    """Hold what was measured of an operation to its budgets. Raises Regression."""
+    """Compare the costs of an operation with its budgets. Raises Regression."""
     _raise_for(
         [
             f"{operation}: {figures[name]:,.6g} {name}, at most {budget:,.6g}{_parts(name, figures)}"
@@ -33,7 +33,7 @@ def check_costs(operation: str, figures: Mapping[str, float]) -> None:
 
 
 def check_growth(operation: str, small: Mapping[str, float], large: Mapping[str, float]) -> None:
-    """Hold the costs in the large workspace to those in the small one. Raises Regression."""
+    """Compare the costs in the large workspace with those in the small one. Raises Regression."""
     _raise_for(
         [
             f"{operation}: {large[name]:,.6g} {name}, at most {factor:g} times the {small[name]:,.6g}"
@@ -45,7 +45,7 @@ def check_growth(operation: str, small: Mapping[str, float], large: Mapping[str,
 
 
 def figure_lines(name: str, figures: Mapping[str, float]) -> Iterator[str]:
-    """Return a line for each figure that has a budget or floor: name, figure, budget."""
+    """Yield a line for each figure that has a budget or floor: name, figure, budget."""
     limits = COSTS.get(name, FLOORS)
     for measure, figure in figures.items():
         if measure in limits:
@@ -53,7 +53,7 @@ def figure_lines(name: str, figures: Mapping[str, float]) -> Iterator[str]:
 
 
 def _parts(name: str, figures: Mapping[str, float]) -> str:
-    """Return what a figure is the sum of, where that was counted."""
+    """Return the parts of a figure, where they were counted."""
     whole = f"{name} of "
     parts = [
         f"{figure:,.6g} of {part.removeprefix(whole)}"

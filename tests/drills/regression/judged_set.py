@@ -19,7 +19,7 @@ from tests.support.jobs import embed, fill, sync
 
 _FOLDER = Path(__file__).parent / "judged"
 _DEPTH = 30
-#: What is measured: the mode, its fusion where it is not the workspace's.
+#: Ways of searching: the mode, and its fusion when it isn't the workspace's.
 WAYS: Mapping[str, tuple[Mode, Fusion | None]] = {
     "lexical": (Mode.LEXICAL, None),
     "vector": (Mode.VECTOR, None),
@@ -31,7 +31,7 @@ WAYS: Mapping[str, tuple[Mode, Fusion | None]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A query and the grades of the documents that answer it."""
+    """A query, and the grades of the documents that answer it."""
 
     topic_id: str
     group: str
@@ -56,7 +56,7 @@ def read_topics() -> tuple[Topic, ...]:
 
 
 def load(workspace: Workspace, folder: Path) -> None:
-    """Write the documents into `folder`, have a job sync it, another embed it, and mirror the workspace."""
+    """Write the documents into `folder`, sync, embed and mirror the workspace."""
     fill(folder, read_documents())
     source = ensure_source(workspace, "set", kind="folder", config={"path": str(folder)})
     report = sync(source)
@@ -78,7 +78,7 @@ def rankings(workspace: Workspace, way: str) -> dict[str, list[str]]:
 
 
 def quality(ranked: Mapping[str, Sequence[str]], group: str | None = None) -> float:
-    """Return the mean nDCG@10 of these rankings, of all topics or of one group."""
+    """Return the mean nDCG@10 of the rankings, of all topics or of one group."""
     topics = [topic for topic in read_topics() if group in (None, topic.group)]
     qrels = {topic.topic_id: dict(topic.qrels) for topic in topics}
     run = {

@@ -6,14 +6,14 @@ from typing import Any
 
 import apsw
 
-# FTS5 has statements of its own, whose counts run on for as long as they live; pages have what they read.
+# FTS5's own statements have counters that never reset; page counts include their reads.
 _OF_FTS5 = "'main'."
 _STEPS = "SQLITE_STMTSTATUS_VM_STEP"
 _SCANNED = "SQLITE_STMTSTATUS_FULLSCAN_STEP"
 
 
 class MirrorWork:
-    """Counts over all connections that were opened while it watched."""
+    """Counts over all watched connections."""
 
     def __init__(self) -> None:
         self._connections: list[apsw.Connection] = []
@@ -21,7 +21,7 @@ class MirrorWork:
         self._pages = 0
 
     def begin(self) -> None:
-        """Count from nought."""
+        """Reset the counts."""
         self._figures = dict.fromkeys(self._figures, 0)
         self._pages = self._pages_so_far()
 
@@ -30,11 +30,11 @@ class MirrorWork:
         return {**self._figures, "mirror pages": self._pages_so_far() - self._pages}
 
     def watch(self, connection: apsw.Connection) -> None:
-        """Count what this connection does from now on."""
+        """Count the work of this connection from now on."""
         self._connections.append(connection)
-        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._note, id=self)
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._record, id=self)
 
-    def _note(self, event: dict[str, Any]) -> None:
+    def _record(self, event: dict[str, Any]) -> None:
         if _OF_FTS5 in event["sql"] or event["sql"] in ("BEGIN", "ROLLBACK", "COMMIT"):
             return
         status = event["stmt_status"]
@@ -43,7 +43,7 @@ class MirrorWork:
         self._figures["mirror rows scanned"] += status[_SCANNED]
 
     def _pages_so_far(self) -> int:
-        """Pages that were asked for, whether they were in memory or not."""
+        """Return the number of requested pages, cached or not."""
         return sum(map(_pages, self._connections))
 
 
@@ -59,7 +59,7 @@ def _pages(connection: apsw.Connection) -> int:
 
 @contextmanager
 def watched_mirrors() -> Iterator[MirrorWork]:
-    """Count what connections do that are opened in the block."""
+    """Count the work of connections that are opened in the block."""
     work = MirrorWork()
     apsw.connection_hooks.append(work.watch)
     try:

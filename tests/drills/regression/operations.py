@@ -1,4 +1,4 @@
-"""The hot paths of searching, each as something to call, and what one call of it costs."""
+"""Hot paths of searching, each as an action, and the costs of one call."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _FILTERS = SearchFilters(
 )
 
 
-def _asking(workspace: Workspace, mode: Mode, reader: Reader = Reader(), **options: Any) -> Action:  # noqa: B008
+def _search_action(workspace: Workspace, mode: Mode, reader: Reader = Reader(), **options: Any) -> Action:  # noqa: B008
     query = SearchQuery(**{"text": QUERY, "mode": mode, **options})
 
     def ask() -> Any:
@@ -44,15 +44,15 @@ def _asking(workspace: Workspace, mode: Mode, reader: Reader = Reader(), **optio
 
 def _with_index(workspace: Workspace) -> Action:
     EmbeddingSpace.objects.in_workspace(workspace).update(is_indexed=True)
-    return _asking(workspace, Mode.VECTOR)
+    return _search_action(workspace, Mode.VECTOR)
 
 
 def _under_rights(workspace: Workspace) -> Action:
     keepers = Group.objects.get(workspace=workspace, name=KEEPERS)
-    return _asking(workspace, Mode.HYBRID, Reader(groups=frozenset({keepers.pk})))
+    return _search_action(workspace, Mode.HYBRID, Reader(groups=frozenset({keepers.pk})))
 
 
-def _posting(workspace: Workspace, tail: str, body: Mapping[str, Any]) -> Action:
+def _post_action(workspace: Workspace, tail: str, body: Mapping[str, Any]) -> Action:
     client = token_client(workspace, "search")
 
     def post() -> bytes:
@@ -64,7 +64,7 @@ def _posting(workspace: Workspace, tail: str, body: Mapping[str, Any]) -> Action
 
 
 def _over_http(workspace: Workspace) -> Action:
-    return _posting(workspace, "/search", {"q": QUERY})
+    return _post_action(workspace, "/search", {"q": QUERY})
 
 
 def _next_page(workspace: Workspace) -> Action:
@@ -72,15 +72,15 @@ def _next_page(workspace: Workspace) -> Action:
     cursor = client.post(address(workspace, "/search"), {"q": QUERY}, format="json").json()["next_cursor"]
     assert cursor is not None
 
-    def turn() -> bytes:
+    def fetch_next() -> bytes:
         response = client.post(address(workspace, "/search"), {"cursor": cursor}, format="json")
         assert response.status_code == 200 and response.json()["hits"], response.content
         return bytes(response.content)
 
-    return turn
+    return fetch_next
 
 
-def _suggesting(workspace: Workspace) -> Action:
+def _suggest_action(workspace: Workspace) -> Action:
     def complete() -> Any:
         suggestions = suggest(workspace, "harb", reader=Reader()).suggestions
         assert suggestions
@@ -89,38 +89,38 @@ def _suggesting(workspace: Workspace) -> Action:
     return complete
 
 
-def _packing(workspace: Workspace) -> Action:
+def _pack_action(workspace: Workspace) -> Action:
     around = Surroundings(neighbours=1)
     request = ContextRequest.with_channels(SearchQuery(text=QUERY), surroundings=around)
 
     def pack() -> Any:
-        made = build_context_pack(workspace, Reader(), request)
-        assert made.files
-        return made
+        context_pack = build_context_pack(workspace, Reader(), request)
+        assert context_pack.files
+        return context_pack
 
     return pack
 
 
-#: What is measured, by the name that it has in the budgets.
+#: The measured operations, by their names in the budgets.
 OPERATIONS: Mapping[str, Callable[[Workspace], Action]] = {
-    "lexical search": lambda workspace: _asking(workspace, Mode.LEXICAL),
-    "vector search": lambda workspace: _asking(workspace, Mode.VECTOR),
+    "lexical search": lambda workspace: _search_action(workspace, Mode.LEXICAL),
+    "vector search": lambda workspace: _search_action(workspace, Mode.VECTOR),
     "vector search by index": _with_index,
-    "hybrid search": lambda workspace: _asking(workspace, Mode.HYBRID),
-    "hybrid search by rrf": lambda workspace: _asking(workspace, Mode.HYBRID, fusion=Fusion.RRF),
-    "hybrid search by convex": lambda workspace: _asking(workspace, Mode.HYBRID, fusion=Fusion.CONVEX),
-    "filtered search": lambda workspace: _asking(workspace, Mode.HYBRID, filters=_FILTERS),
+    "hybrid search": lambda workspace: _search_action(workspace, Mode.HYBRID),
+    "hybrid search by rrf": lambda workspace: _search_action(workspace, Mode.HYBRID, fusion=Fusion.RRF),
+    "hybrid search by convex": lambda workspace: _search_action(workspace, Mode.HYBRID, fusion=Fusion.CONVEX),
+    "filtered search": lambda workspace: _search_action(workspace, Mode.HYBRID, filters=_FILTERS),
     "search under rights": _under_rights,
-    "search for a name": lambda workspace: _asking(workspace, Mode.HYBRID, text=f"{NAME}()"),
+    "search for a name": lambda workspace: _search_action(workspace, Mode.HYBRID, text=f"{NAME}()"),
     "search over HTTP": _over_http,
     "next page over HTTP": _next_page,
-    "suggestions": _suggesting,
-    "context pack": _packing,
+    "suggestions": _suggest_action,
+    "context pack": _pack_action,
 }
 
 
 def counts(action: Action) -> tuple[dict[str, float], Any]:
-    """Return what one call asks of the servers, and its answer; calls before it fill the caches."""
+    """Return the server requests of one call, and its answer; earlier calls fill the caches."""
     local_mirrors.reader_pool().close()
     with watched_mirrors() as mirrors, _redis() as redis_:
         action()
@@ -129,12 +129,12 @@ def counts(action: Action) -> tuple[dict[str, float], Any]:
         commands = _commands(redis_)
         with postgres_work() as postgres:
             answer = action()
-        asked = _commands(redis_) - commands - 1  # to ask for their number is one
-        return {**postgres.figures, **mirrors.figures(), "Redis commands": asked}, answer
+        commands_sent = _commands(redis_) - commands - 1  # reading their number is one
+        return {**postgres.figures, **mirrors.figures(), "Redis commands": commands_sent}, answer
 
 
 def costs(action: Action) -> dict[str, float]:
-    """Return what one call costs the servers and Python, by measure."""
+    """Return the costs of one call for the servers and Python, by measure."""
     found, answer = counts(action)
     local_mirrors.reader_pool().close()
     action()

@@ -10,20 +10,20 @@ from tempfile import NamedTemporaryFile
 from django.db import connection
 from psycopg import pq
 
-# Of a table the rows of sequential scans, of an index the entries that scans took from it: what an index
-# finds and a condition throws away is counted, and so is what an index answers alone.
+# Rows of sequential scans of a table, and index entries read by scans, including entries that a condition
+# then discards and those of index-only scans.
 _READ = """
 SELECT c.relname, pg_stat_get_xact_tuples_returned(c.oid) FROM pg_class c
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'i')
 """
-# A message that libpq traced: who sends, its length, its kind, what is in it.
+# A message in libpq's trace: sender, length, kind, content.
 _MESSAGE = re.compile(r"^([FB])\t(\d+)\t(\w+)(?:\t (.*))?$")
-# A statement ends with its tag; a setting or a transaction's bounds are none of their own.
+# A statement ends with its tag; settings and transaction control don't count as statements.
 _NO_STATEMENT = ("SET", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK")
 
 
-# In tables as small as these PostgreSQL would rather read or hash all of them: what is to be seen is whether
-# an index can serve.
+# PostgreSQL would read or hash tables as small as these in whole; the question is whether an index can
+# serve.
 _BY_INDEX = (
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
 )
@@ -38,7 +38,7 @@ class PostgresWork:
 
 @contextmanager
 def postgres_work() -> Iterator[PostgresWork]:
-    """Count what the block sends to PostgreSQL over Django's connection, in a transaction around it."""
+    """Count what the block sends over Django's connection, in a transaction around it."""
     work = PostgresWork()
     with connection.cursor() as cursor:
         cursor.execute(_BY_INDEX)
@@ -52,7 +52,7 @@ def postgres_work() -> Iterator[PostgresWork]:
                 yield work
             finally:
                 protocol.untrace()
-        work.figures.update(_counted(Path(file.name).read_text(encoding="utf-8", errors="replace")))
+        work.figures.update(_count_messages(Path(file.name).read_text(encoding="utf-8", errors="replace")))
     read = _rows_read() - read_before
     work.figures["rows read"] = read.total()
     work.figures.update({f"rows read of {relation}": rows for relation, rows in read.most_common()})
@@ -64,7 +64,7 @@ def _rows_read() -> Counter[str]:
         return Counter(dict(cursor.fetchall()))
 
 
-def _counted(trace: str) -> Mapping[str, int]:
+def _count_messages(trace: str) -> Mapping[str, int]:
     found = {"statements": 0, "round trips": 0, "rows sent": 0, "bytes sent": 0}
     for sender, length, kind, content in _messages(trace):
         if sender == "F":

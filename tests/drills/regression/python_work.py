@@ -1,8 +1,7 @@
-"""Counts of Python's work: lines run in our packages, bytes allocated in all, and the most at once.
+"""Counts of Python's work: lines run in our packages, allocated bytes, and their peak.
 
-tracemalloc knows what is alive, not what came and went: a list that is copied a thousand times would pass.
-So its peak is read, and set back, at each line: what a line allocates is counted even if it is gone with the
-next one.
+tracemalloc knows live objects only: a list that is copied a thousand times would go unnoticed. So its peak is
+read and reset at each line, which counts the allocations of a line even when they are freed by the next one.
 """
 
 import gc
@@ -18,9 +17,9 @@ from typing import Any
 import kebab
 
 _ROOT = Path(kebab.__path__[0]).parent
-# And what a test plants in them.
+# Includes the code that tests plant.
 _FOLLOWED = tuple(
-    str(_ROOT / part) for part in ("ingest", "kebab", "search", "tests/drills/regression/planted.py")
+    str(_ROOT / part) for part in ("ingest", "kebab", "search", "tests/drills/regression/regressions.py")
 )
 
 
@@ -35,15 +34,15 @@ class PythonWork:
         self._last = 0
 
     def begin(self) -> None:
-        """Count from nought."""
+        """Reset the counts."""
         tracemalloc.reset_peak()
         self._last, _ = tracemalloc.get_traced_memory()
         self._most = self._last
         self.figures["bytes at most"] = self._last
 
     def end(self) -> None:
-        """Fill in the figures."""
-        self._look()
+        """Store the figures."""
+        self._record_memory()
         at_first = self.figures["bytes at most"]
         self.figures = {
             "lines run": self._lines,
@@ -52,16 +51,16 @@ class PythonWork:
         }
 
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Follow calls into our packages: what `sys.settrace` takes."""
+        """Trace calls into our packages, for `sys.settrace`."""
         return self._trace_lines if frame.f_code.co_filename.startswith(_FOLLOWED) else None
 
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
             self._lines += 1
-            self._look()
+            self._record_memory()
         return self._trace_lines
 
-    def _look(self) -> None:
+    def _record_memory(self) -> None:
         now, peak = tracemalloc.get_traced_memory()
         self._allocated += peak - self._last
         self._most = max(self._most, peak)
@@ -71,7 +70,7 @@ class PythonWork:
 
 @contextmanager
 def python_work() -> Iterator[PythonWork]:
-    """Count what the block does in this thread; memory is that of all threads."""
+    """Count the block's work in this thread; memory is that of all threads."""
     work, tracer = PythonWork(), sys.gettrace()
     gc.collect()
     gc.disable()
@@ -90,13 +89,13 @@ def python_work() -> Iterator[PythonWork]:
 
 
 class InCallingThread(Executor):
-    """Runs what it is given at once, so that it is counted, and in the same order each time."""
+    """Executor that runs each function at once in the calling thread, so that it is counted and ordered."""
 
-    def submit(self, function: Any, /, *given: Any, **named: Any) -> "Future[Any]":
-        """Run it and give its result."""
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Run the function, and return its finished future."""
         future: Future[Any] = Future()
         try:
-            future.set_result(function(*given, **named))
+            future.set_result(function(*args, **kwargs))
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             future.set_exception(error)
         return future

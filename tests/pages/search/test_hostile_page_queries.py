@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from tests.drills.hostile.attempt import parameters
-from tests.drills.hostile.doors import Ground
+from tests.drills.hostile.endpoints import Ground
 from tests.drills.hostile.text import MAKERS
 from tests.drills.hostile.values import hostile_value
 

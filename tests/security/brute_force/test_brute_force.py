@@ -1,4 +1,4 @@
-"""A thousand wrong passwords and a thousand wrong tokens are stopped, and nobody else is."""
+"""Rate limits stop a thousand wrong passwords or tokens, and nobody else."""
 
 import base64
 import secrets
@@ -15,10 +15,10 @@ from kebab.tenancy.owner_connection import owner_connection
 from tests.support.actors import make_workspace
 from tests.support.api import address
 
-# Thousands of requests of which most ask nothing of Postgres, which ends a transaction that is idle so long.
+# Of thousands of requests most need no Postgres, which ends idle transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
 _N = 1_000
-# A process that waits too long for Redis counts alone for a while, so that each limit may be reached twice.
+# A process that can't reach Redis in time counts alone for a while, so each limit may be reached twice.
 _COUNTERS = 2
 _ATTACKER, _ELSEWHERE = "203.0.113.7", "198.51.100.4"
 _PASSWORD = "correct horse 7 battery"
@@ -26,7 +26,7 @@ _PASSWORD = "correct horse 7 battery"
 
 @pytest.fixture(autouse=True)
 def _limits(settings):
-    """The limits as they are shipped; the rest of the suite has none."""
+    """Restore the default limits, which the rest of the suite raises."""
     settings.KEBAB_BAD_TOKEN_LIMIT = "60/minute"
     settings.KEBAB_SIGN_IN_LIMITS = {"account": "10/15 minutes", "address": "100/15 minutes"}
     _forget_counts()
@@ -67,7 +67,7 @@ def _bad_token():
 
 
 @pytest.mark.slow
-def test_a_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere(workspace, owner):
+def test_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere(workspace, owner):
     session, signed_in = _sign_in(_PASSWORD, of=_ELSEWHERE)
     assert signed_in.status_code == 302
     answers = [_sign_in(f"wrong {number}")[1] for number in range(_N)]
@@ -75,14 +75,14 @@ def test_a_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere
 
     assert len(tried) <= _COUNTERS * 10
     assert all(int(each.headers["Retry-After"]) > 0 for each in answers if each.status_code == 429)
-    # Not even the right password is taken from there, or guessing would go on.
+    # The right password is rejected from there too, or guessing could continue.
     assert _sign_in(_PASSWORD)[1].status_code == 429
     assert session.get(f"/w/{workspace.slug}/search").status_code == 200
     assert _sign_in(_PASSWORD, of=_ELSEWHERE)[1].status_code == 302
 
 
 @pytest.mark.slow
-def test_not_many_accounts_are_tried_from_one_address(workspace, owner):
+def test_attempts_for_many_accounts_from_one_address_are_limited(workspace, owner):
     answers = [_sign_in("wrong", email=f"person{number}@example.org")[1] for number in range(300)]
 
     assert sum(answer.status_code != 429 for answer in answers) <= _COUNTERS * 100
@@ -91,13 +91,13 @@ def test_not_many_accounts_are_tried_from_one_address(workspace, owner):
 
 
 @pytest.mark.slow
-def test_a_thousand_wrong_tokens_are_stopped_and_good_ones_go_on(workspace, owner):
+def test_thousand_wrong_tokens_are_stopped_and_valid_ones_accepted(workspace, owner):
     _, good = mint_token(workspace, scopes=["search"])
     answers = [_ask(workspace, _bad_token()) for _ in range(_N)]
     refused = [answer for answer in answers if answer.status_code == 429]
 
     assert {answer.status_code for answer in answers} == {401, 429}
-    # The window slides: what a slow machine lets through meanwhile counts too.
+    # The window slides, so that requests that a slow machine lets through count too.
     assert len(refused) >= _N - 300
     assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
     assert refused[0].json()["code"] == "rate_limited"
@@ -108,7 +108,7 @@ def test_a_thousand_wrong_tokens_are_stopped_and_good_ones_go_on(workspace, owne
 
 
 @pytest.mark.slow
-def test_a_forged_header_is_no_other_address(workspace, owner):
+def test_forged_header_does_not_change_the_client_address(workspace, owner):
     for number in range(200):
         client = Client(REMOTE_ADDR=_ATTACKER, headers={"X-Forwarded-For": f"192.0.2.{number}"})
         answer = client.post("/login", {"username": "owner@example.org", "password": f"wrong {number}"})
@@ -116,19 +116,19 @@ def test_a_forged_header_is_no_other_address(workspace, owner):
     assert answer.status_code == 429
 
 
-def test_a_token_costs_one_query_by_an_index_and_a_malformed_one_none(
+def test_token_costs_one_indexed_query_and_a_malformed_one_none(
     workspace, settings, django_assert_num_queries
 ):
-    settings.KEBAB_PLAN_ONCE = False  # so that the query is seen as it is
+    settings.KEBAB_PLAN_ONCE = False  # so that the query is not prepared
     _, secret = mint_token(workspace, scopes=["search"])
-    verify_token(secret)  # its use is noted, once a minute
+    verify_token(secret)  # records its use, once a minute
     for presented in ("", "kbb_", "x" * 9_000, secret[:-1], f"{secret}a", "kbb_" + "a" * 12 + "_" + "é" * 43):
         with django_assert_num_queries(0):
             assert verify_token(presented) is None
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert verify_token(secret) is not None
         assert verify_token(_bad_token()) is None
-    statements = [each["sql"] for each in asked if "people_apitoken" in each["sql"]]
+    statements = [each["sql"] for each in queries if "people_apitoken" in each["sql"]]
 
     assert len(statements) == 2
     _add_tokens(workspace, 2_000)
@@ -136,7 +136,7 @@ def test_a_token_costs_one_query_by_an_index_and_a_malformed_one_none(
 
 
 def _add_tokens(workspace, number):
-    """Make the table worth an index, and have it counted: of a few rows Postgres may read any way."""
+    """Add enough tokens that Postgres uses the index, and update its statistics."""
     tokens = (
         ApiToken(workspace=workspace, prefix=f"other{n:07}", secret_sha256=secrets.token_bytes(32))
         for n in range(number)
@@ -147,7 +147,7 @@ def _add_tokens(workspace, number):
 
 
 def _plan(statement):
-    """Return how Postgres would run it."""
+    """Return Postgres' plan."""
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN " + statement[statement.index("SELECT") :])
         return "\n".join(row[0] for row in cursor.fetchall())

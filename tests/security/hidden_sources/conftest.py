@@ -6,7 +6,7 @@ from ingest.models import Job, JobItem
 from kebab.people.models import Group, GroupMember, Membership, TokenGroup
 from kebab.people.tokens import mint_token
 from search.models import Source, SourceReader
-from tests.security.hidden_sources.calling import CANARY, Restricted, ended
+from tests.security.hidden_sources.requests import CANARY, RestrictedSource, finished_fields
 from tests.support.actors import Role, bearer_client, make_member, person_client
 from tests.support.api import quarantine
 from tests.support.corpus import write
@@ -14,7 +14,7 @@ from tests.support.corpus import write
 
 @pytest.fixture(autouse=True)
 def _stores(blobs, mirrors):
-    """Bytes and mirrors are each test's own."""
+    """Use blobs and mirrors of the test's own."""
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def group(workspace):
 
 
 @pytest.fixture
-def restricted(workspace, group):
-    """What there is of the restricted source; every word of it begins with the canary."""
+def restricted_source(workspace, group):
+    """Create the restricted source, every word of which begins with the canary."""
     doc_id = write(
         workspace, f"{CANARY}.md", f"{CANARY} text", source=f"{CANARY}-key", title=f"{CANARY} title"
     ).doc_id
@@ -39,19 +39,19 @@ def restricted(workspace, group):
         payload={"path": f"{CANARY}.md", "version": "", "blob": ""},
         current_path=f"{CANARY}.md",
         requested_by="someone@example.org",
-        **ended("failed", error=f"{CANARY} error"),
+        **finished_fields("failed", error=f"{CANARY} error"),
     )
     JobItem.objects.create(
         workspace=workspace, job=job, path=f"{CANARY}.md", action="ingest", state="failed", outcome="failed"
     )
     entry = quarantine(workspace, source.versions.get(), f"{CANARY}-bomb.md")
     source.refresh_from_db()
-    return Restricted(source=source, doc_id=doc_id.hex, job=job, entry=entry)
+    return RestrictedSource(source=source, doc_id=doc_id.hex, job=job, entry=entry)
 
 
 @pytest.fixture
 def person(workspace, group):
-    """Make a member: `person(Role.EDITOR, inside=True)` gives their client."""
+    """Return a function that creates a member: `person(Role.EDITOR, inside=True)` returns their client."""
 
     def person(role, *, inside=False):
         user = make_member(workspace, role)
@@ -65,7 +65,7 @@ def person(workspace, group):
 
 @pytest.fixture
 def tool(workspace, group):
-    """Make a token with all scopes and give its client."""
+    """Return a function that creates a token with all scopes and returns its client."""
 
     def tool(*, inside=False):
         token, secret = mint_token(workspace, scopes=["search", "ingest", "manage", "ask"])
@@ -78,19 +78,19 @@ def tool(workspace, group):
 
 @pytest.fixture(params=["editor", "viewer", "token"])
 def outsider(request, person, tool):
-    """Whoever may not know of the restricted source."""
+    """Return a client that may not know of the restricted source."""
     return tool() if request.param == "token" else person(Role(request.param))
 
 
 @pytest.fixture(params=["editor", "token"])
 def outside_editor(request, person, tool):
-    """Whoever may write, but not know of the restricted source."""
+    """Return a client that may write, but not know of the restricted source."""
     return tool() if request.param == "token" else person(Role.EDITOR)
 
 
 @pytest.fixture(params=["editor in the group", "token in the group", "admin", "owner"])
 def insider(request, person, tool):
-    """Whoever may read the restricted source, and write to it."""
+    """Return a client that may read the restricted source, and write to it."""
     if request.param == "token in the group":
         return tool(inside=True)
     if request.param == "editor in the group":

@@ -1,4 +1,4 @@
-"""A stream of a job's events ends with the right to read the job's source; test_removal.py has more ways."""
+"""A stream of a job's events ends with the right to read the job's source; test_removal.py has more cases."""
 
 import asyncio
 
@@ -20,14 +20,14 @@ _PATIENCE_S = 20
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch):
+def _short_poll(monkeypatch):
     monkeypatch.setattr(events, "_POLL_S", 0.005)
 
 
 @pytest.fixture
-def job(workspace, restricted):
+def job(workspace, restricted_source):
     return Job.objects.create(
-        workspace=workspace, kind="sync_source", source=restricted.source, items_total=3
+        workspace=workspace, kind="sync_source", source=restricted_source.source, items_total=3
     )
 
 
@@ -47,7 +47,7 @@ def token(workspace, group):
 
 
 def watch(workspace, job, step, *, user=None, headers=None):
-    """Read a stream to its end; `step` happens after its first event. Give the events' names."""
+    """Read a stream to its end, run `step` after its first event, and return the events' names."""
     client = AsyncClient()
     if user is not None:
         client.force_login(user)
@@ -70,23 +70,23 @@ def end(job):
     return lambda: Job.objects.filter(pk=job.pk).update(state="cancelled", finished_at=job.created_at)
 
 
-def test_who_may_read_the_source_hears_of_its_end(workspace, job, member, token):
+def test_reader_of_the_source_gets_the_final_event(workspace, job, member, token):
     assert watch(workspace, job, end(job), user=member) == ["progress", "progress", "end"]
     Job.objects.update(state="queued", finished_at=None)
     assert watch(workspace, job, end(job), headers=token) == ["progress", "progress", "end"]
 
 
-def test_nobody_hears_more_when_the_source_of_the_job_goes(workspace, job, member, token):
-    def lose():
+def test_stream_ends_without_event_when_the_source_is_deleted(workspace, job, member, token):
+    def delete_sources():
         Job.objects.update(source=None)
 
-    assert watch(workspace, job, lose, user=member) == ["progress"]
+    assert watch(workspace, job, delete_sources, user=member) == ["progress"]
     Job.objects.update(source=Source.objects.get(is_restricted=True))
-    assert watch(workspace, job, lose, headers=token) == ["progress"]
+    assert watch(workspace, job, delete_sources, headers=token) == ["progress"]
 
 
-def test_a_token_hears_no_more_when_it_has_no_scope_left(workspace, job, token):
-    def strip():
+def test_stream_ends_without_event_when_the_token_has_no_scope_left(workspace, job, token):
+    def remove_scopes():
         ApiToken.objects.update(scopes=[])
 
-    assert watch(workspace, job, strip, headers=token) == ["progress"]
+    assert watch(workspace, job, remove_scopes, headers=token) == ["progress"]

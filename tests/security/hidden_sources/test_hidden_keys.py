@@ -1,16 +1,16 @@
-"""A key is its source's alone, also when the source is hidden: what then is told, and what is not done."""
+"""Source keys are unique, also those of hidden sources: what a rejection reveals, and what is not done."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from ingest.models import Job
 from search.models import Source
-from tests.security.hidden_sources.calling import CANARY, send, told
+from tests.security.hidden_sources.requests import CANARY, contents, send
 from tests.support.actors import Role
 from tests.support.api import address, run
 from tests.support.archives import zipped
 
-# A worker's heartbeat sees what is committed.
+# A worker's heartbeat sees committed rows only.
 _BY_A_WORKER = pytest.mark.django_db(transaction=True)
 KEY = f"{CANARY}-key"
 
@@ -30,11 +30,11 @@ def make(client, workspace, key, kind="upload"):
 
 
 def without_key(answer, key):
-    status, body, _ = told(answer)
+    status, body, _ = contents(answer)
     return status, body.replace(key, "KEY")
 
 
-def test_a_hidden_key_is_refused_in_the_words_of_one_that_is_seen(outside_editor, workspace, restricted):
+def test_hidden_key_is_rejected_like_a_visible_one(outside_editor, workspace, restricted_source):
     hidden, seen = make(outside_editor, workspace, KEY), make(outside_editor, workspace, "open")
 
     assert without_key(hidden, KEY) == without_key(seen, "open")
@@ -43,10 +43,10 @@ def test_a_hidden_key_is_refused_in_the_words_of_one_that_is_seen(outside_editor
 
 @pytest.mark.parametrize("kind", ["upload", "web"])
 @pytest.mark.parametrize("send_to", [upload_text, upload_archive])
-def test_an_upload_to_a_hidden_key_is_refused_in_the_same_words_whatever_it_is(
-    outside_editor, workspace, restricted, send_to, kind
+def test_every_upload_to_a_hidden_key_is_rejected_alike(
+    outside_editor, workspace, restricted_source, send_to, kind
 ):
-    Source.objects.filter(pk=restricted.source.pk).update(
+    Source.objects.filter(pk=restricted_source.source.pk).update(
         kind=kind, config={"url": f"https://{CANARY}.example/"}
     )
     before = Job.objects.count()
@@ -54,13 +54,15 @@ def test_an_upload_to_a_hidden_key_is_refused_in_the_same_words_whatever_it_is(
 
     assert without_key(refused, KEY) == without_key(make(outside_editor, workspace, "open"), "open")
     assert Job.objects.count() == before
-    assert Source.objects.get(pk=restricted.source.pk).versions.count() == 1
+    assert Source.objects.get(pk=restricted_source.source.pk).versions.count() == 1
 
 
 @pytest.mark.parametrize("send_to", [upload_text, upload_archive])
-def test_an_upload_to_a_hidden_id_is_like_one_to_no_source(outside_editor, workspace, restricted, send_to):
+def test_upload_to_a_hidden_id_equals_one_to_a_missing_source(
+    outside_editor, workspace, restricted_source, send_to
+):
     missing = "00000000-0000-4000-8000-000000000000"
-    id_ = str(restricted.source.pk)
+    id_ = str(restricted_source.source.pk)
 
     refused = send_to(outside_editor, workspace, id_)
     assert without_key(refused, id_) == without_key(send_to(outside_editor, workspace, missing), missing)
@@ -69,15 +71,15 @@ def test_an_upload_to_a_hidden_id_is_like_one_to_no_source(outside_editor, works
 
 @_BY_A_WORKER
 @pytest.mark.parametrize("named", ["key", "id"])
-def test_insiders_upload_to_it(insider, workspace, restricted, named):
-    source = KEY if named == "key" else str(restricted.source.pk)
+def test_insider_uploads_to_the_restricted_source(insider, workspace, restricted_source, named):
+    source = KEY if named == "key" else str(restricted_source.source.pk)
     answer = upload_text(insider, workspace, source)
 
     assert (answer.status_code, answer.json()["document"]["source"]) == (202, KEY)
     assert run(workspace, answer).state == "succeeded"
 
 
-def test_where_uploads_without_a_source_go_may_be_restricted_too(person, workspace):
+def test_default_source_of_uploads_may_be_restricted(person, workspace):
     Source.objects.create(workspace=workspace, key="uploads", kind="upload", is_restricted=True)
     body = {"path": "mine.md", "text": "mine"}
     refused = send(person(Role.EDITOR), workspace, "/documents", "post", body)
@@ -86,7 +88,7 @@ def test_where_uploads_without_a_source_go_may_be_restricted_too(person, workspa
     assert send(person(Role.ADMIN), workspace, "/documents", "post", body).status_code == 202
 
 
-def test_a_title_that_a_hidden_source_has_may_be_anothers(person, workspace, restricted):
+def test_title_of_a_hidden_source_may_be_reused(person, workspace, restricted_source):
     body = {"key": "mine", "kind": "upload", "title": f"{CANARY} source"}
 
     assert send(person(Role.EDITOR), workspace, "/sources", "post", body).status_code == 201

@@ -1,4 +1,4 @@
-"""Jobs, counts and kept answers: what is told of work on what one may not read."""
+"""Jobs, counts and stored answers about hidden sources."""
 
 import pytest
 from django.utils import timezone
@@ -7,12 +7,12 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import GroupMember, TokenGroup, User
 from search.corpus.blobs import store_blob
 from search.models import Source
-from tests.security.hidden_sources.calling import CANARY, assert_silent, ended, send
+from tests.security.hidden_sources.requests import CANARY, assert_silent, finished_fields, send
 from tests.support.actors import Role
 from tests.support.api import embed, quarantine, run
 from tests.support.corpus import write
 
-# A worker's heartbeat sees what is committed.
+# A worker's heartbeat sees committed rows only.
 _BY_A_WORKER = pytest.mark.django_db(transaction=True)
 
 
@@ -21,7 +21,7 @@ def jobs(client, workspace):
 
 
 def actor_of(client, workspace):
-    """Return the name under which a caller asks for jobs."""
+    """Return the name that a caller's jobs have as requester."""
     send(client, workspace, "/documents", "post", {"path": "b.md", "text": "b", "source": "open"})
     job = Job.objects.latest("created_at")
     job.delete()
@@ -29,22 +29,32 @@ def actor_of(client, workspace):
 
 
 @pytest.mark.parametrize("kind", ["delete_source", "delete_version", "ingest_document"])
-def test_a_job_whose_source_is_gone_is_its_requesters(outside_editor, person, workspace, restricted, kind):
+def test_job_of_a_deleted_source_is_visible_to_its_requester_alone(
+    outside_editor, person, workspace, restricted_source, kind
+):
     requested_by = actor_of(outside_editor, workspace)
-    own = Job.objects.create(workspace=workspace, kind=kind, requested_by=requested_by, **ended("succeeded"))
+    own = Job.objects.create(
+        workspace=workspace, kind=kind, requested_by=requested_by, **finished_fields("succeeded")
+    )
     other = Job.objects.create(
-        workspace=workspace, kind=kind, requested_by="x@example.org", **ended("failed")
+        workspace=workspace, kind=kind, requested_by="x@example.org", **finished_fields("failed")
     )
 
     assert jobs(outside_editor, workspace) == [str(own.pk)]
-    assert set(jobs(person(Role.ADMIN), workspace)) == {str(own.pk), str(other.pk), str(restricted.job.pk)}
+    assert set(jobs(person(Role.ADMIN), workspace)) == {
+        str(own.pk),
+        str(other.pk),
+        str(restricted_source.job.pk),
+    }
 
 
-def test_a_job_of_who_had_the_address_before_is_not_its_new_owners(person, workspace, restricted):
+def test_job_of_the_previous_owner_of_an_address_is_hidden_from_the_new_one(
+    person, workspace, restricted_source
+):
     editor = person(Role.EDITOR)
     requested_by = actor_of(editor, workspace)
     job = Job.objects.create(
-        workspace=workspace, kind="delete_source", requested_by=requested_by, **ended("succeeded")
+        workspace=workspace, kind="delete_source", requested_by=requested_by, **finished_fields("succeeded")
     )
     assert jobs(editor, workspace) == [str(job.pk)]
     User.objects.filter(email=requested_by).update(date_joined=timezone.now())
@@ -54,8 +64,8 @@ def test_a_job_of_who_had_the_address_before_is_not_its_new_owners(person, works
 
 
 @pytest.mark.parametrize("kind", ["sync_source", "ingest_archive"])
-def test_paths_that_its_requester_need_not_know_of_go_with_the_source(
-    outside_editor, person, workspace, restricted, kind
+def test_sync_job_of_a_deleted_source_is_hidden_from_its_requester(
+    outside_editor, person, workspace, restricted_source, kind
 ):
     requested_by = actor_of(outside_editor, workspace)
     job = Job.objects.create(
@@ -68,19 +78,19 @@ def test_paths_that_its_requester_need_not_know_of_go_with_the_source(
 
 
 @_BY_A_WORKER
-def test_who_deletes_a_restricted_source_sees_the_end_of_it(person, workspace, restricted):
+def test_deletion_of_a_restricted_source_stays_visible_to_its_requester(person, workspace, restricted_source):
     insider = person(Role.EDITOR, inside=True)
-    answer = send(insider, workspace, f"/sources/{restricted.source.pk}", "delete")
+    answer = send(insider, workspace, f"/sources/{restricted_source.source.pk}", "delete")
     assert run(workspace, answer).state == "succeeded"
-    told = send(insider, workspace, f"/jobs/{answer.json()['job']['id']}").json()
+    status = send(insider, workspace, f"/jobs/{answer.json()['job']['id']}").json()
 
-    assert (told["state"], told["source"]) == ("succeeded", None)
-    assert not Source.objects.filter(pk=restricted.source.pk).exists()
+    assert (status["state"], status["source"]) == ("succeeded", None)
+    assert not Source.objects.filter(pk=restricted_source.source.pk).exists()
     assert_silent(send(person(Role.EDITOR), workspace, "/jobs"))
 
 
-def test_jobs_of_the_whole_workspace_are_not_told_to_those_from_whom_a_source_is_hidden(
-    outsider, insider, workspace, restricted
+def test_workspace_jobs_are_hidden_from_callers_with_a_hidden_source(
+    outsider, insider, workspace, restricted_source
 ):
     job = Job.objects.create(workspace=workspace, kind="embed", items_total=7)
 
@@ -92,31 +102,31 @@ def test_jobs_of_the_whole_workspace_are_not_told_to_those_from_whom_a_source_is
 
 
 @pytest.fixture
-def embedding(workspace, restricted):
-    """The job that embeds a chunk more of the restricted source."""
+def embed_job(workspace, restricted_source):
+    """Create a job that embeds a further chunk of the restricted source."""
     embed(workspace)
-    write(workspace, f"{CANARY}-new.md", "not embedded", source=restricted.source.key)
+    write(workspace, f"{CANARY}-new.md", "not embedded", source=restricted_source.source.key)
     return Job.objects.create(workspace=workspace, kind="embed", error=f"{CANARY} waits")
 
 
-def embedding_told_to(client, workspace):
+def embedding_status_of(client, workspace):
     status = send(client, workspace, "/embedding").json()
     live = status["live"]
     return status["chunks"], live["vectors"], live["coverage"], status["job"], status["error"]
 
 
-def test_the_embedding_counts_what_an_outsider_may_read(outsider, workspace, embedding):
-    assert embedding_told_to(outsider, workspace) == (1, 1, 1.0, None, None)
+def test_embedding_status_counts_what_an_outsider_may_read(outsider, workspace, embed_job):
+    assert embedding_status_of(outsider, workspace) == (1, 1, 1.0, None, None)
 
 
-def test_the_embedding_counts_all_for_who_may_read_all(insider, workspace, embedding):
+def test_embedding_status_counts_everything_for_an_insider(insider, workspace, embed_job):
     coverage = pytest.approx(2 / 3, abs=1e-5)
-    told = embedding_told_to(insider, workspace)
+    status = embedding_status_of(insider, workspace)
 
-    assert told == (3, 2, coverage, str(embedding.pk), f"{CANARY} waits")
+    assert status == (3, 2, coverage, str(embed_job.pk), f"{CANARY} waits")
 
 
-def test_a_switch_that_is_refused_counts_nothing_hidden(tool, workspace, restricted):
+def test_rejected_switch_counts_nothing_hidden(tool, workspace, restricted_source):
     from search.models import EmbeddingSpace
 
     EmbeddingSpace.objects.create(workspace=workspace, model="m", revision="1", dim=2, state="building")
@@ -127,9 +137,9 @@ def test_a_switch_that_is_refused_counts_nothing_hidden(tool, workspace, restric
 
 
 @_BY_A_WORKER
-def test_what_a_hidden_source_has_in_quarantine_is_still_tried_elsewhere(person, workspace, restricted):
+def test_quarantine_of_a_hidden_source_does_not_affect_other_sources(person, workspace, restricted_source):
     content = "# Bomb\n"
-    quarantine(workspace, restricted.source.versions.get(), f"{CANARY}.bomb.md", content.encode())
+    quarantine(workspace, restricted_source.source.versions.get(), f"{CANARY}.bomb.md", content.encode())
     body = {"path": "bomb.md", "text": content, "source": "open"}
     answer = send(person(Role.EDITOR), workspace, "/documents", "post", body)
     report = send(person(Role.EDITOR), workspace, f"/jobs/{run(workspace, answer).pk}").json()["report"]
@@ -146,13 +156,13 @@ def test_what_a_hidden_source_has_in_quarantine_is_still_tried_elsewhere(person,
     assert report["failed_by_reason"] == {"quarantined": 1}
 
 
-def narrow_the_group(restricted):
+def narrow_the_group(restricted_source):
     GroupMember.objects.all().delete()
     TokenGroup.objects.all().delete()
 
 
-def narrow_the_source(restricted):
-    restricted.source.readers.all().delete()
+def narrow_the_source(restricted_source):
+    restricted_source.source.readers.all().delete()
 
 
 @pytest.mark.parametrize(("caller", "narrow"), [("editor", narrow_the_group), ("token", narrow_the_source)])
@@ -165,26 +175,26 @@ def narrow_the_source(restricted):
         ("/quarantine/{entry}/retry", None),
     ],
 )
-def test_a_kept_answer_is_not_given_to_whose_rights_were_narrowed(
-    person, tool, workspace, restricted, caller, narrow, tail, body
+def test_stored_answer_is_not_returned_after_loss_of_rights(
+    person, tool, workspace, restricted_source, caller, narrow, tail, body
 ):
     client = tool(inside=True) if caller == "token" else person(Role.EDITOR, inside=True)
-    kept = {"path": "a.md", "blob": store_blob(workspace.pk, b"a"), "version": ""}
-    Job.objects.filter(pk=restricted.job.pk).update(payload=kept)
+    payload = {"path": "a.md", "blob": store_blob(workspace.pk, b"a"), "version": ""}
+    Job.objects.filter(pk=restricted_source.job.pk).update(payload=payload)
     if "entry" in tail:
-        upload = {"path": restricted.entry.path, "text": "x", "source": restricted.source.key}
+        upload = {"path": restricted_source.entry.path, "text": "x", "source": restricted_source.source.key}
         send(client, workspace, "/documents", "post", upload)
 
     def post():
         headers = {"Idempotency-Key": "once"}
-        return send(client, workspace, tail.format(**restricted.ids), "post", body, headers=headers)
+        return send(client, workspace, tail.format(**restricted_source.ids), "post", body, headers=headers)
 
     first, again = post(), post()
     assert first.status_code in {201, 202}, first.content
     assert again.headers["Idempotency-Replayed"] == "true"
     assert again.json() == first.json()
     n_jobs = Job.objects.count()
-    narrow(restricted)
+    narrow(restricted_source)
     refused = post()
 
     assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
@@ -193,7 +203,7 @@ def test_a_kept_answer_is_not_given_to_whose_rights_were_narrowed(
     assert Job.objects.count() == n_jobs
 
 
-def test_a_kept_answer_about_a_source_is_bound_to_reading_it(person, workspace):
+def test_stored_answer_about_a_source_requires_the_right_to_read_it(person, workspace):
     editor = person(Role.EDITOR)
     body = {"key": "mine", "kind": "upload"}
     options = {"headers": {"Idempotency-Key": "once"}}
@@ -204,7 +214,7 @@ def test_a_kept_answer_about_a_source_is_bound_to_reading_it(person, workspace):
     assert (first.status_code, again.status_code) == (201, 404)
 
 
-def test_admins_are_given_a_kept_answer_whatever_became_of_its_source(person, workspace):
+def test_admin_gets_a_stored_answer_after_the_source_was_restricted(person, workspace):
     admin = person(Role.ADMIN)
     options = {"headers": {"Idempotency-Key": "once"}}
     body = {"key": "mine", "kind": "upload"}
@@ -215,7 +225,9 @@ def test_admins_are_given_a_kept_answer_whatever_became_of_its_source(person, wo
 
 
 @_BY_A_WORKER
-def test_a_report_of_an_open_source_names_nothing_of_a_hidden_one(outsider, person, workspace, restricted):
+def test_report_of_an_open_source_reveals_nothing_of_a_hidden_one(
+    outsider, person, workspace, restricted_source
+):
     body = {"path": f"{CANARY}.md"[::-1], "text": f"{CANARY} text"[::-1], "source": "open"}
     answer = send(person(Role.EDITOR), workspace, "/documents", "post", body)
     run(workspace, answer)
@@ -225,18 +237,18 @@ def test_a_report_of_an_open_source_names_nothing_of_a_hidden_one(outsider, pers
 
 
 @_BY_A_WORKER
-def test_an_insider_waits_until_their_upload_is_searchable(person, workspace, restricted, monkeypatch):
+def test_insider_may_wait_until_their_upload_is_searchable(person, workspace, restricted_source, monkeypatch):
     from ingest.jobs.queue.run import run_job
     from ingest.services import job_wait
 
     wait = job_wait._wait_for_end
 
-    def worked_off(job, deadline):
+    def run_and_wait(job, deadline):
         run_job(job.workspace_id, job.pk)
         return wait(job, deadline)
 
-    monkeypatch.setattr(job_wait, "_wait_for_end", worked_off)
-    body = {"path": "in.md", "text": "# In\n\ninside\n", "source": restricted.source.key}
+    monkeypatch.setattr(job_wait, "_wait_for_end", run_and_wait)
+    body = {"path": "in.md", "text": "# In\n\ninside\n", "source": restricted_source.source.key}
     answer = send(person(Role.EDITOR, inside=True), workspace, "/documents?wait_for=searchable", "post", body)
 
     assert answer.status_code == 201

@@ -6,12 +6,12 @@ from ingest.services.path_visibility import overlaps_hidden
 from kebab.people.reader import OPERATOR, Reader
 from search.corpus import ensure_source
 from search.models import Source, SourceReader
-from tests.security.hidden_sources.calling import send
+from tests.security.hidden_sources.requests import send
 
 
 @pytest.fixture
 def root(tmp_path, settings):
-    """Folders that may be read, of which `staff/hr` and the repository `plans` are of hidden sources."""
+    """Create readable folders; `staff/hr` and the repository `plans` belong to hidden sources."""
     root = tmp_path.resolve() / "docs"
     for folder in ("staff/hr/pay", "staff/hrx", "open", "plans/.git", "plans/texts"):
         (root / folder).mkdir(parents=True)
@@ -21,16 +21,18 @@ def root(tmp_path, settings):
 
 
 @pytest.fixture
-def hidden(workspace, group, root, tmp_path):
-    """A folder, named by a link to it, and a repository, each of a source of the group's own."""
+def hidden_sources(workspace, group, root, tmp_path):
+    """Create hidden sources: a folder, named by a link to it, and a repository."""
     link = tmp_path / "link"
     link.symlink_to(root / "staff/hr")
     configs = {"folder": {"path": str(link)}, "git": {"url": f"file://{root}/plans/.git"}}
-    made = [ensure_source(workspace, f"hidden-{kind}", kind=kind, config=configs[kind]) for kind in configs]
-    for source in made:
+    sources = [
+        ensure_source(workspace, f"hidden-{kind}", kind=kind, config=configs[kind]) for kind in configs
+    ]
+    for source in sources:
         SourceReader.objects.create(workspace=workspace, source=source, group=group)
-    Source.objects.filter(pk__in=[source.pk for source in made]).update(is_restricted=True)
-    return made
+    Source.objects.filter(pk__in=[source.pk for source in sources]).update(is_restricted=True)
+    return sources
 
 
 def ask(client, workspace, folder, kind="folder", key="second"):
@@ -40,7 +42,7 @@ def ask(client, workspace, folder, kind="folder", key="second"):
 
 
 def refusal(answer, folder):
-    """Return what an answer says, whatever the folder is called."""
+    """Return the contents of a rejection, without the folder's name."""
     body = answer.json()
     return answer.status_code, body["code"], body["detail"].replace(str(folder), "FOLDER")
 
@@ -60,44 +62,44 @@ OVERLAPPING = [
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
-def test_what_overlaps_a_hidden_source_is_refused_like_what_lies_outside(
-    outside_editor, workspace, hidden, root, kind, subtests
+def test_folder_that_overlaps_a_hidden_source_is_rejected_like_one_outside(
+    outside_editor, workspace, hidden_sources, root, kind, subtests
 ):
     outside = refusal(ask(outside_editor, workspace, "/nowhere", kind), "/nowhere")
     assert outside[:2] == (422, "folder_not_allowed")
     for tail in OVERLAPPING:
         with subtests.test(tail=tail):
             assert refusal(ask(outside_editor, workspace, root / tail, kind), root / tail) == outside
-    assert Source.objects.in_workspace(workspace).count() == len(hidden)
+    assert Source.objects.in_workspace(workspace).count() == len(hidden_sources)
 
 
-def test_what_lies_beside_it_is_read(outside_editor, workspace, hidden, root):
+def test_neighbouring_folder_is_accepted(outside_editor, workspace, hidden_sources, root):
     for tail in ("open", "staff/hrx"):
         assert ask(outside_editor, workspace, root / tail, key=tail).status_code == 201
 
 
-def test_those_who_read_it_may_read_it_twice(insider, workspace, hidden, root):
+def test_insider_may_add_the_folder_again(insider, workspace, hidden_sources, root):
     for tail in (".", "staff/hr/pay", "plans"):
         assert ask(insider, workspace, root / tail, key=tail).status_code == 201
 
 
-def test_a_source_that_is_open_again_bars_nobody(outside_editor, workspace, hidden, root):
+def test_reopened_source_blocks_nobody(outside_editor, workspace, hidden_sources, root):
     Source.objects.update(is_restricted=False)
     assert ask(outside_editor, workspace, root).status_code == 201
 
 
-def test_the_operator_may_have_any_folder_read(workspace, hidden, root):
+def test_operator_may_add_any_folder(workspace, hidden_sources, root):
     assert not overlaps_hidden(root, workspace, OPERATOR)
 
 
-def test_a_hidden_source_whose_folder_is_away_bars_it_still(outside_editor, workspace, hidden, root):
+def test_hidden_source_with_a_missing_folder_still_blocks_it(outside_editor, workspace, hidden_sources, root):
     for folder in ("staff/hr/pay", "staff/hr"):
         (root / folder).rmdir()
     assert ask(outside_editor, workspace, root / "staff").status_code == 422
 
 
-def test_one_folder_under_two_names_is_one(workspace, hidden, root, tmp_path):
-    """As on a disk that ignores case or is mounted twice; a link stands for that, when it isn't followed."""
+def test_two_names_of_one_folder_count_as_the_same(workspace, hidden_sources, root, tmp_path):
+    """Use a link in place of a case-insensitive disk or a second mount, and disable its resolution."""
     second = tmp_path / "second"
     second.symlink_to(root / "staff/hr")
 

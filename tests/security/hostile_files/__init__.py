@@ -1,1 +1,1 @@
-"""Files as an enemy or an accident would leave them, among files that are to be found all the same."""
+"""Files as an attacker or an accident would leave them, among good files that must still be found."""

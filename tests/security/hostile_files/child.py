@@ -17,10 +17,10 @@ def hang() -> None:
 
 
 def eat_memory() -> None:
-    """Allocate memory until there is none."""
-    eaten = []
+    """Allocate memory until there is none left."""
+    blocks = []
     while True:
-        eaten.append(bytearray(b"\x01" * 8_000_000))
+        blocks.append(bytearray(b"\x01" * 8_000_000))
 
 
 def crash() -> None:
@@ -28,22 +28,22 @@ def crash() -> None:
     ctypes.string_at(0)
 
 
-#: what the first word of a file does to whichever parser reads it
-SPELLS: Mapping[bytes, Callable[[], None]] = MappingProxyType(
+#: Effects of the first word of a file on the parser that reads it.
+TRIGGERS: Mapping[bytes, Callable[[], None]] = MappingProxyType(
     {b"hang": hang, b"devour": eat_memory, b"crash": crash}
 )
 
 
-def _under_spells(name: str, parser: registry.Parser) -> registry.Parser:
+def _with_triggers(name: str, parser: registry.Parser) -> registry.Parser:
     def parse(content: bytes, file: FileType) -> Outline:
         word, _, where = content[:40].partition(b"\n")[0].partition(b" in ")
-        if word in SPELLS and where.decode(errors="replace") in (name, "every parser"):
-            SPELLS[word]()
+        if word in TRIGGERS and where.decode(errors="replace") in (name, "every parser"):
+            TRIGGERS[word]()
         return parser(content, file)
 
     return parse
 
 
 if __name__ == "__main__":
-    registry.PARSERS = {name: _under_spells(name, each) for name, each in registry.PARSERS.items()}
+    registry.PARSERS = {name: _with_triggers(name, each) for name, each in registry.PARSERS.items()}
     child.main()

@@ -15,7 +15,7 @@ from ingest.parsers.images.ocr import is_ocr_installed
 from tests.support.archives import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
 from tests.support.samples import content_of as real
 
-#: What becomes of a bad file that does no harm.
+#: Outcome of a harmless bad file.
 READ: Final = ""
 N_EMPTY_FILES: Final = 10_000
 SPARSE_BYTES: Final = 2 * 1024**3
@@ -30,7 +30,7 @@ SVG_BOMB: Final = (
     + b']><svg xmlns="http://www.w3.org/2000/svg"><text>&j;</text></svg>'
 )
 
-#: Files that are found by the words that only they have: path -> (content, words, what their citation says).
+#: Good files: path -> (content, words that no other file has, citation).
 GOOD: Final[Mapping[str, tuple[bytes, str, str]]] = {
     "good/harbour.md": (b"# Harbour\n\nThe zanderlock opens at half tide.\n", "zanderlock", "#L3"),
     "zz/last.txt": (b"\n\nWhere the quillwort grows the walk ends.\n", "quillwort", "#L3"),
@@ -42,7 +42,7 @@ GOOD: Final[Mapping[str, tuple[bytes, str, str]]] = {
 
 
 def nested_zip(depth: int) -> bytes:
-    """Return a zip in a zip in a zip, a page at the bottom."""
+    """Return nested zips with a page in the innermost one."""
     packed = zipped({"deep.md": "# Deep\n"})
     for _ in range(depth):
         packed = zipped({"inner.zip": packed})
@@ -50,21 +50,21 @@ def nested_zip(depth: int) -> bytes:
 
 
 def office_with(name: str, part: str, content: bytes) -> bytes:
-    """Return a real office file in which one part is another."""
-    written = io.BytesIO()
+    """Return a real office file with one part replaced."""
+    stream = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(real(f"office/{name}"))) as source,
-        zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
     ):
         for each in source.namelist():
             if each != part:
                 target.writestr(each, source.read(each))
         target.writestr(part, content)
-    return written.getvalue()
+    return stream.getvalue()
 
 
 def broken_xref() -> bytes:
-    """Return a PDF whose table of objects, and the place where it is said to be, are nonsense."""
+    """Return a PDF with an invalid cross-reference table and offset."""
     whole = real("pdf/outlined.pdf")
     start = whole.rindex(b"xref", 0, whole.rindex(b"startxref"))
     return whole[:start] + b"xref\n0 3\n" + b"9999999999 00000 n \n" * 3 + b"startxref\n99999999\n%%EOF\n"
@@ -96,7 +96,7 @@ def hostile_tar() -> bytes:
 
 
 def hostile_zip() -> bytes:
-    """Return a zip of names that lead elsewhere and archives in archives, and one good page."""
+    """Return a zip of names that lead elsewhere and nested archives, and one good page."""
     packed = zipped(
         {
             "../outside.md": "x",
@@ -114,7 +114,7 @@ def hostile_zip() -> bytes:
     return packed.replace(b"nul?.md", b"nul\0.md")
 
 
-#: Archives by name, and what becomes of each as an upload: the code of a refusal, or the state of its job.
+#: Archives by name, with the outcome of each as an upload: the code of a rejection, or the state of its job.
 ARCHIVES: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "hostile.zip": (hostile_zip, "succeeded"),
     "hostile.tar": (hostile_tar, "succeeded"),
@@ -132,10 +132,10 @@ ARCHIVES: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "text.zip": (lambda: b"no archive at all\n", "archive_broken"),
     "picture.tar.gz": (lambda: real("image/notice.png"), "archive_broken"),
 }
-#: What becomes of the archives in the folder, which are not unpacked there: those that are none are read.
+#: Outcomes of the archives in the folder, where they are not unpacked: files that are no archives are read.
 _AS_FILES: Final = {"text.zip": READ, "picture.tar.gz": READ}
 
-#: Bad files: path -> (content, why they are left out, or READ).
+#: Bad files: path -> (content, reason why they are skipped, or READ).
 BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     **{f"archives/{name}": (make, _AS_FILES.get(name, "no_parser")) for name, (make, _) in ARCHIVES.items()},
     "archives/nothing.zip": (bytes, "empty"),
@@ -197,7 +197,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     os.fsdecode(b"latin-\xe9.md"): (lambda: b"x", "undecodable_name"),
     "n" * 240 + ".md": (lambda: b"# Long\n\nThe name of this page is long.\n", READ),
 }
-#: What `fill` writes beside them.
+#: Further entries that `fill` creates.
 DEEP: Final = "links/" + "/".join(["d" * 60] * 30) + "/a.md"
 ODD: Final[Mapping[str, str]] = {
     "large/sparse.md": "too_large",
@@ -215,7 +215,7 @@ ODD: Final[Mapping[str, str]] = {
 
 
 def fill(root: Path) -> None:
-    """Write all of it below `root`."""
+    """Create everything below `root`."""
     for path, (content, *_) in GOOD.items():
         _write(root / path, content)
     for path, (make, _) in BAD.items():
@@ -233,7 +233,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _write_large(folder: Path) -> None:
-    """Write files that take little room on the disk and would take much in memory."""
+    """Write files that take little space on disk and much in memory."""
     folder.mkdir()
     _sparse(folder / "sparse.md", b"# Sparse\n", SPARSE_BYTES)
     _sparse(folder / "line.json", b'{"k": "', 200_000_000)
@@ -252,7 +252,7 @@ def _sparse(file: Path, start: bytes, size_bytes: int) -> None:
 
 
 def _link(folder: Path) -> None:
-    """Create links to everywhere, and entries that are neither file nor folder."""
+    """Create links to all kinds of places, and entries that are neither file nor folder."""
     folder.mkdir()
     for name, target in {
         "out.md": "/etc/passwd",
@@ -278,7 +278,7 @@ def _link(folder: Path) -> None:
 
 
 def _bind(listener: socket.socket, path: Path) -> None:
-    """Bind a socket to a path, however long it is."""
+    """Bind a socket to a path of any length."""
     here = os.open(path.parent, os.O_RDONLY)
     try:
         listener.bind(f"/proc/self/fd/{here}/{path.name}")

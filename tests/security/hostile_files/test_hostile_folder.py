@@ -1,4 +1,4 @@
-"""A folder full of hostile files, synced by the process of a worker: outcome and memory of each."""
+"""A folder of hostile files, synced in a worker's process: outcome and memory of each file."""
 
 import json
 import os
@@ -27,13 +27,13 @@ from tests.support.schemas import validate
 from tests.support.searching import ask
 
 pytestmark = pytest.mark.slow
-#: of a worker's process, and of each of its parsers
+#: Limit of a worker's process, and of each of its parsers.
 MAX_BYTES = 700_000_000
 OUTCOMES = {**{path: reason for path, (_, reason) in BAD.items()}, **ODD, **dict.fromkeys(GOOD, READ)}
 
 
 def work(job: Job) -> dict[str, int]:
-    """Run a job in the process of a worker, and return the most memory that it and its parsers took."""
+    """Run a job in a worker's process, and return the peak memory of it and its parsers."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     module = "tests.security.hostile_files.worker"
     names = (connection.settings_dict["NAME"], str(job.workspace_id), str(job.pk))
@@ -45,50 +45,50 @@ def work(job: Job) -> dict[str, int]:
         check=True,
         stdout=subprocess.PIPE,
     )
-    spent: dict[str, int] = json.loads(done.stdout)
-    return spent
+    peak_bytes: dict[str, int] = json.loads(done.stdout)
+    return peak_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Synced:
+class SyncedFolder:
     """A workspace with the folder after two syncs."""
 
     workspace: Workspace
     mirrors: Path
     first: Job
     again: Job
-    #: most bytes in memory at once in the first sync, by process
-    spent: Mapping[str, int]
+    #: Peak memory in the first sync, by process.
+    peak_bytes: Mapping[str, int]
 
 
 @pytest.fixture(scope="module")
-def synced(django_db_setup, django_db_blocker, tmp_path_factory):
+def synced_folder(django_db_setup, django_db_blocker, tmp_path_factory):
     """Sync the folder twice."""
     root, mirrors = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("mirrors")
-    noted = {}
+    results = {}
 
-    def read(workspace):
+    def sync_twice(workspace):
         fill(root)
         source = ensure_source(workspace, "hostile", kind="folder", config={"path": str(root)})
         for name in ("first", "again"):
-            noted[name] = request_sync(source)
-            noted["spent"] = {**work(noted[name]), **noted.get("spent", {})}
-            noted[name].refresh_from_db()
+            results[name] = request_sync(source)
+            results["peak_bytes"] = {**work(results[name]), **results.get("peak_bytes", {})}
+            results[name].refresh_from_db()
 
-    with committed(django_db_blocker, mirrors, read) as workspace:
-        yield Synced(workspace=workspace, mirrors=mirrors, **noted)
-
-
-@pytest.fixture
-def workspace(db, synced, settings):
-    settings.KEBAB_MIRROR_DIR = synced.mirrors
-    synced.workspace.refresh_from_db()
-    return synced.workspace
+    with committed(django_db_blocker, mirrors, sync_twice) as workspace:
+        yield SyncedFolder(workspace=workspace, mirrors=mirrors, **results)
 
 
 @pytest.fixture
-def job(db, synced):
-    return synced.first
+def workspace(db, synced_folder, settings):
+    settings.KEBAB_MIRROR_DIR = synced_folder.mirrors
+    synced_folder.workspace.refresh_from_db()
+    return synced_folder.workspace
+
+
+@pytest.fixture
+def job(db, synced_folder):
+    return synced_folder.first
 
 
 def test_job_accounts_for_every_file_with_its_own_reason(job):
@@ -104,18 +104,18 @@ def test_job_accounts_for_every_file_with_its_own_reason(job):
     assert report["explanations"].keys() == expected.keys()
     ended = dict(JobItem.objects.filter(job=job).values_list("path", "reason"))
     listed = {path: reason for reason, paths in report["examples"].items() for path in paths}
-    shown = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
+    outcomes = {printable_path(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
     found = {path[:1_000]: reason for path, reason in {**listed, **ended}.items() if path[:6] != "empty/"}
-    wanted = {path[:1_000]: reason for path, reason in shown.items() if reason != "empty"}
-    assert wanted.items() <= found.items()
+    expected_reasons = {path[:1_000]: reason for path, reason in outcomes.items() if reason != "empty"}
+    assert expected_reasons.items() <= found.items()
 
     details = dict(JobItem.objects.filter(job=job, reason="quarantined").values_list("path", "detail"))
     for spell, death in (("hang", "2 s"), ("devour", "memory"), ("crash", "SIGSEGV")):
         assert death in details[f"spells/{spell}.md"].partition("attempt 2: ")[2]
 
 
-def test_memory_stays_bounded(synced):
-    assert max(synced.spent.values()) < MAX_BYTES
+def test_memory_stays_bounded(synced_folder):
+    assert max(synced_folder.peak_bytes.values()) < MAX_BYTES
 
 
 def test_good_files_are_found_and_nothing_outside_the_folder_is_read(workspace, subtests):
@@ -132,11 +132,11 @@ def test_good_files_are_found_and_nothing_outside_the_folder_is_read(workspace, 
     assert not chunks.filter(text__contains="aaaaaaaaaaaaaaaaaaaa").exists()
 
 
-def test_second_sync_parses_nothing(db, synced):
-    first, again = ingest_report(synced.first), ingest_report(synced.again)
+def test_second_sync_parses_nothing(db, synced_folder):
+    first, again = ingest_report(synced_folder.first), ingest_report(synced_folder.again)
     retry_on_lock_timeout = sum(reason == "unreadable" for reason in OUTCOMES.values())
-    assert (synced.again.state, again["parser_calls"]) == ("succeeded", 0)
-    assert synced.again.items_total == retry_on_lock_timeout
+    assert (synced_folder.again.state, again["parser_calls"]) == ("succeeded", 0)
+    assert synced_folder.again.items_total == retry_on_lock_timeout
     assert (again["unchanged"], again["new"]) == (first["new"], 0)
     for name in ("seen", "skipped_by_reason", "failed_by_reason"):
         assert again[name] == first[name]

@@ -1,4 +1,4 @@
-"""Run one job as the process of a worker does, and print the memory that it took.
+"""Command that runs one job as a worker's process does, and prints its memory.
 
 Run as `python -m tests.security.hostile_files.worker DATABASE WORKSPACE JOB`.
 """
@@ -13,12 +13,12 @@ from typing import Any
 
 import django
 
-#: Limit of parsers that hang; all else has its usual time, however busy the machine.
+#: Limit for parsers that hang; all others have the usual time, however busy the machine.
 SECONDS = 2.0
 
 
 def main(database: str, workspace_id: str, job_id: str) -> None:
-    """Run the job and print {"worker_bytes", "parser_bytes"}, each the most that was in memory at once."""
+    """Run the job and print {"worker_bytes", "parser_bytes"}, the peak memory of each."""
     django.setup()
     from django.db import connection
 
@@ -26,23 +26,23 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
     from ingest.tasks import run_job_task
 
     connection.settings_dict["NAME"] = database
-    _use_the_spellbound_child()
+    _use_child_with_triggers()
     run_job_task(workspace_id, job_id)
     digester_pool().close()
     connection.close()
-    # The most of any child that has ended, and no less than this process had when it started one.
+    # The maximum of all finished children, and at least this process's size when it started one.
     parser_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     json.dump({"worker_bytes": _peak_bytes(), "parser_bytes": parser_bytes}, sys.stdout)
 
 
-def _use_the_spellbound_child() -> None:
+def _use_child_with_triggers() -> None:
     from ingest.digest import digester
     from kebab.sandbox.deadline import Deadline
     from kebab.sandbox.process import Request
 
     ask = digester.Digester.ask
 
-    def impatient(self: digester.Digester, request: Request, read: Any) -> Any:
+    def ask_with_deadline(self: digester.Digester, request: Request, read: Any) -> Any:
         path = request.header["path"]
         hangs = "hang" in path and (request.header["first_rung"] == 0 or "once" not in path)
         if hangs:
@@ -50,7 +50,7 @@ def _use_the_spellbound_child() -> None:
         return ask(self, request, read)
 
     digester.MODULE = "tests.security.hostile_files.child"
-    digester.Digester.ask = impatient
+    digester.Digester.ask = ask_with_deadline
 
 
 def _peak_bytes() -> int:

@@ -1,1 +1,1 @@
-"""A package, so that its tests share one stage, which goes when the last of them is over."""
+"""Leak tests; a package, so that they share one stage, which is removed after the last of them."""

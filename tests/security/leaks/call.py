@@ -1,4 +1,4 @@
-"""One way to call an address, with arguments that aim at what is hidden.
+"""One way to call an address, with arguments that refer to hidden objects.
 
 Names in braces stand for ids of `Target`; arguments of the address are filled in by their names. Bytes in a
 body are a file.
@@ -18,7 +18,7 @@ BOTH = frozenset({THEIRS, CLOSED})
 ONLY_THEIRS = frozenset({THEIRS})
 NONE: frozenset[str] = frozenset()
 
-# Which of a target's ids an argument of an address is.
+# The target's id for each argument of an address.
 _ARGUMENTS = {
     "doc_id": "doc",
     "chunk_id": "chunk",
@@ -47,27 +47,27 @@ class Call:
     method: str = "get"
     query: str = ""
     body: Mapping[str, Any] | None = None
-    #: Arguments of the address that are other ids than their names say.
+    #: Arguments of the address that take other ids than their names suggest.
     arguments: Mapping[str, str] = field(default_factory=dict)
-    #: Whose canaries stand in the answer to those who may see them.
+    #: Stems whose canaries occur in the answer to authorised callers.
     shown: frozenset[str] = BOTH
-    #: Where there is somebody who may do it.
+    #: Stems for which an authorised caller exists.
     controlled: frozenset[str] = BOTH
-    #: Where what is hidden has to be answered exactly like what is not there.
+    #: Stems for which the answer must equal that for missing objects exactly.
     compared: frozenset[str] = BOTH
-    #: Whether the callers' own workspace would be what it changes or deletes; then it isn't called there.
+    #: Whether it would change or delete the callers' own workspace; then it isn't called there.
     is_fatal: bool = False
 
     @property
     def label(self) -> str:
-        """What a failure names."""
+        """Return the name of the call in messages."""
         query = f"?{self.query}" if self.query else ""
         body = "" if self.body is None else f" {dict(self.body)}"
         return f"{self.method.upper()} {self.route}{query}{body}"
 
     @property
     def subject(self) -> str:
-        """What the call is about, by the first words of its route's name: `api-eval`, `people`."""
+        """Return the subject of the call, the first words of its route's name: `api-eval`, `people`."""
         words = self.route.split("-")
         return "-".join(words[:2]) if words[0] == "api" else words[0]
 
@@ -80,28 +80,28 @@ class Call:
         query = f"?{self.query.format_map(target.ids)}" if self.query else ""
         return route.path(arguments) + query
 
-    def filled_body(self, target: Target) -> Any:
+    def body_for(self, target: Target) -> Any:
         """Return the body with the target's ids; None without one."""
-        return None if self.body is None else _filled(self.body, target.ids)
+        return None if self.body is None else _fill(self.body, target.ids)
 
-    def given(self, route: Route, target: Target) -> dict[str, str]:
-        """Return what the request says of the target, by name or by what is filled in."""
-        told = [f"{{{self._named(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
-        told += [
+    def request_texts(self, route: Route, target: Target) -> dict[str, str]:
+        """Return the names and texts of the target that occur in the request itself."""
+        texts = [f"{{{self._id_name(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
+        texts += [
             text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))
         ]
-        told += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
+        texts += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
         return {
             text: text.format_map(target.ids)
-            for text in told
+            for text in texts
             if _NAME.search(text) and _is_known(text, target)
         }
 
     def _id(self, argument: str, target: Target) -> str:
-        name = self._named(argument)
+        name = self._id_name(argument)
         return target.ids.get(name, name)
 
-    def _named(self, argument: str) -> str:
+    def _id_name(self, argument: str) -> str:
         return self.arguments.get(argument, _ARGUMENTS.get(argument, argument))
 
 
@@ -110,7 +110,7 @@ def _is_known(text: str, target: Target) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts within a body that name something."""
+    """Yield the texts within a body that contain names."""
     if isinstance(value, str) and "{" in value:
         yield value
     elif isinstance(value, Mapping | list):
@@ -118,11 +118,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+def _fill(value: Any, ids: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return value.format_map(ids)
     if isinstance(value, bytes):
         return SimpleUploadedFile("fresh.md", value)
     if isinstance(value, Mapping):
-        return {name: _filled(each, ids) for name, each in value.items()}
-    return [_filled(each, ids) for each in value] if isinstance(value, list) else value
+        return {name: _fill(each, ids) for name, each in value.items()}
+    return [_fill(each, ids) for each in value] if isinstance(value, list) else value

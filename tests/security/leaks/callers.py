@@ -1,4 +1,4 @@
-"""Who calls: everybody who must see nothing, and those who may, without whom the matrix could not fail."""
+"""Callers: all who must see nothing, and those who may, as a control of the matrix."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from tests.security.leaks.stage import Stage, join_group
 _BOTH = frozenset({THEIRS, CLOSED})
 _ONLY_THEIRS = frozenset({THEIRS})
 _ONLY_CLOSED = frozenset({CLOSED})
-#: Whom the API doesn't know. Played by more of them, as after a request that signs out, the matrix would
-#: show nothing.
+#: Callers without valid credentials. If others joined them, as after a request that signs out, the matrix
+#: would show nothing.
 UNKNOWN = frozenset({"nobody", "expired token", "revoked token"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Somebody who sends requests."""
+    """A sender of requests."""
 
     name: str
     client: APIClient
-    #: The stems of what there is not for this caller.
+    #: The stems of objects that are hidden from this caller.
     hostile_to: frozenset[str]
 
 
 def make_callers(stage: Stage) -> Mapping[str, Caller]:
-    """Return all callers by name, those with a session signed in."""
+    """Return all callers by name, signed in where they have a session."""
     found = (*_people(stage), *_tools(stage))
     return {caller.name: caller for caller in found}
 
@@ -45,13 +45,15 @@ def _people(stage: Stage) -> list[Caller]:
     Membership.objects.create(workspace=stage.theirs, user=owner_of_theirs, role=Role.OWNER)
     return [
         Caller(name="nobody", client=APIClient(), hostile_to=_BOTH),
-        Caller(name="stranger", client=signed_in(_person("stranger", stage)), hostile_to=_BOTH),
-        Caller(name="operator", client=signed_in(operator), hostile_to=_BOTH),
-        Caller(name="viewer", client=signed_in(_member("viewer", stage, Role.VIEWER)), hostile_to=_BOTH),
-        Caller(name="editor", client=signed_in(_member("editor", stage, Role.EDITOR)), hostile_to=_BOTH),
-        Caller(name="reader", client=signed_in(_reader(stage)), hostile_to=_ONLY_THEIRS),
-        Caller(name="owner", client=signed_in(_member("owner", stage, Role.OWNER)), hostile_to=_ONLY_THEIRS),
-        Caller(name="their owner", client=signed_in(owner_of_theirs), hostile_to=_ONLY_CLOSED),
+        Caller(name="stranger", client=session_client(_person("stranger", stage)), hostile_to=_BOTH),
+        Caller(name="operator", client=session_client(operator), hostile_to=_BOTH),
+        Caller(name="viewer", client=session_client(_member("viewer", stage, Role.VIEWER)), hostile_to=_BOTH),
+        Caller(name="editor", client=session_client(_member("editor", stage, Role.EDITOR)), hostile_to=_BOTH),
+        Caller(name="reader", client=session_client(_reader(stage)), hostile_to=_ONLY_THEIRS),
+        Caller(
+            name="owner", client=session_client(_member("owner", stage, Role.OWNER)), hostile_to=_ONLY_THEIRS
+        ),
+        Caller(name="their owner", client=session_client(owner_of_theirs), hostile_to=_ONLY_CLOSED),
     ]
 
 
@@ -80,7 +82,7 @@ def _tools(stage: Stage) -> list[Caller]:
 
 
 def _with_one_scope(stage: Stage, scope: TokenScope | None) -> Caller:
-    """A token in the group: what its scope doesn't let it do it may not do with what it may read, either."""
+    """Return a token in the group, whose scope limits it also for sources that it may read."""
     token, client = _token(stage, *(() if scope is None else (scope,)))
     join_group(stage.group, token=token)
     return Caller(
@@ -93,14 +95,14 @@ def name_of_scope(scope: TokenScope | None) -> str:
     return "token without scope" if scope is None else f"token to {scope.value}"
 
 
-def refused(callers: Mapping[str, Caller]) -> set[str]:
-    """Return the names of those whom the API doesn't know."""
+def rejected_callers(callers: Mapping[str, Caller]) -> set[str]:
+    """Return the names of the callers that the API rejects."""
     return {
         name for name, caller in callers.items() if caller.client.get("/api/v1/workspaces").status_code == 401
     }
 
 
-def signed_in(user: User) -> APIClient:
+def session_client(user: User) -> APIClient:
     """Return a client with a session of the person."""
     client = APIClient(raise_request_exception=False)
     client.force_login(user)
@@ -134,4 +136,4 @@ def twin_viewer(stage: Stage) -> APIClient:
     """Return a viewer of the workspace that never had the restricted source."""
     user = _person("twin viewer", stage)
     Membership.objects.create(workspace=stage.twin, user=user, role=Role.VIEWER)
-    return signed_in(user)
+    return session_client(user)

@@ -1,4 +1,4 @@
-"""The registry: how each address and method is called with arguments that aim at what is hidden.
+"""Registry of calls: each address and method, with arguments that refer to hidden objects.
 
 A route or method that is missing here fails `test_every_route_and_method_is_called`.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tests.security.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
 from tests.security.leaks.page_calls import page_calls
 
-#: Addresses that tell nothing of any workspace, for whoever asks; by name, with what they are.
+#: Addresses that reveal nothing of any workspace, by name, with their arguments.
 OPEN = {
     "healthz": "a probe",
     "readyz": "a probe",
@@ -97,8 +97,8 @@ def _searches() -> Iterator[Call]:
     for mode in ("lexical", "vector", "hybrid"):
         body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
         yield Call(route="api-search", method="post", body=body)
-    told = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
-    yield Call(route="api-search", method="post", body=told, compared=NONE)
+    vector_query = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
+    yield Call(route="api-search", method="post", body=vector_query, compared=NONE)
     queries = [
         {"q": "{word}", "mode": "lexical"},
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
@@ -119,12 +119,12 @@ def _libraries() -> Iterator[Call]:
         yield Call(route="api-snippet-search", query=f"libraryId={{library}}@{{tag}}&query={query}")
         yield Call(route="api-context", query=f"libraryId={{library}}&query={query}")
         yield Call(route="api-context", query=f"libraryId={{library}}/{{tag}}&query={query}&type=txt")
-    wanted = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
-    yield Call(route="api-context-pack", method="post", body=wanted)
+    body = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
+    yield Call(route="api-context-pack", method="post", body=body)
     for narrowed in ({"doc_id": ["{doc}"]}, {"source": ["{sourcekey}"]}, {"version": ["{tag}"]}):
         body = {"information_request": "workers", "filters": narrowed}
         yield Call(route="api-context-pack", method="post", body=body)
-    by_file = wanted | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
+    by_file = body | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
     yield Call(route="api-context-pack", method="post", body=by_file)
 
 
@@ -133,7 +133,7 @@ def _answers() -> Iterator[Call]:
         body = {"question": "{word}", "mode": "lexical", "filters": narrowed}
         yield Call(route="api-ask", method="post", body=body)
     yield Call(route="api-ask", method="post", body={"question": "{word} of the workers"}, compared=NONE)
-    # A conversation is its asker's alone.
+    # A conversation belongs to its asker alone.
     going_on = {"question": "workers", "conversation_id": "{conversation}"}
     yield Call(route="api-ask", method="post", body=going_on, shown=NONE, controlled=NONE)
     for query in ("", "limit=1", "conversation_id={conversation}"):
@@ -156,7 +156,7 @@ def _documents() -> Iterator[Call]:
         yield Call(route="api-documents", query=query, shown=BOTH if is_shown else NONE)
     new = {"path": "a.md", "text": "a", "source": "{source}"}
     yield Call(route="api-documents", method="post", body=new, shown=NONE)
-    # A key that is taken can't be given again: that much is told.
+    # An existing key can't be reused: this much is revealed.
     into_key = {"path": "a.md", "text": "a", "source": "{sourcekey}"}
     yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     yield Call(route="api-document")
@@ -215,7 +215,7 @@ def _evaluation() -> Iterator[Call]:
         yield Call(route="api-eval-topics", query=query)
     judged = {"topic_id": "x", "query": "x", "judgements": [{"path": "{path}", "source": "{sourcekey}"}]}
     yield Call(route="api-eval-topics", method="post", body={"topics": [judged]}, shown=NONE)
-    # An id that is taken in a set can't be given again: that much is told.
+    # An existing id in a set can't be reused: this much is revealed.
     taken = {"set": "{set}", "topics": [{"topic_id": "{topicname}", "query": "x"}]}
     yield Call(route="api-eval-topics", method="post", body=taken, shown=NONE, compared=ONLY_THEIRS)
     yield Call(route="api-eval-topics", method="delete", query="set={set}", shown=NONE)
@@ -225,9 +225,9 @@ def _evaluation() -> Iterator[Call]:
     for format_ in ("golden", "trec-topics", "trec-qrels", "beir-queries", "beir-qrels"):
         yield Call(route="api-eval-topic-export", query=f"set={{set}}&format={format_}")
     yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=NONE)
-    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
+    feedback = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
     yield Call(route="api-feedback")
-    yield Call(route="api-feedback", method="post", body=said)
+    yield Call(route="api-feedback", method="post", body=feedback)
     yield from _runs()
 
 

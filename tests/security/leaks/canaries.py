@@ -1,26 +1,26 @@
-"""Words that stand nowhere but in what a caller may not see; each kind of place has a stem of its own."""
+"""Words that occur only in hidden objects; each kind of place has a stem of its own."""
 
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: What another workspace holds, and what a restricted source of the callers' own workspace holds.
+#: Stem of another workspace, and of a restricted source of the callers' own workspace.
 THEIRS = "brimworth"
 CLOSED = "velmoor"
-#: A stem that stands nowhere at all, as long as the others are in letters and in kind.
+#: Stems that occur nowhere, with as many letters and of the same kind as the others.
 NOWHERE = {THEIRS: "grimdorth", CLOSED: "telvoor"}
 STEMS = (THEIRS, CLOSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Ids by the names that addresses and bodies give them: of what is hidden, or of what is nowhere."""
+    """Ids of hidden or missing objects, by the names that addresses and bodies use."""
 
     stem: str
     ids: Mapping[str, str] = field(default_factory=dict)
 
     def missing(self) -> "Target":
-        """The same names with ids of nothing, of the same form and length."""
+        """Return the same names with ids of missing objects, of the same form and length."""
         return Target(stem=self.stem, ids={name: _missing(name, value) for name, value in self.ids.items()})
 
 

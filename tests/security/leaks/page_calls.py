@@ -1,4 +1,4 @@
-"""How each page, and each act of one, is called; a part of the registry in `calls`."""
+"""Calls of the pages and their actions; a part of the registry in `calls`."""
 
 from collections.abc import Iterator
 
@@ -30,14 +30,14 @@ def _search_pages() -> Iterator[Call]:
     yield Call(route="search-filters", query="q={word}")
     for narrowed in ("", "&source={source}", "&cursor=00"):
         yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
-    said = {
+    form = {
         "query": "x",
         "source": "{sourcekey}",
         "citation": "{path}",
         "is_relevant": "yes",
         "asked": "k=10",
     }
-    yield Call(route="search-vote", method="post", body=said, shown=NONE)
+    yield Call(route="search-vote", method="post", body=form, shown=NONE)
 
 
 def _pages() -> Iterator[Call]:
@@ -58,17 +58,17 @@ def _evaluation_pages() -> Iterator[Call]:
     for query in ("", "set={set}"):
         yield Call(route="evaluation", query=query)
     yield Call(route="evaluation-topic-new", shown=ONLY_THEIRS)
-    told = {"text": "x", "places": "{path}", "topic_set": "fresh"}
-    yield Call(route="evaluation-topic-new", method="post", body=told, shown=NONE)
-    # An id that is taken in a set can't be given again: that much is told.
+    form = {"text": "x", "places": "{path}", "topic_set": "fresh"}
+    yield Call(route="evaluation-topic-new", method="post", body=form, shown=NONE)
+    # An existing id in a set can't be reused: this much is revealed.
     into_set = {"text": "x", "is_unanswerable": "on", "topic_set": "{set}"}
     yield Call(route="evaluation-topic-new", method="post", body=into_set, shown=NONE, compared=ONLY_THEIRS)
     yield Call(route="evaluation-topic-delete", method="post", shown=NONE)
     yield Call(route="evaluation-feedback")
     yield Call(route="evaluation-feedback", method="post", body={}, shown=NONE)
     yield Call(route="evaluation-run-new", query="set={set}")
-    asked = {"topic_set": "{set}", "mode": "lexical"}
-    yield Call(route="evaluation-run-new", method="post", body=asked, shown=NONE)
+    form = {"topic_set": "{set}", "mode": "lexical"}
+    yield Call(route="evaluation-run-new", method="post", body=form, shown=NONE)
     for query in ("", "baseline={baseline}&measure=nDCG@10"):
         yield Call(route="evaluation-run", query=query)
     yield Call(route="evaluation-run-repeat", method="post", shown=NONE)
@@ -153,20 +153,20 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source")
     yield Call(route="source", query="path={stem}")
     yield Call(route="new-source", shown=NONE)
-    told = {
+    form = {
         "title": "fresh",
         "path": "/nowhere",
         "trust": "unknown",
         "is_restricted": "on",
         "readers": "{group}",
     }
-    yield Call(route="new-source", method="post", query="kind=folder", body=told, shown=NONE)
+    yield Call(route="new-source", method="post", query="kind=folder", body=form, shown=NONE)
     yield Call(route="source-edit")
-    yield Call(route="source-edit", method="post", body=told, shown=NONE)
+    yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)
-    # A key that is taken can't be given again: that much is told.
+    # An existing key can't be reused: this much is revealed.
     into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}
     yield Call(route="upload", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     into_source = {"source": "{source}", "file": b"# Fresh"}

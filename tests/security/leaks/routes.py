@@ -1,4 +1,4 @@
-"""Every address that is served and every method it takes, read from the URL table itself."""
+"""Every served address with its methods, from the URL table."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,17 +19,17 @@ class Route:
 
     #: With the names of its namespaces; the pattern for one without a name.
     name: str
-    #: As it stands in the table, with `<converter:name>` for what varies.
+    #: As in the table, with `<converter:name>` for arguments.
     pattern: str
     methods: tuple[str, ...]
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of what varies."""
+        """Return the names of the arguments."""
         return tuple(_ARGUMENT.findall(self.pattern))
 
     def path(self, arguments: Mapping[str, str]) -> str:
-        """Return an address. Raises KeyError for an argument that is not given."""
+        """Return an address. Raises KeyError for a missing argument."""
         return "/" + _ARGUMENT.sub(lambda found: arguments[found[1]], self.pattern)
 
 

@@ -1,4 +1,4 @@
-"""Two workspaces and what is hidden in them: the ground of the leak matrix, committed once for many tests."""
+"""Two workspaces with hidden objects, the fixture of the leak matrix, committed once for many tests."""
 
 import hashlib
 import os
@@ -54,11 +54,11 @@ _OPEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """What the matrix is played on."""
+    """The objects that the matrix uses."""
 
     #: The callers' workspace, which has a restricted source.
     ours: Workspace
-    #: Like `ours`, but the restricted source was never there.
+    #: Like `ours`, but the restricted source never existed.
     twin: Workspace
     theirs: Workspace
     group: Group
@@ -67,7 +67,7 @@ class Stage:
 
 
 def build_stage(number: int) -> Stage:
-    """Make it all; `number` tells the stages of one database apart."""
+    """Create the stage; `number` distinguishes the stages of one database."""
     ours, twin = (_workspace(f"{name}-{number}", f"Our {name}") for name in ("harbour", "lagoon"))
     theirs = _workspace(f"{THEIRS}-{number}", f"{THEIRS}name")
     for workspace in (ours, twin):
@@ -129,7 +129,7 @@ def _hidden_source(workspace: Workspace, stem: str) -> Source:
 def _document(source: Source, path: str, title: str, text: str, version: str = "", **fields: Any) -> Document:
     content = fields.pop("content", text.encode())
     heading = fields.pop("heading", title)
-    made = draft(
+    created = draft(
         chunk(text, heading=heading),
         title=title,
         size_bytes=len(content),
@@ -140,7 +140,7 @@ def _document(source: Source, path: str, title: str, text: str, version: str = "
     place = DocumentLocation(
         workspace=source.workspace, source=source, version=ensure_version(source, version), path=path
     )
-    replace_document(place, made)
+    replace_document(place, created)
     return Document.objects.in_workspace(source.workspace_id).get(doc_id=place.doc_id)
 
 
@@ -148,7 +148,7 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
     fields = {"tags": (f"{stem}tag",), "metadata": {"note": f"{stem}metadata"}, "heading": f"{stem}heading"}
     text = f"The {stem}text stands here, beside a {stem}word and the workers."
     path = f"{stem}folder/{stem}file.md"
-    told = _document(source, path, f"{stem}title", text, **fields)
+    document = _document(source, path, f"{stem}title", text, **fields)
     _document(source, path, f"{stem}title", text, version=f"{stem}-v1", **fields)
     printed = content_of("pdf/printed.pdf")
     pdf = _document(
@@ -164,9 +164,9 @@ def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
     picture = _document(
         source, f"{stem}notice.png", f"{stem}png", "notice", content=notice, media="image", mime="image/png"
     )
-    first = Chunk.objects.in_workspace(source.workspace_id).filter(document=told).first()
+    first = Chunk.objects.in_workspace(source.workspace_id).filter(document=document).first()
     return {
-        "doc": told.doc_id.hex,
+        "doc": document.doc_id.hex,
         "chunk": first.chunk_id.hex,
         "pdf": pdf.doc_id.hex,
         "picture": picture.doc_id.hex,
@@ -214,7 +214,7 @@ def _hidden_jobs(source: Source, stem: str) -> dict[str, str]:
 
 
 def _hidden_evaluation(source: Source, stem: str) -> dict[str, str]:
-    """Make a topic, two runs that asked it, what somebody said of its hit, and the job of a run."""
+    """Create a topic, two runs of it, feedback on its hit, and the job of a run."""
     own = {"workspace": source.workspace, "created_by": f"{stem}requester@example.org", "creator": "user:0"}
     place = {"path": f"{stem}folder/{stem}file.md", "source": source, "place_key": source.pk}
     query = f"What of the {stem}query?"
@@ -273,7 +273,7 @@ def _hidden_evaluation(source: Source, stem: str) -> dict[str, str]:
 
 
 def _hidden_answer(source: Source, stem: str) -> dict[str, str]:
-    """Make an answer that somebody was given from the hidden document."""
+    """Create an answer from the hidden document."""
     document = source.documents.filter(version__tag="").order_by("pk").select_related("source")[0]
     answer = make_answer(
         document,
@@ -292,7 +292,7 @@ def _group(workspace: Workspace, stem: str) -> Group:
 
 
 def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, str]:
-    # A small id stands in any page, as a number of something else.
+    # Small ids occur in any page, as other numbers.
     user_id = 1_000_000_000 + uuid.uuid4().int % 1_000_000_000
     user = User.objects.create_user(f"{stem}member-{workspace.slug}@example.org", pk=user_id)
     User.objects.filter(pk=user.pk).update(display_name=f"{stem}displayname")
@@ -325,7 +325,7 @@ def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, s
 
 
 def _ids(source: Source, stem: str, group: Group) -> Target:
-    made = {
+    created = {
         **_hidden_documents(source, stem),
         **_hidden_jobs(source, stem),
         **_hidden_evaluation(source, stem),
@@ -343,11 +343,11 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
         "stem": stem,
         "word": f"{stem}text",
     }
-    return Target(stem=stem, ids={**made, **named})
+    return Target(stem=stem, ids={**created, **named})
 
 
 def join_group(group: Group, *, member: Membership | None = None, token: ApiToken | None = None) -> None:
-    """Let a member or a token read what the group reads."""
+    """Let a member or a token read the group's sources."""
     if member is not None:
         GroupMember.objects.create(workspace_id=group.workspace_id, group=group, membership=member)
     if token is not None:

@@ -1,15 +1,15 @@
-"""The leak matrix: no page tells a viewer and no API route a token of what they may not see.
+"""The leak matrix: no page shows a viewer, and no API route a token, anything of hidden objects.
 
-`test_matrix_in_full.py` plays it with every caller.
+`test_matrix_in_full.py` runs it with every caller.
 """
 
 import pytest
 
+from tests.security.leaks.answers import Answer, leaks_in, shows
 from tests.security.leaks.calls import CALLS, OPEN
 from tests.security.leaks.canaries import CLOSED, THEIRS, Target
-from tests.security.leaks.looking import Answer, leaks_in, shows
 from tests.security.leaks.matrix import SUBJECTS, TRYING_MORE, calls_about, faults_of, targets
-from tests.security.leaks.playing import ROUTES, play, send_undone
+from tests.security.leaks.requests import ROUTES, send_and_roll_back, send_call
 from tests.security.leaks.routes import routes
 
 _ARGUMENTS_OF_OPEN = {
@@ -36,41 +36,46 @@ def test_every_route_and_method_is_called():
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_hidden_is_answered_like_missing(played, subtests, subject):
+def test_hidden_is_answered_like_missing(stage_setting, subtests, subject):
     for call in calls_about(subject):
         with subtests.test(call=call.label):
-            faults = faults_of(played, call, {"token" if call.route.startswith("api-") else "viewer"})
+            faults = faults_of(stage_setting, call, {"token" if call.route.startswith("api-") else "viewer"})
             assert not faults, "\n".join(faults)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_those_who_may_see_it_do(played, subtests, subject):
-    controls = {THEIRS: ("their owner", played.stage.theirs), CLOSED: ("owner", played.stage.ours)}
+def test_authorised_callers_see_the_objects(stage_setting, subtests, subject):
+    controls = {
+        THEIRS: ("their owner", stage_setting.stage.theirs),
+        CLOSED: ("owner", stage_setting.stage.ours),
+    }
     for call in calls_about(subject):
-        for stem, target in targets(played).items():
+        for stem, target in targets(stage_setting).items():
             name, workspace = controls[stem]
             with subtests.test(call=call.label, caller=name):
-                answer = play(played.callers[name], call, workspace.slug, target)
+                answer = send_call(stage_setting.callers[name], call, workspace.slug, target)
                 if stem in call.controlled:
                     assert answer.status not in (401, 403, 404), answer.text[:500]
                 assert answer.status < 500
                 assert stem not in call.shown or shows(answer, target), answer.text[:500]
 
 
-def test_open_routes_tell_nothing_of_anybody(played, subtests):
+def test_open_routes_reveal_nothing(stage_setting, subtests):
     for name in sorted(OPEN):
         route = ROUTES[name]
         path = route.path({argument: _ARGUMENTS_OF_OPEN[argument] for argument in route.arguments})
-        for caller in (played.callers[name] for name in sorted(TRYING_MORE)):
+        for caller in (stage_setting.callers[name] for name in sorted(TRYING_MORE)):
             for method in set(route.methods) & {"get", "post", "put"}:
                 with subtests.test(route=name, caller=caller.name, method=method):
-                    answer = send_undone(caller, method, path)
+                    answer = send_and_roll_back(caller, method, path)
                     assert answer.status < 500
-                    assert not [leak for target in targets(played).values() for leak in answer.leaks(target)]
+                    assert not [
+                        leak for target in targets(stage_setting).values() for leak in answer.leaks(target)
+                    ]
 
 
-def test_a_number_of_many_digits_is_found_where_it_stands_alone():
+def test_long_number_is_found_as_a_separate_word():
     target = Target(stem=THEIRS, ids={"user": "1234567890", "entry": "77"})
 
     assert leaks_in('<a href="/people/1234567890"> 77', target, ()) == ["1234567890"]
@@ -78,9 +83,9 @@ def test_a_number_of_many_digits_is_found_where_it_stands_alone():
     assert leaks_in("/people/1234567890", target, ["1234567890"]) == []
 
 
-def test_a_number_that_is_also_the_status_makes_no_difference():
+def test_number_equal_to_the_status_is_ignored():
     likenesses = {
-        Answer(status=404, headers={}, text='{"status": 404}', given={"space": number}).likeness[2]
+        Answer(status=404, headers={}, text='{"status": 404}', given={"space": number}).comparable[2]
         for number in ("404", "9")
     }
     assert len(likenesses) == 1

@@ -1,4 +1,4 @@
-"""MCP tells nobody of what they may not see: every tool and the resources, called by everybody's tokens."""
+"""MCP reveals nothing hidden: every tool and the resources, called with everybody's tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +14,11 @@ from search.mcp.call_context import Call
 from search.mcp.http import admit_request
 from search.mcp.resources import list_resources, read_resource
 from search.mcp.tools.registry import TOOLS, answer_call, problem_text
+from tests.security.leaks.answers import Answer, captured_log, leaks_in, shows
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.canaries import CLOSED, THEIRS
-from tests.security.leaks.looking import Answer, leaks_in, logged, shows
 
-# Of each tool, arguments that aim at what is hidden; ids in braces are the target's.
+# Arguments of each tool that refer to hidden objects; ids in braces are the target's.
 _CALLS: Mapping[str, list[dict[str, Any]]] = {
     "search": [
         {"query": "{word}", "mode": "lexical"},
@@ -60,7 +60,7 @@ _CALLS: Mapping[str, list[dict[str, Any]]] = {
     ],
 }
 _URIS = ("{path}", "{path}#L1", "kebab://{sourcekey}/{path}", "kebab://{sourcekey}@{tag}/{path}#L1")
-# Neither tells of the documents that it finds, with such arguments.
+# With such arguments neither shows the documents that it finds.
 _SILENT = ({"query": "{stem}titel", "mode": "lexical"},)
 
 
@@ -68,124 +68,138 @@ def test_every_tool_is_called():
     assert set(_CALLS) == set(TOOLS)
 
 
-def tools_of(played):
-    """Those who have a token, good or bad."""
+def tools_of(stage_setting):
+    """Return the callers with a token, valid or not."""
     return [
-        caller for caller in played.callers.values() if "HTTP_AUTHORIZATION" in caller.client._credentials
+        caller
+        for caller in stage_setting.callers.values()
+        if "HTTP_AUTHORIZATION" in caller.client._credentials
     ]
 
 
-def admitted(caller):
-    """Return the caller's access, or what they are told who have none."""
+def admit(caller):
+    """Return the caller's access. Raises APIException without one."""
     header = caller.client._credentials["HTTP_AUTHORIZATION"]
     request = RequestFactory().post("/mcp", headers={"Authorization": header}, HTTP_HOST="localhost")
     return admit_request(request)
 
 
-def filled(value, ids):
+def fill(value, ids):
     if isinstance(value, str):
         return value.format_map(ids)
     if isinstance(value, dict):
-        return {name: filled(each, ids) for name, each in value.items()}
-    return [filled(each, ids) for each in value] if isinstance(value, list) else value
+        return {name: fill(each, ids) for name, each in value.items()}
+    return [fill(each, ids) for each in value] if isinstance(value, list) else value
 
 
-def named(value, ids):
-    """The texts that the call says of the target, by what stands for them."""
+def request_texts(value, ids):
+    """Return the texts of the target in the call, by their placeholders."""
     if isinstance(value, str):
         return {value: value.format_map(ids)} | {
             f"{{{name}}}": ids[name] for name in ids if f"{{{name}}}" in value
         }
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return {key: text for each in inner for key, text in named(each, ids).items()}
+    return {key: text for each in inner for key, text in request_texts(each, ids).items()}
 
 
 def call(caller, name, given, target):
     try:
-        access = admitted(caller)
+        access = admit(caller)
     except APIException as error:
         return Answer(status=401, headers={}, text=problem_text(log_problem(error, "")), given={})
-    answer = answer_call(TOOLS[name], filled(given, target.ids), Call(access=access))
+    answer = answer_call(TOOLS[name], fill(given, target.ids), Call(access=access))
     return Answer(
-        status=400 if answer.is_error else 200, headers={}, text=answer.text, given=named(given, target.ids)
+        status=400 if answer.is_error else 200,
+        headers={},
+        text=answer.text,
+        given=request_texts(given, target.ids),
     )
 
 
-def targets(played):
-    return {THEIRS: played.stage.hidden, CLOSED: played.stage.closed}
+def targets(stage_setting):
+    return {THEIRS: stage_setting.stage.hidden, CLOSED: stage_setting.stage.closed}
 
 
 @pytest.mark.parametrize("name", sorted(_CALLS))
-def test_a_tool_answers_of_what_is_hidden_as_of_what_is_missing(played, subtests, name):
+def test_tool_answers_for_hidden_like_missing(stage_setting, subtests, name):
     for given in _CALLS[name]:
-        for stem, target in targets(played).items():
-            for caller in (each for each in tools_of(played) if stem in each.hostile_to):
+        for stem, target in targets(stage_setting).items():
+            for caller in (each for each in tools_of(stage_setting) if stem in each.hostile_to):
                 with subtests.test(given=given, caller=caller.name):
-                    with logged() as lines:
+                    with captured_log() as lines:
                         hidden = call(caller, name, given, target)
                     absent = call(caller, name, given, target.missing())
                     assert hidden.leaks(target) == []
                     assert [line for line in lines if leaks_in(line, target, hidden.given.values())] == []
-                    assert hidden.likeness == absent.likeness
+                    assert hidden.comparable == absent.comparable
 
 
 @pytest.mark.parametrize("name", sorted(_CALLS))
-def test_who_may_see_it_is_told(played, subtests, name):
+def test_tool_shows_hidden_objects_to_authorised_callers(stage_setting, subtests, name):
     for given in _CALLS[name]:
         for stem, caller in ((THEIRS, "their token"), (CLOSED, "token in the group")):
             with subtests.test(given=given, caller=caller):
-                answer = call(played.callers[caller], name, given, targets(played)[stem])
-                if "conversation_id" in given:  # that is the asker's alone
+                answer = call(stage_setting.callers[caller], name, given, targets(stage_setting)[stem])
+                if "conversation_id" in given:  # visible to the asker alone
                     assert answer.status == 400
                 elif given not in _SILENT:
                     assert answer.status == 200, answer.text
-                    assert shows(answer, targets(played)[stem]), answer.text
+                    assert shows(answer, targets(stage_setting)[stem]), answer.text
 
 
-def test_a_resource_that_is_hidden_is_like_one_that_is_missing(played, subtests):
+def test_hidden_resource_equals_a_missing_one(stage_setting, subtests):
     for uri in _URIS:
-        for stem, target in targets(played).items():
-            for caller in (each for each in tools_of(played) if stem in each.hostile_to):
+        for stem, target in targets(stage_setting).items():
+            for caller in (each for each in tools_of(stage_setting) if stem in each.hostile_to):
                 with subtests.test(uri=uri, caller=caller.name):
                     hidden, absent = (
                         read(caller, uri.format_map(each.ids)) for each in (target, target.missing())
                     )
                     assert hidden == absent
                     assert not leaks_in(hidden, target, [uri.format_map(target.ids)])
-        assert shows_resource(played, uri)
+        assert shows_resource(stage_setting, uri)
 
 
 def read(caller, uri):
     try:
-        return read_resource(admitted(caller), uri)
+        return read_resource(admit(caller), uri)
     except (ApiError, APIException) as error:
         return problem_text(log_problem(error, ""))
 
 
-def shows_resource(played, uri):
-    target = played.stage.closed
-    return bool(leaks_in(read(played.callers["token in the group"], uri.format_map(target.ids)), target, ()))
+def shows_resource(stage_setting, uri):
+    target = stage_setting.stage.closed
+    return bool(
+        leaks_in(read(stage_setting.callers["token in the group"], uri.format_map(target.ids)), target, ())
+    )
 
 
-def test_hidden_documents_are_not_listed(played):
-    for stem, target in targets(played).items():
-        for caller in tools_of(played):
+def test_hidden_documents_are_not_listed(stage_setting):
+    for stem, target in targets(stage_setting).items():
+        for caller in tools_of(stage_setting):
             try:
-                page = list_resources(admitted(caller), None)
+                page = list_resources(admit(caller), None)
             except (ApiError, APIException) as error:
                 page = problem_text(log_problem(error, ""))
             is_told = bool(leaks_in(str(page), target, ()))
             assert not (is_told and stem in caller.hostile_to), caller.name
     assert leaks_in(
-        str(list_resources(admitted(played.callers["token in the group"]), None)), played.stage.closed, ()
+        str(list_resources(admit(stage_setting.callers["token in the group"]), None)),
+        stage_setting.stage.closed,
+        (),
     )
 
 
-def test_a_token_is_let_in_by_the_tools_scope_alone(played, subtests):
+def test_only_the_tools_scope_admits_a_token(stage_setting, subtests):
     for name in sorted(TOOLS):
         with subtests.test(tool=name):
             answers = {
-                scope: call(played.callers[name_of_scope(scope)], name, _CALLS[name][0], played.stage.closed)
+                scope: call(
+                    stage_setting.callers[name_of_scope(scope)],
+                    name,
+                    _CALLS[name][0],
+                    stage_setting.stage.closed,
+                )
                 for scope in (None, *TokenScope)
             }
             let_in = {scope for scope, answer in answers.items() if not answer.text.startswith("forbidden: ")}

@@ -1,18 +1,18 @@
-"""Metrics are read without credentials: they name no workspace, no source and no document."""
+"""Metrics without credentials name no workspace, no source and no document."""
 
 import re
 
 import pytest
 
 from kebab.observability.health.scrape import scraper
-from tests.security.leaks.looking import leaks_in
+from tests.security.leaks.answers import leaks_in
 
 TOKEN = "operators-token"
 
 
 @pytest.fixture
 def text_for(setting, client, settings):
-    """Return what is shown to somebody, after all callers have been about."""
+    """Return a function that returns the metrics shown to a caller, after requests of all callers."""
 
     def ask(authorization):
         scraper.cache_clear()
@@ -27,7 +27,7 @@ def text_for(setting, client, settings):
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer ", "Bearer wrong", f"Basic {TOKEN}"])
-def test_nothing_of_any_workspace_is_shown_to_strangers(setting, text_for, authorization):
+def test_anonymous_metrics_name_no_workspace(setting, text_for, authorization):
     text = text_for(authorization)
 
     assert not leaks_in(text, setting.stage.hidden, ())
@@ -36,13 +36,13 @@ def test_nothing_of_any_workspace_is_shown_to_strangers(setting, text_for, autho
     assert setting.stage.ours.slug not in text
 
 
-def test_without_a_token_nobody_is_an_operator(setting, text_for, settings):
+def test_metrics_name_no_workspace_without_a_configured_token(setting, text_for, settings):
     settings.KEBAB_METRICS_TOKEN = ""
     assert "workspace=" not in text_for("Bearer ")
 
 
 @pytest.mark.slow
-def test_operators_are_shown_ids_alone(setting, text_for):
+def test_operator_metrics_name_ids_only(setting, text_for):
     text = text_for(f"Bearer {TOKEN}")
 
     assert "kebab_mirror_lag_changes" in text

@@ -1,13 +1,13 @@
-"""Which scope lets a token in at which route: told here once more, beside what the views themselves say."""
+"""Scopes that admit a token to each route, listed independently of the views."""
 
 import pytest
 
 from kebab.people.models import TokenScope
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.calls import CALLS
-from tests.security.leaks.playing import play
+from tests.security.leaks.requests import send_call
 
-# Each scope alone, and no scope at all.
+# Each scope alone, and none.
 _ALONE = (None, *TokenScope)
 _ANY = {
     ("api-workspaces", "get"),
@@ -90,8 +90,8 @@ _BY_SCOPE = {
 _API = {(call.route, call.method): call for call in reversed(CALLS) if call.route.startswith("api-")}
 
 
-def _let_in(route):
-    """The scopes of which each alone is enough."""
+def _sufficient_scopes(route):
+    """Return the scopes that suffice alone."""
     return (
         set(TokenScope)
         if route in _ANY
@@ -99,22 +99,29 @@ def _let_in(route):
     )
 
 
-def test_the_table_names_only_what_there_is():
+def test_table_names_existing_routes_only():
     assert _ANY.union(*_BY_SCOPE.values()) <= set(_API)
 
 
 @pytest.mark.parametrize("subject", sorted({call.subject for call in _API.values()}))
-def test_a_token_is_let_in_by_its_scope_alone(played, subtests, subject):
-    closed = played.stage.closed
+def test_only_the_listed_scopes_admit_a_token(stage_setting, subtests, subject):
+    closed = stage_setting.stage.closed
     for route, call in _API.items():
         if call.subject != subject:
             continue
         with subtests.test(route=route):
             answers = {
-                scope: play(played.callers[name_of_scope(scope)], call, played.stage.ours.slug, closed)
+                scope: send_call(
+                    stage_setting.callers[name_of_scope(scope)], call, stage_setting.stage.ours.slug, closed
+                )
                 for scope in _ALONE
             }
-            assert {scope for scope, answer in answers.items() if answer.status != 403} == _let_in(route)
+            assert {scope for scope, answer in answers.items() if answer.status != 403} == _sufficient_scopes(
+                route
+            )
             assert all(answer.status < 500 for answer in answers.values())
             for scope, answer in answers.items():
-                assert scope in _let_in(route) or not answer.leaks(closed), (scope, answer.text[:300])
+                assert scope in _sufficient_scopes(route) or not answer.leaks(closed), (
+                    scope,
+                    answer.text[:300],
+                )

@@ -1,4 +1,4 @@
-"""How long an answer takes doesn't tell whether there is something: medians of interleaved pairs."""
+"""Response times reveal nothing of the existence of objects: medians of interleaved pairs."""
 
 import gc
 import statistics
@@ -22,26 +22,26 @@ from search.vectors.spaces import ensure_live_space
 from tests.security.leaks.call import Call
 from tests.security.leaks.callers import Caller
 from tests.security.leaks.canaries import CLOSED, NOWHERE, THEIRS, Target
-from tests.security.leaks.playing import ROUTES, send
+from tests.security.leaks.requests import ROUTES, send
 from tests.support.corpus import chunk, draft, make_place
 
 _PAIRS = 200
 _TRIES = 3
 _SHARE = 0.10
-# An answer takes 2 ms and more here. Two runs of the *same* request differ in their medians by up to 0.1 ms
-# on a busy machine, and over a network, where a client measures, nobody tells a tenth of a millisecond apart.
+# An answer takes at least 2 ms here. Two runs of the same request differ in their medians by up to 0.1 ms on
+# a busy machine; over a network, nobody can measure a tenth of a millisecond.
 _FLOOR_S = 0.000_2
-# What is hidden is far more than what isn't, so that whatever looks through it is slower.
+# Far more is hidden than open, so that any search through it would be slower.
 _DOCUMENTS = 20
 _CHUNKS_EACH = 100
 
-#: Sends one request and gives the answer's status.
+#: Sends one request and returns the answer's status.
 Ask = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timed:
-    """One call for each kind of looking something up."""
+class TimedCall:
+    """One call for each kind of lookup."""
 
     call: Call
     by: str = "token"
@@ -52,28 +52,30 @@ class Timed:
 _BOTH = (THEIRS, CLOSED)
 _WORDS = {"q": "{word} workers", "k": 5}
 _TIMED = {
-    "document": Timed(call=Call(route="api-document"), stems=_BOTH),
-    "content": Timed(call=Call(route="api-document-content")),
-    "chunk": Timed(call=Call(route="api-chunk")),
-    "source": Timed(call=Call(route="api-source")),
-    "answer": Timed(call=Call(route="api-answer"), stems=_BOTH),
-    "job": Timed(call=Call(route="api-job")),
-    "events": Timed(call=Call(route="api-job-events")),
-    "page": Timed(call=Call(route="document"), by="viewer"),
-    "picture": Timed(call=Call(route="document-picture", arguments={"doc_id": "picture"}), by="viewer"),
-    "library": Timed(call=Call(route="api-context", query="libraryId={library}&query=workers")),
-    "quarantined": Timed(call=Call(route="api-quarantine-retry", method="post")),
-    "deleting": Timed(call=Call(route="api-document", method="delete"), by="editor"),
-    "changing": Timed(call=Call(route="api-source", method="patch", body={"title": "x"}), by="editor"),
-    "group": Timed(call=Call(route="api-group"), by="owner", stems=(THEIRS,)),
-    "foreign token": Timed(call=Call(route="api-token"), by="owner", stems=(THEIRS,)),
-    "member": Timed(call=Call(route="api-member", method="delete"), by="owner", stems=(THEIRS,)),
-    "word": Timed(call=Call(route="api-search", query="q={word}&mode=lexical"), status=200, stems=_BOTH),
-    "phrase": Timed(call=Call(route="api-search", query="q=%22{word}+crowds%22&mode=lexical"), status=200),
-    "meaning": Timed(
+    "document": TimedCall(call=Call(route="api-document"), stems=_BOTH),
+    "content": TimedCall(call=Call(route="api-document-content")),
+    "chunk": TimedCall(call=Call(route="api-chunk")),
+    "source": TimedCall(call=Call(route="api-source")),
+    "answer": TimedCall(call=Call(route="api-answer"), stems=_BOTH),
+    "job": TimedCall(call=Call(route="api-job")),
+    "events": TimedCall(call=Call(route="api-job-events")),
+    "page": TimedCall(call=Call(route="document"), by="viewer"),
+    "picture": TimedCall(call=Call(route="document-picture", arguments={"doc_id": "picture"}), by="viewer"),
+    "library": TimedCall(call=Call(route="api-context", query="libraryId={library}&query=workers")),
+    "quarantined": TimedCall(call=Call(route="api-quarantine-retry", method="post")),
+    "deleting": TimedCall(call=Call(route="api-document", method="delete"), by="editor"),
+    "changing": TimedCall(call=Call(route="api-source", method="patch", body={"title": "x"}), by="editor"),
+    "group": TimedCall(call=Call(route="api-group"), by="owner", stems=(THEIRS,)),
+    "foreign token": TimedCall(call=Call(route="api-token"), by="owner", stems=(THEIRS,)),
+    "member": TimedCall(call=Call(route="api-member", method="delete"), by="owner", stems=(THEIRS,)),
+    "word": TimedCall(call=Call(route="api-search", query="q={word}&mode=lexical"), status=200, stems=_BOTH),
+    "phrase": TimedCall(
+        call=Call(route="api-search", query="q=%22{word}+crowds%22&mode=lexical"), status=200
+    ),
+    "meaning": TimedCall(
         call=Call(route="api-search", method="post", body={**_WORDS, "mode": "vector"}), status=200
     ),
-    "both legs": Timed(
+    "both legs": TimedCall(
         call=Call(
             route="api-search",
             method="post",
@@ -81,7 +83,7 @@ _TIMED = {
         ),
         status=200,
     ),
-    "pack": Timed(
+    "pack": TimedCall(
         call=Call(
             route="api-context-pack",
             method="post",
@@ -89,7 +91,7 @@ _TIMED = {
         ),
         status=200,
     ),
-    "suggestion": Timed(call=Call(route="api-suggest", query="q={stem}t"), status=200),
+    "suggestion": TimedCall(call=Call(route="api-suggest", query="q={stem}t"), status=200),
 }
 
 
@@ -97,8 +99,8 @@ pytestmark = pytest.mark.timing
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _crowded(setting, django_db_blocker):
-    """Fill the restricted source; every chunk of it has the word that is looked for."""
+def _fill_restricted_source(setting, django_db_blocker):
+    """Fill the restricted source; every chunk of it has the searched word."""
     workspace = setting.stage.ours
     with django_db_blocker.unblock(), acting_everywhere(), setting.files():
         key = Source.objects.in_workspace(workspace).get(is_restricted=True).key
@@ -113,7 +115,7 @@ def _crowded(setting, django_db_blocker):
 
 
 def _embed_alike(workspace):
-    """Return each text its vector; most chunks have the same text."""
+    """Store the same vectors for all chunks, most of which have the same text."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     missing = chunks_without_vector(space, after=uuid.UUID(int=0), limit=_DOCUMENTS * _CHUNKS_EACH)
@@ -126,27 +128,30 @@ def _embed_alike(workspace):
 @pytest.mark.parametrize(
     ("what", "stem"), [(what, stem) for what, timed in sorted(_TIMED.items()) for stem in timed.stems]
 )
-def test_hidden_and_missing_take_as_long(played, what, stem):
-    timed, target = _TIMED[what], {THEIRS: played.stage.hidden, CLOSED: played.stage.closed}[stem]
-    caller, slug = played.callers[timed.by], played.stage.ours.slug
+def test_hidden_and_missing_take_equally_long(stage_setting, what, stem):
+    timed, target = (
+        _TIMED[what],
+        {THEIRS: stage_setting.stage.hidden, CLOSED: stage_setting.stage.closed}[stem],
+    )
+    caller, slug = stage_setting.callers[timed.by], stage_setting.stage.ours.slug
     hidden, missing = (_call(caller, timed.call, slug, each) for each in (target, target.missing()))
 
     _assert_alike(hidden, missing, timed.status)
 
 
 @pytest.mark.parametrize("name", ["stranger", "viewer", "token"])
-def test_another_workspaces_name_takes_as_long_as_an_unknown_one(played, name):
-    slug, nothing = played.stage.theirs.slug, Target(stem=THEIRS)
+def test_foreign_and_unknown_workspace_names_take_equally_long(stage_setting, name):
+    slug, nothing = stage_setting.stage.theirs.slug, Target(stem=THEIRS)
     unknown = slug.replace(THEIRS, NOWHERE[THEIRS])
     call = Call(route="api-documents")
-    hidden, missing = (_call(played.callers[name], call, each, nothing) for each in (slug, unknown))
+    hidden, missing = (_call(stage_setting.callers[name], call, each, nothing) for each in (slug, unknown))
 
     _assert_alike(hidden, missing, 404)
 
 
 @pytest.mark.parametrize(("path", "status"), [("/login", 200), ("/password/reset", 302)])
-def test_an_account_takes_as_long_as_none(played, path, status):
-    user = User.objects.get(pk=played.stage.hidden.ids["user"])
+def test_known_and_unknown_accounts_take_equally_long(stage_setting, path, status):
+    user = User.objects.get(pk=stage_setting.stage.hidden.ids["user"])
     user.set_password("the password of somebody else")
     user.save()
     client = APIClient()
@@ -158,10 +163,12 @@ def test_an_account_takes_as_long_as_none(played, path, status):
     _assert_alike(ask(user.email), ask(user.email.replace(THEIRS, NOWHERE[THEIRS])), status)
 
 
-def test_half_as_long_again_is_noticed(played):
-    # A pause slows the database's next answer as well: of a fifth more, some 12 % is left to be seen.
-    target = played.stage.closed.missing()
-    ask = _call(played.callers["token"], Call(route="api-document"), played.stage.ours.slug, target)
+def test_delay_of_half_the_time_is_detected(stage_setting):
+    # A pause also slows the database's next answer: of a fifth more, some 12 % remain measurable.
+    target = stage_setting.stage.closed.missing()
+    ask = _call(
+        stage_setting.callers["token"], Call(route="api-document"), stage_setting.stage.ours.slug, target
+    )
 
     def ask_longer() -> int:
         started = time.perf_counter()
@@ -174,12 +181,12 @@ def test_half_as_long_again_is_noticed(played):
 
 
 def _call(caller: Caller, call: Call, slug: str, target: Target) -> Ask:
-    path, body = call.address(ROUTES[call.route], slug, target), call.filled_body(target)
+    path, body = call.address(ROUTES[call.route], slug, target), call.body_for(target)
     return lambda: send(caller, call.method, path, body).status
 
 
 def _assert_alike(hidden: Ask, missing: Ask, status: int) -> None:
-    """Three tries, as a neighbour on the machine may have taken one side of a whole run."""
+    """Compare up to three times, as another process may have slowed one side of a whole run."""
     assert [each() for each in (hidden, missing) * 5] == [status] * 10
     medians = []
     for _ in range(_TRIES):
@@ -188,14 +195,14 @@ def _assert_alike(hidden: Ask, missing: Ask, status: int) -> None:
         if abs(first - second) <= max(_SHARE * max(first, second), _FLOOR_S):
             break
     else:
-        told = [f"{first * 1000:.3f} ms and {second * 1000:.3f} ms" for first, second in medians]
-        raise AssertionError(f"hidden and missing take {told}")
+        times = [f"{first * 1000:.3f} ms and {second * 1000:.3f} ms" for first, second in medians]
+        raise AssertionError(f"hidden and missing take {times}")
     assert [each() for each in (hidden, missing)] == [status] * 2
 
 
 def _medians(hidden: Ask, missing: Ask) -> tuple[float, float]:
-    """Medians in seconds; each pair in turn in the other order, so that neither is always the warm one."""
-    taken: tuple[list[float], list[float]] = [], []
+    """Return the medians in seconds; the order of each pair alternates, so that caches favour neither."""
+    durations_s: tuple[list[float], list[float]] = [], []
     gc.collect()
     gc.disable()
     try:
@@ -203,7 +210,7 @@ def _medians(hidden: Ask, missing: Ask) -> tuple[float, float]:
             for which in (0, 1) if number % 2 else (1, 0):
                 began = time.perf_counter()
                 (hidden, missing)[which]()
-                taken[which].append(time.perf_counter() - began)
+                durations_s[which].append(time.perf_counter() - began)
     finally:
         gc.enable()
-    return statistics.median(taken[0]), statistics.median(taken[1])
+    return statistics.median(durations_s[0]), statistics.median(durations_s[1])

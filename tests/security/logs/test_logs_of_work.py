@@ -1,4 +1,4 @@
-"""Work on documents is logged without a word of them: what is read, refused, embedded, mirrored, deleted."""
+"""Log lines of work on documents contain no word of them: files read, rejected, embedded and deleted."""
 
 import logging
 
@@ -9,8 +9,8 @@ from ingest.models import JobItem
 from kebab.people.models import Workspace
 from search.corpus import ensure_source
 from search.mirror import local_mirrors
+from tests.security.leaks.answers import captured_log, leaks_in
 from tests.security.leaks.canaries import CLOSED, Target
-from tests.security.leaks.looking import leaks_in, logged
 from tests.support.corpus import make_workspace
 from tests.support.jobs import PICTURE, fill, upload, work
 
@@ -31,14 +31,14 @@ def workspace(transactional_db, settings, blobs, mirrors, tmp_path):
     return make_workspace(slug=f"{CLOSED}-workspace")
 
 
-def test_work_is_logged_without_what_it_works_on(workspace, tmp_path):
+def test_log_lines_contain_no_text_or_name_of_documents(workspace, tmp_path):
     root = tmp_path / "files"
     fill(root, _FILES)
     source, gone = (
         ensure_source(workspace, f"{CLOSED}-{key}", kind="folder", config={"path": str(tmp_path / key)})
         for key in ("files", "gone")
     )
-    with logged() as lines:
+    with captured_log() as lines:
         logging.getLogger("ingest").debug("the %s is listened to", "ingest")
         jobs = [work(request_sync(each)) for each in (source, gone)]
         jobs += [work(upload(workspace, f"{CLOSED}-up/{path}", _bytes(_FILES[path]))) for path in _FILES]

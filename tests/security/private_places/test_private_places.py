@@ -1,4 +1,4 @@
-"""A root of sources above Kebab's own folders: nothing in those is found, listed, cited or downloaded."""
+"""A source root above Kebab's own folders: nothing in those is found, listed, cited or downloaded."""
 
 import json
 from pathlib import Path
@@ -19,14 +19,14 @@ from tests.support.stores import stores_in
 pytestmark = pytest.mark.django_db(transaction=True)
 
 _CANARY = "quokkasecret"
-#: A folder of each kind that is Kebab's own, below the root.
+#: A folder of each kind that belongs to Kebab, below the root.
 _PLACES = ("data", "stores/mirrors", "stores/blobs", "archive", "metrics", "backups")
 _FILES = ("secrets.json", "deep/er/invitation.eml", "notes.md")
 
 
 @pytest.fixture
 def root(tmp_path, settings):
-    """A folder that holds open documents, all that is Kebab's own, and links from those to these."""
+    """Create a folder with open documents, all of Kebab's own folders, and links to these."""
     root = tmp_path.resolve() / "srv"
     for place in _PLACES:
         for name in _FILES:
@@ -63,7 +63,7 @@ def add(client, workspace, key, kind="folder", **config):
     return client.post(address(workspace, "/sources"), body, format="json")
 
 
-def test_nothing_of_kebabs_own_is_read(client, workspace, root):
+def test_kebabs_own_folders_are_not_read(client, workspace, root):
     source = add(client, workspace, "all", path=str(root)).json()
     job = run(workspace, client.post(address(workspace, f"/sources/{source['id']}/sync")))
 
@@ -79,7 +79,7 @@ def test_nothing_of_kebabs_own_is_read(client, workspace, root):
     assert not Chunk.objects.in_workspace(workspace).filter(text__contains=_CANARY).exists()
 
 
-def test_no_source_is_made_of_what_is_kebabs_own(client, workspace, root, subtests):
+def test_kebabs_own_folders_are_rejected_as_sources(client, workspace, root, subtests):
     outside = add(client, workspace, "x", path="/nowhere").json()["detail"]
     (root / "data" / "repository" / ".git").mkdir(parents=True)
     folders = [root / place for place in _PLACES]
@@ -94,7 +94,7 @@ def test_no_source_is_made_of_what_is_kebabs_own(client, workspace, root, subtes
 
 
 @pytest.mark.parametrize("kind", ["folder", "git"])
-def test_a_source_whose_folder_became_kebabs_own_is_read_no_more(workspace, root, kind):
+def test_source_whose_folder_became_kebabs_own_is_not_read_any_more(workspace, root, kind):
     folder = root / "data"
     (folder / ".git").mkdir()
     config = {"path": str(folder)} if kind == "folder" else {"url": f"file://{folder}"}
@@ -105,7 +105,7 @@ def test_a_source_whose_folder_became_kebabs_own_is_read_no_more(workspace, root
 
 
 @pytest.mark.parametrize("name", ["demo", "bench"])
-def test_text_that_kebab_writes_to_show_or_to_measure_is_read(workspace, root, name):
+def test_demo_and_bench_texts_are_read(workspace, root, name):
     folder = root / "data" / name
     folder.mkdir()
     (folder / "guide.md").write_text("# Guide\n\nA wombat digs.\n")
@@ -116,7 +116,7 @@ def test_text_that_kebab_writes_to_show_or_to_measure_is_read(workspace, root, n
     assert list(Document.objects.in_workspace(workspace).values_list("path", flat=True)) == ["guide.md"]
 
 
-def test_a_mark_made_at_the_start_keeps_the_folder_private_for_other_nodes(root, settings, tmp_path):
+def test_marker_file_keeps_the_folder_private_for_other_nodes(root, settings, tmp_path):
     private_places.mark_own_folders()
     settings.KEBAB_DATA_DIR = settings.KEBAB_MIRROR_DIR = tmp_path
     settings.KEBAB_WAL_ARCHIVE = None
@@ -126,13 +126,13 @@ def test_a_mark_made_at_the_start_keeps_the_folder_private_for_other_nodes(root,
     assert not private_places.PrivateFolders(frozenset()).contains(root / "docs")
 
 
-def test_the_doctor_names_roots_above_and_below_what_is_kebabs_own(root, settings):
+def test_doctor_names_roots_above_and_below_kebabs_own_folders(root, settings):
     settings.KEBAB_FOLDER_ROOTS = [root / "docs"]
     assert not private_places.exposed_folders()
     settings.KEBAB_FOLDER_ROOTS = [root, root / "archive" / "deep"]
     exposed = {(str(above), place.name) for above, place in private_places.exposed_folders()}
-    told = check_configuration()
+    result = check_configuration()
 
     assert {(str(root), Path(place).name) for place in _PLACES if place != "backups"} <= exposed
     assert (str(root / "archive" / "deep"), "archive") in exposed
-    assert (told.status, str(root) in told.detail) == ("warning", True)
+    assert (result.status, str(root) in result.detail) == ("warning", True)

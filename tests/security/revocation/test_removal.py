@@ -1,4 +1,4 @@
-"""Who may no longer see something sees it no more from the next request on, whatever was kept or is open."""
+"""The end of a right holds from the next request on, also for stored answers and open streams."""
 
 import asyncio
 from collections.abc import Mapping
@@ -47,26 +47,26 @@ _WORD = "velmoor"
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A restricted source, one who reads it, and an owner who may end that."""
+    """A restricted source, its reader, and an owner who may end that right."""
 
     workspace: Workspace
     source: Source
     group: Group
-    #: Reads it too, and has nobody in it.
+    #: Another group with the right to read it, without members.
     others: Group
     doc_id: str
     chunk_id: str
     picture_id: str
     job: Job
     owner: Any
-    #: The editor is in the group, the admin reads everything, the viewer reads what is open.
+    #: The editor is in the group, the admin reads everything, the viewer reads open sources.
     people: Mapping[Role, User]
     token: ApiToken
     secret: str
 
     @property
     def member(self) -> User:
-        """Who is in the group."""
+        """Return the member of the group."""
         return self.people[Role.EDITOR]
 
 
@@ -110,27 +110,29 @@ def scene(transactional_db):
 
 
 def _write(workspace):
-    """Write what all read, and what the source holds; give the source and a picture in it."""
+    """Write open documents and the source's documents; return the source and a picture in it."""
     for number in range(3):
         add(workspace, "open", f"open{number}.md", chunk(f"Open text number {number} of the harbour."))
         add(workspace, "closed", f"{_WORD}{number}.md", chunk(f"The {_WORD} of the harbour, {number}."))
     content = content_of("image/notice.png")
-    kept = store_blob(workspace.pk, content)
-    made = draft(chunk("notice"), content_hash=kept, size_bytes=len(content), media="image", mime="image/png")
+    hash_ = store_blob(workspace.pk, content)
+    created = draft(
+        chunk("notice"), content_hash=hash_, size_bytes=len(content), media="image", mime="image/png"
+    )
     place = make_place(workspace, f"{_WORD}.png", source="closed")
-    replace_document(place, made)
+    replace_document(place, created)
     Source.objects.filter(pk=place.source.pk).update(title=f"Harbour {_WORD}")
     place.source.refresh_from_db()
     return place.source, Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)
 
 
-def _sent(scene: Scene, method: str, tail: str, body: Any = None) -> None:
+def _send(scene: Scene, method: str, tail: str, body: Any = None) -> None:
     answer = getattr(scene.owner, method)(address(scene.workspace, tail), body, format="json")
     assert answer.status_code < 300, answer.content
 
 
 def remove_member(scene):
-    _sent(scene, "delete", f"/members/{scene.member.pk}")
+    _send(scene, "delete", f"/members/{scene.member.pk}")
 
 
 def deactivate_person(scene):
@@ -138,57 +140,57 @@ def deactivate_person(scene):
 
 
 def take_from_group(scene):
-    _sent(scene, "delete", f"/groups/{scene.group.pk}/members/{scene.member.pk}")
+    _send(scene, "delete", f"/groups/{scene.group.pk}/members/{scene.member.pk}")
 
 
 def delete_group(scene):
-    _sent(scene, "delete", f"/groups/{scene.group.pk}")
+    _send(scene, "delete", f"/groups/{scene.group.pk}")
 
 
-def leave_it_to_others(scene):
-    _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": [str(scene.others.pk)]})
+def transfer_to_other_group(scene):
+    _send(scene, "patch", f"/sources/{scene.source.pk}", {"readers": [str(scene.others.pk)]})
 
 
 def demote(scene):
-    _sent(scene, "patch", f"/members/{scene.people[Role.ADMIN].pk}", {"role": "viewer"})
+    _send(scene, "patch", f"/members/{scene.people[Role.ADMIN].pk}", {"role": "viewer"})
 
 
 def delete_workspace(scene):
-    _sent(scene, "delete", "")
+    _send(scene, "delete", "")
 
 
 def restrict_to_nobody(scene):
-    _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": []})
+    _send(scene, "patch", f"/sources/{scene.source.pk}", {"readers": []})
 
 
 def revoke(scene):
-    _sent(scene, "delete", f"/tokens/{scene.token.pk}")
+    _send(scene, "delete", f"/tokens/{scene.token.pk}")
 
 
 def rotate(scene):
-    _sent(scene, "post", f"/tokens/{scene.token.pk}/rotate", {})
+    _send(scene, "post", f"/tokens/{scene.token.pk}/rotate", {})
 
 
 def take_token_from_group(scene):
     TokenGroup.objects.filter(token=scene.token).delete()
 
 
-def let_token_expire(scene):
+def expire_token(scene):
     ApiToken.objects.filter(pk=scene.token.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-_OF_BOTH = [delete_group, leave_it_to_others, restrict_to_nobody, delete_workspace]
+_OF_BOTH = [delete_group, transfer_to_other_group, restrict_to_nobody, delete_workspace]
 _CASES = {
     "member": [remove_member, deactivate_person, take_from_group, *_OF_BOTH],
-    "token": [revoke, rotate, take_token_from_group, let_token_expire, *_OF_BOTH],
+    "token": [revoke, rotate, take_token_from_group, expire_token, *_OF_BOTH],
     "admin": [demote],
     "anybody": [restrict_to_nobody],
 }
 _SLOW = pytest.mark.slow
-# Slow tests: the default ones show these of a member, or of another way out of a group.
+# The default tests cover these cases with a member, or with another removal from the group.
 _ALIKE = {("token", each) for each in _OF_BOTH} | {
     ("member", deactivate_person),
-    ("member", leave_it_to_others),
+    ("member", transfer_to_other_group),
 }
 _EACH = pytest.mark.parametrize(
     ("who", "remove"),
@@ -202,9 +204,9 @@ _ROLES = {"member": Role.EDITOR, "admin": Role.ADMIN, "anybody": Role.VIEWER}
 
 
 def _person(scene, who):
-    """Who reads the source until it is taken from them; None: the token does. What anybody reads is open."""
+    """Return the person whose right is to end; None: the token's. For anybody, open the source first."""
     if who == "anybody":
-        _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": None})
+        _send(scene, "patch", f"/sources/{scene.source.pk}", {"readers": None})
     return scene.people[_ROLES[who]] if who in _ROLES else None
 
 
@@ -214,35 +216,35 @@ def _client(scene, who):
 
 
 @_EACH
-def test_nothing_kept_is_answered_any_more(scene, who, remove):
+def test_stored_results_are_not_returned_after_the_end_of_a_right(scene, who, remove):
     client = _client(scene, who)
-    asked = {**_kept(scene, client), **_read(scene, client), **_pages(scene, client, who)}
+    requests = {**_stored_answers(scene, client), **_read(scene, client), **_pages(scene, client, who)}
     if who != "anybody":  # a viewer uploads nothing
-        asked["kept answer"] = _upload(scene, client)
+        requests["kept answer"] = _upload(scene, client)
     plain = _without_words(scene, client, who)
-    before = {name: ask() for name, ask in asked.items()}
-    assert {name for name, answer in before.items() if _WORD not in _said(answer)} == set()
+    before = {name: ask() for name, ask in requests.items()}
+    assert {name for name, answer in before.items() if _WORD not in _contents(answer)} == set()
     assert {name: ask().status_code for name, (ask, _) in plain.items()} == {
         name: status for name, (_, status) in plain.items()
     }
     remove(scene)
 
-    for name, ask in asked.items():
+    for name, ask in requests.items():
         answer = ask()
-        assert _WORD not in _said(answer), (name, answer.status_code)
+        assert _WORD not in _contents(answer), (name, answer.status_code)
         assert answer.status_code < 500
     for name, (ask, _) in plain.items():
         assert ask().status_code in (302, 401, 404), name
 
 
-def _said(answer):
+def _contents(answer):
     with closing(answer):
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return content.decode() + str(answer.headers)
 
 
-def _kept(scene, client):
-    """Requests whose answers show the restricted source at first, out of something kept."""
+def _stored_answers(scene, client):
+    """Return requests whose answers show the restricted source at first, from stored results."""
     search, listed = address(scene.workspace, "/search"), address(scene.workspace, "/documents")
     words = {"q": "harbour", "k": 1}
     cursors = {
@@ -252,8 +254,8 @@ def _kept(scene, client):
     listing = client.get(f"{listed}?limit=1").json()["next_cursor"]
     assert all([*cursors.values(), listing])
     question = {"question": f"What of the {_WORD} of the harbour?"}
-    asked = client.post(address(scene.workspace, "/ask"), question, format="json").json()
-    answer = address(scene.workspace, f"/answers/{asked['answer_id']}")
+    answered = client.post(address(scene.workspace, "/ask"), question, format="json").json()
+    answer = address(scene.workspace, f"/answers/{answered['answer_id']}")
     return {
         "search": lambda: client.post(search, {**words, "mode": "lexical", "k": 6}, format="json"),
         "vectors": lambda: client.post(search, {**words, "mode": "vector", "k": 6}, format="json"),
@@ -273,7 +275,7 @@ def _upload(scene, client):
 
 
 def _read(scene, client):
-    """Requests that read it directly."""
+    """Return requests that read the source directly."""
     library, job = scene.source.library_id, f"/jobs/{scene.job.pk}"
     tails = [
         f"/documents/{scene.doc_id}",
@@ -311,19 +313,19 @@ def _pages(scene, client, who):
 
 
 def _without_words(scene, client, who):
-    """Requests whose answers have no word of the source, each with its status while it may be read."""
+    """Return requests whose answers have no word of the source, with their statuses while it may be read."""
     content = address(scene.workspace, f"/documents/{scene.doc_id}/content")
     with closing(client.get(content)) as answer:
-        known = {"If-None-Match": answer["ETag"]}
-    asked = {"what a browser keeps": (lambda: client.get(content, headers=known), 304)}
+        headers = {"If-None-Match": answer["ETag"]}
+    requests = {"what a browser keeps": (lambda: client.get(content, headers=headers), 304)}
     if who != "token":
         picture = f"/w/{scene.workspace.slug}/documents/{scene.picture_id}/picture"
-        asked["picture"] = (lambda: client.get(picture), 200)
-    return asked
+        requests["picture"] = (lambda: client.get(picture), 200)
+    return requests
 
 
 @_EACH
-def test_an_open_stream_ends_without_another_event(scene, who, remove):
+def test_open_stream_ends_without_another_event(scene, who, remove):
     seen = run(_watch(scene, who, remove))
 
     assert len(seen) == 1
@@ -331,7 +333,7 @@ def test_an_open_stream_ends_without_another_event(scene, who, remove):
 
 
 async def _watch(scene, who, remove):
-    """Read the job's stream to its end; after the first event the right ends and the job goes on."""
+    """Read the job's stream to its end; after the first event end the right and let the job proceed."""
     person = await sync_to_async(_person)(scene, who)
     headers = {"Authorization": f"Bearer {scene.secret}"} if person is None else None
     client = AsyncClient()
@@ -344,16 +346,16 @@ async def _watch(scene, who, remove):
         async for line in response.streaming_content:
             seen.append(line)
             if len(seen) == 1:
-                await sync_to_async(_remove_and_go_on)(scene, remove)
+                await sync_to_async(_remove_and_proceed)(scene, remove)
     return seen
 
 
-def _remove_and_go_on(scene, remove):
+def _remove_and_proceed(scene, remove):
     remove(scene)
     Job.objects.filter(pk=scene.job.pk).update(items_done=7, current_path=f"{_WORD}-later.md")
 
 
-def test_a_deactivated_persons_session_is_over(scene):
+def test_session_of_a_deactivated_person_ends(scene):
     client = person_client(scene.member)
     assert client.get(f"/w/{scene.workspace.slug}/search").status_code == 200
     deactivate_person(scene)

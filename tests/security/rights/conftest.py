@@ -1,4 +1,4 @@
-"""A workspace in which one source is restricted, and its twin that never had it."""
+"""A workspace with a restricted source, and its twin that never had it."""
 
 import pytest
 
@@ -8,10 +8,10 @@ from tests.security.rights.vault import make_vault
 
 @pytest.fixture(autouse=True)
 def _files(blobs):
-    """Blobs are the test's own."""
+    """Use blobs of the test's own."""
 
 
 @pytest.fixture
 def vault(workspace):  # noqa: F811 - the fixture
-    """Documents that everybody reads, and canaries in a source that one group reads."""
+    """Create open documents, and canaries in a source that one group may read."""
     return make_vault(workspace)

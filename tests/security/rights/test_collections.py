@@ -1,4 +1,4 @@
-"""What is hidden from a reader counts for nothing: their answers are those of an index without it."""
+"""Hidden documents don't count: answers equal those of an index without them."""
 
 import random
 from dataclasses import replace
@@ -54,7 +54,7 @@ def text(rolls):
 
 
 def answer(workspace, reader, query):
-    """What an answer says, but for what tells that something has changed: numbers of changes and vectors."""
+    """Return an answer without change numbers and vector versions."""
     result = search(workspace, query, reader=reader)
     hits = [replace(hit, index_version="", indexed_at=None) for hit in result.hits]
     explained = {name: each for name, each in (result.explain or {}).items() if name != "timings_ms"}
@@ -68,7 +68,7 @@ def answer(workspace, reader, query):
     return hits, facts, explained
 
 
-def commonest(workspace, beginning, limit):
+def most_common(workspace, beginning, limit):
     reading = mirror_reading(workspace, resolve_scope(workspace, SearchFilters(), Reader()))
     with reading.connection() as connection:
         return Vocabulary(reading, connection).most_common_terms(beginning, (), limit)
@@ -76,7 +76,7 @@ def commonest(workspace, beginning, limit):
 
 @pytest.fixture
 def pair(workspace):
-    """A workspace with a restricted source, its twin without it, and what writes into both."""
+    """Create a workspace with a restricted source and its twin without it, and a writer to both."""
     twin = make_workspace(corpus_id=workspace.corpus_id)
     Source.objects.create(workspace=workspace, key="hidden", kind="upload", is_restricted=True)
     numbers = count()
@@ -95,20 +95,20 @@ def pair(workspace):
     return fill
 
 
-def test_words_of_hidden_sources_crowd_out_no_completion(pair):
+def test_hidden_words_displace_no_completion(pair):
     hidden = [f"restart{chr(97 + n)}x restart{chr(97 + n)}x" for n in range(26)] * 3
     both = pair(["restored"], hidden)
-    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
-    assert [each.text for each in found] == [each.text for each in wanted] == ["restored"]
+    found, expected = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in expected] == ["restored"]
 
 
-def test_completions_are_in_the_order_of_what_is_readable(pair):
+def test_completions_are_ordered_by_readable_documents(pair):
     both = pair(["restored", "restored", "restart"], ["restart"] * 5)
-    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
-    assert [each.text for each in found] == [each.text for each in wanted] == ["restored", "restart"]
+    found, expected = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in expected] == ["restored", "restart"]
 
 
-def test_the_commonest_words_are_counted_no_further_than_needed(pair, monkeypatch):
+def test_counting_of_common_words_stops_early(pair, monkeypatch):
     monkeypatch.setattr("search.mirror.query.vocabulary._NARROWED", 2)
     words = [f"rest{letter}" for letter in "abcdfghk"]
     visible = [" ".join(words[: 8 - number]) for number in range(8)]  # resta in 8 chunks, restk in one
@@ -116,41 +116,41 @@ def test_the_commonest_words_are_counted_no_further_than_needed(pair, monkeypatc
     counted = []
     frequencies = Collection.frequencies
 
-    def noted(collection, connection, terms):
+    def counting_frequencies(collection, connection, terms):
         counted.append(list(terms))
         return frequencies(collection, connection, terms)
 
-    monkeypatch.setattr(Collection, "frequencies", noted)
+    monkeypatch.setattr(Collection, "frequencies", counting_frequencies)
     for limit in (1, 3, 20):
-        found = [commonest(each, "rest", limit) for each in (full, twin)]
+        found = [most_common(each, "rest", limit) for each in (full, twin)]
         assert found == [words[:limit]] * 2
     first, *_ = counted
     assert first == ["resta", "restb"]
-    assert len(counted) == 1 + 2 + 5  # nine words begin so, two at a time
+    assert len(counted) == 1 + 2 + 5  # nine words have the prefix, two at a time
 
 
-def test_words_of_hidden_sources_crowd_out_no_spelling(pair):
+def test_hidden_words_displace_no_spelling_suggestion(pair):
     hidden = [f"restar{letter}" for letter in "abcdefghijklmnop"] * 2
     both = pair(["restart"], hidden)
-    found, wanted = (search(each, SearchQuery(text="restarq", mode=Mode.LEXICAL)) for each in both)
-    assert found.did_you_mean == wanted.did_you_mean == "restart"
+    found, expected = (search(each, SearchQuery(text="restarq", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == expected.did_you_mean == "restart"
 
 
-def test_of_two_spellings_the_one_is_meant_that_more_of_what_is_readable_has(pair):
+def test_spelling_suggestion_is_the_more_frequent_one_among_readable_documents(pair):
     both = pair(["winter", "winter", "winder"], ["winder"] * 5)
-    found, wanted = (search(each, SearchQuery(text="winber", mode=Mode.LEXICAL)) for each in both)
-    assert found.did_you_mean == wanted.did_you_mean == "winter"
+    found, expected = (search(each, SearchQuery(text="winber", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == expected.did_you_mean == "winter"
 
 
-def test_a_name_is_no_common_word_for_what_is_hidden(pair, monkeypatch):
+def test_hidden_documents_make_no_name_a_common_word(pair, monkeypatch):
     monkeypatch.setattr("search.mirror.query.exact._COMMON", 3)
     both = pair(["call astro() here", "nothing"], ["astro"] * 5)
     query = SearchQuery(text="astro()", explain=True)
-    found, wanted = (search(each, query).explain["legs"]["exact"] for each in both)
-    assert found == wanted != []
+    found, expected = (search(each, query).explain["legs"]["exact"] for each in both)
+    assert found == expected != []
 
 
-def test_the_main_language_is_that_of_what_is_readable(workspace):
+def test_main_language_is_that_of_readable_documents(workspace):
     twin = make_workspace(corpus_id=workspace.corpus_id)
     Source.objects.create(workspace=workspace, key="hidden", kind="upload", is_restricted=True)
     for each in (workspace, twin):
@@ -161,18 +161,18 @@ def test_the_main_language_is_that_of_what_is_readable(workspace):
         write(workspace, f"h{number}.md", "astro", source="hidden", lang="de")
     sync(workspace)
     query = SearchQuery(text="astro()", explain=True)
-    found, wanted = (search(each, query).explain["legs"]["exact"] for each in (workspace, twin))
-    assert found == wanted
-    assert len({each["score"] for each in wanted}) == 2
+    found, expected = (search(each, query).explain["legs"]["exact"] for each in (workspace, twin))
+    assert found == expected
+    assert len({each["score"] for each in expected}) == 2
 
 
-def test_of_a_long_query_those_terms_are_kept_that_are_rare_in_what_is_readable(pair):
-    """A term that stands in hidden sources alone is as one that stands nowhere: the last to be kept."""
+def test_long_query_keeps_the_terms_that_are_rare_in_readable_documents(pair):
+    """Treat a term that occurs only in hidden sources like an unknown one: it is kept last."""
     words = [f"word{n}" for n in range(40)]
     both = pair([" ".join(words)] * 2, ["canaryword " * 2] + [" ".join(words[:20])] * 5)
     query = SearchQuery(text=" ".join(["canaryword", *words]), mode=Mode.LEXICAL, explain=True)
-    found, wanted = (search(each, query).explain["match"] for each in both)
-    assert found == wanted
+    found, expected = (search(each, query).explain["match"] for each in both)
+    assert found == expected
     assert "canaryword" not in found["every"]
 
 
@@ -184,7 +184,7 @@ def groups(workspace):
 @pytest.mark.slow
 @settings(
     max_examples=8,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink one takes minutes
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -193,7 +193,7 @@ def groups(workspace):
     mine=st.sets(st.integers(0, 1)),
     fusion=st.sampled_from(Fusion),
 )
-def test_an_answer_is_that_of_an_index_of_what_may_be_read(workspace, groups, seed, readers, mine, fusion):
+def test_answer_equals_that_of_an_index_of_readable_documents(workspace, groups, seed, readers, mine, fusion):
     rolls = random.Random(seed)
     full = make_workspace()
     readable_alone = make_workspace(corpus_id=full.corpus_id)
@@ -213,13 +213,13 @@ def test_an_answer_is_that_of_an_index_of_what_may_be_read(workspace, groups, se
         embed(each)
     reader = Reader(groups=frozenset(of_full[number].pk for number in mine))
 
-    for asked in QUERIES:
+    for words in QUERIES:
         for mode in Mode:
-            query = SearchQuery(text=asked, mode=mode, k=50, fusion=fusion, explain=True)
-            assert answer(full, reader, query) == answer(readable_alone, Reader(), query), (asked, mode)
+            query = SearchQuery(text=words, mode=mode, k=50, fusion=fusion, explain=True)
+            assert answer(full, reader, query) == answer(readable_alone, Reader(), query), (words, mode)
         narrowed = SearchQuery(
-            text=asked, k=50, filters=SearchFilters(source=("alpha", "beta"), lang=("en",))
+            text=words, k=50, filters=SearchFilters(source=("alpha", "beta"), lang=("en",))
         )
-        assert answer(full, reader, narrowed) == answer(readable_alone, Reader(), narrowed), asked
+        assert answer(full, reader, narrowed) == answer(readable_alone, Reader(), narrowed), words
     for typed in ("re", "image", "image re", "ge", "部", "one t"):
         assert suggest(full, typed, reader=reader) == suggest(readable_alone, typed, reader=Reader()), typed

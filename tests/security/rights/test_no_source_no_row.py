@@ -1,4 +1,4 @@
-"""An empty list of sources means no row, in each leg and each reading that is called by itself."""
+"""An empty list of sources yields no row, in each leg and each separate reading."""
 
 from dataclasses import replace
 
@@ -20,8 +20,8 @@ from search.vectors.nearest import QueryPoint, nearest_chunks
 
 
 @pytest.fixture(params=["by rights", "by a filter"])
-def nothing(vault, request):
-    """A scope without any source, and the words and ids that would be found without it."""
+def empty_scope(vault, request):
+    """Return a scope without any source."""
     scope = resolve_scope(vault.workspace, SearchFilters(), OPERATOR)
     if request.param == "by rights":
         return replace(scope, sources=Sources(), readable=Sources())
@@ -29,7 +29,7 @@ def nothing(vault, request):
 
 
 @pytest.fixture
-def everything(vault):
+def full_scope(vault):
     return resolve_scope(vault.workspace, SearchFilters(), OPERATOR)
 
 
@@ -39,15 +39,15 @@ def chunk_ids(vault):
 
 
 @pytest.mark.parametrize("text", ["image", '"one by one"', "'image'", "'imag*'", "restart the image workers"])
-def test_the_lexical_leg_finds_nothing(vault, nothing, everything, chunk_ids, text):
-    assert lexical_leg(vault.workspace, everything, text).search(100)
-    leg = lexical_leg(vault.workspace, nothing, text)
+def test_lexical_leg_finds_nothing(vault, empty_scope, full_scope, chunk_ids, text):
+    assert lexical_leg(vault.workspace, full_scope, text).search(100)
+    leg = lexical_leg(vault.workspace, empty_scope, text)
     assert leg.search(100) == []
     assert leg.total.value == 0
     assert leg.fts5_snippets(chunk_ids, 50) == {}
 
 
-def test_the_lexical_leg_scores_nothing_that_may_not_be_read(vault, chunk_ids):
+def test_lexical_leg_scores_readable_chunks_only(vault, chunk_ids):
     scope = resolve_scope(vault.workspace, SearchFilters(), Reader())
     for text in ("image", '"one by one"'):
         scores = lexical_leg(vault.workspace, scope, text).score(chunk_ids)
@@ -56,38 +56,38 @@ def test_the_lexical_leg_scores_nothing_that_may_not_be_read(vault, chunk_ids):
 
 
 @pytest.mark.parametrize("text", ["restart_workers()", '"one by one"', "tammar.wallaby_name"])
-def test_the_exact_leg_finds_nothing(vault, nothing, everything, text):
-    assert ExactLeg(mirror_reading(vault.workspace, everything), text).search(100)
-    assert ExactLeg(mirror_reading(vault.workspace, nothing), text).search(100) == []
+def test_exact_leg_finds_nothing(vault, empty_scope, full_scope, text):
+    assert ExactLeg(mirror_reading(vault.workspace, full_scope), text).search(100)
+    assert ExactLeg(mirror_reading(vault.workspace, empty_scope), text).search(100) == []
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
-def test_the_vector_leg_finds_and_compares_nothing(vault, nothing, everything, chunk_ids, is_indexed):
+def test_vector_leg_finds_and_compares_nothing(vault, empty_scope, full_scope, chunk_ids, is_indexed):
     vector = configured_embedder().embed_query("image")
-    space = replace(everything.space, is_indexed=is_indexed)
-    assert len(nearest_chunks(everything, QueryPoint(space, vector), limit=100)) == len(chunk_ids)
+    space = replace(full_scope.space, is_indexed=is_indexed)
+    assert len(nearest_chunks(full_scope, QueryPoint(space, vector), limit=100)) == len(chunk_ids)
     point = QueryPoint(space, vector)
-    assert len(read_back(everything, chunk_ids, point, chunk_ids).similarities) == len(chunk_ids)
-    assert nearest_chunks(nothing, QueryPoint(space, vector), limit=100) == []
-    assert read_back(nothing, chunk_ids, point, chunk_ids).similarities == {}
+    assert len(read_back(full_scope, chunk_ids, point, chunk_ids).similarities) == len(chunk_ids)
+    assert nearest_chunks(empty_scope, QueryPoint(space, vector), limit=100) == []
+    assert read_back(empty_scope, chunk_ids, point, chunk_ids).similarities == {}
 
 
-def test_nothing_is_read_back(nothing, everything, chunk_ids):
-    assert len(read_back(everything, chunk_ids).documents) == len(chunk_ids)
-    assert read_back(nothing, chunk_ids).documents == {}
+def test_read_back_returns_nothing(empty_scope, full_scope, chunk_ids):
+    assert len(read_back(full_scope, chunk_ids).documents) == len(chunk_ids)
+    assert read_back(empty_scope, chunk_ids).documents == {}
     for read in (read_hits, read_passages, read_chunks):
-        assert len(read(everything, chunk_ids)) == len(chunk_ids)
-        assert read(nothing, chunk_ids) == {}
+        assert len(read(full_scope, chunk_ids)) == len(chunk_ids)
+        assert read(empty_scope, chunk_ids) == {}
 
 
-def test_no_chunk_and_no_document_stands(nothing, everything):
-    assert visible_chunks(everything).exists() and visible_documents(everything).exists()
-    assert not visible_chunks(nothing).exists()
-    assert not visible_documents(nothing).exists()
+def test_chunk_and_document_lookups_return_nothing(empty_scope, full_scope):
+    assert visible_chunks(full_scope).exists() and visible_documents(full_scope).exists()
+    assert not visible_chunks(empty_scope).exists()
+    assert not visible_documents(empty_scope).exists()
 
 
-def test_nothing_is_completed_or_meant(vault, nothing):
-    reading = mirror_reading(vault.workspace, nothing)
+def test_no_completion_or_spelling_suggestion_is_made(vault, empty_scope):
+    reading = mirror_reading(vault.workspace, empty_scope)
     with reading.connection() as connection:
         vocabulary = Vocabulary(reading, connection)
         assert outlines(vocabulary, ["chapter"]) == []

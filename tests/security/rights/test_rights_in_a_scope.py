@@ -1,4 +1,4 @@
-"""Which sources a search may look at, found out in the one statement that begins it."""
+"""Sources that a search may read, resolved by its first statement."""
 
 import uuid
 
@@ -24,37 +24,37 @@ def scope(workspace, reader, *names):
     return resolve_scope(workspace, SearchFilters(source=names), reader)
 
 
-def found(sources):
+def keys_of(sources):
     return None if sources is None else sources.keys
 
 
 @pytest.mark.parametrize("reader", [Reader(), OPERATOR])
-def test_nothing_is_narrowed_where_nothing_is_restricted(workspace, reader):
+def test_scope_is_unrestricted_without_restricted_sources(workspace, reader):
     make_place(workspace)
     narrowed = scope(workspace, reader)
     assert (narrowed.sources, narrowed.readable, narrowed.values) == (None, None, {})
 
 
-def test_whoever_reads_all_that_is_restricted_is_narrowed_by_nothing(vault):
+def test_scope_is_unrestricted_for_readers_of_all_restricted_sources(vault):
     for reader in (vault.inside, OPERATOR):
         narrowed = scope(vault.workspace, reader)
         assert (narrowed.sources, narrowed.readable) == (None, None)
 
 
-def test_others_are_narrowed_to_what_they_may_read(vault):
+def test_scope_of_others_has_the_readable_sources(vault):
     for reader in (Reader(), vault.outside):
         narrowed = scope(vault.workspace, reader)
-        assert found(narrowed.sources) == found(narrowed.readable) == ("docs",)
+        assert keys_of(narrowed.sources) == keys_of(narrowed.readable) == ("docs",)
         assert narrowed.values == {"source": list(narrowed.sources.ids)}
 
 
-def test_a_source_without_a_reader_is_hidden_from_all_but_those_who_read_all(vault):
+def test_source_without_a_reader_is_hidden_from_all_but_admins(vault):
     SourceReader.objects.all().delete()
-    assert found(scope(vault.workspace, vault.inside).sources) == ("docs",)
+    assert keys_of(scope(vault.workspace, vault.inside).sources) == ("docs",)
     assert scope(vault.workspace, OPERATOR).sources is None
 
 
-def test_where_everything_is_hidden_no_row_is_left(vault):
+def test_scope_is_empty_when_everything_is_hidden(vault):
     Source.objects.in_workspace(vault.workspace).update(is_restricted=True)
     narrowed = scope(vault.workspace, Reader())
     assert narrowed.sources == narrowed.readable == Sources()
@@ -62,39 +62,39 @@ def test_where_everything_is_hidden_no_row_is_left(vault):
 
 
 @pytest.mark.parametrize("is_by_id", [False, True])
-def test_a_hidden_source_is_named_like_one_that_is_not_there(vault, is_by_id):
+def test_hidden_source_is_reported_like_a_missing_one(vault, is_by_id):
     hidden = str(vault.hidden.pk) if is_by_id else vault.hidden.key
     absent = str(uuid.uuid4()) if is_by_id else "absent"
     assert scope(vault.workspace, vault.outside, hidden).sources == Sources()
     assert scope(vault.workspace, vault.outside, absent).sources == Sources()
-    assert found(scope(vault.workspace, vault.outside, hidden, "docs").sources) == ("docs",)
-    assert found(scope(vault.workspace, vault.inside, hidden, absent).sources) == (CANARIES["key"],)
-    assert found(scope(vault.workspace, OPERATOR, hidden).sources) == (CANARIES["key"],)
+    assert keys_of(scope(vault.workspace, vault.outside, hidden, "docs").sources) == ("docs",)
+    assert keys_of(scope(vault.workspace, vault.inside, hidden, absent).sources) == (CANARIES["key"],)
+    assert keys_of(scope(vault.workspace, OPERATOR, hidden).sources) == (CANARIES["key"],)
 
 
-def test_a_filter_leaves_the_collection_as_it_is(vault):
+def test_filter_does_not_change_the_collection(vault):
     narrowed = scope(vault.workspace, vault.outside, "absent")
-    assert (found(narrowed.sources), found(narrowed.readable)) == ((), ("docs",))
+    assert (keys_of(narrowed.sources), keys_of(narrowed.readable)) == ((), ("docs",))
     assert scope(vault.workspace, vault.inside, "docs").readable is None
 
 
 @pytest.mark.parametrize("names", [(), ("docs",), (str(uuid.uuid4()),)])
-def test_it_is_one_statement_whoever_reads(vault, names):
+def test_scope_needs_one_statement_for_any_reader(vault, names):
     for reader in (Reader(), vault.inside, OPERATOR):
-        scope(vault.workspace, reader, *names)  # planned now, if it was not before
+        scope(vault.workspace, reader, *names)  # prepares the statement
         with CaptureQueriesContext(
             connection,
-        ) as asked:
+        ) as queries:
             scope(vault.workspace, reader, *names)
-        assert len(asked) == 1
+        assert len(queries) == 1
 
 
-def test_sources_and_groups_of_other_workspaces_count_for_nothing(vault):
+def test_sources_and_groups_of_other_workspaces_are_ignored(vault):
     elsewhere = make_workspace()
     group = Group.objects.create(workspace=elsewhere, name="keepers")
     theirs = make_place(elsewhere, source="theirs").source
     SourceReader.objects.create(workspace=elsewhere, source=theirs, group=group)
-    assert found(scope(vault.workspace, Reader(groups=frozenset({group.pk}))).sources) == ("docs",)
+    assert keys_of(scope(vault.workspace, Reader(groups=frozenset({group.pk}))).sources) == ("docs",)
     assert scope(vault.workspace, OPERATOR, "theirs", str(theirs.pk)).sources == Sources()
 
 
@@ -105,7 +105,7 @@ def test_sources_and_groups_of_other_workspaces_count_for_nothing(vault):
     mine=st.sets(st.integers(0, 2)),
     reads_all=st.booleans(),
 )
-def test_the_statement_and_the_queryset_agree(workspace, restricted, readers, mine, reads_all):
+def test_statement_and_queryset_agree(workspace, restricted, readers, mine, reads_all):
     groups = [Group.objects.get_or_create(workspace=workspace, name=f"g{n}")[0] for n in range(3)]
     sources = {key: make_place(workspace, source=key).source for key in KEYS}
     Source.objects.in_workspace(workspace).update(is_restricted=False)
@@ -120,6 +120,6 @@ def test_the_statement_and_the_queryset_agree(workspace, restricted, readers, mi
 
     assert (KEYS if narrowed.sources is None else list(narrowed.sources.keys)) == list(readable)
     assert (narrowed.sources is None) == (len(readable) == len(KEYS))
-    named = scope(workspace, reader, "a", str(sources["b"].pk)).sources
-    assert list(named.keys) == [key for key in ("a", "b") if key in readable]
-    assert [sources[key].pk for key in named.keys] == list(named.ids)
+    by_name = scope(workspace, reader, "a", str(sources["b"].pk)).sources
+    assert list(by_name.keys) == [key for key in ("a", "b") if key in readable]
+    assert [sources[key].pk for key in by_name.keys] == list(by_name.ids)

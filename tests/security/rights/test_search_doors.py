@@ -14,8 +14,8 @@ from tests.security.rights.vault import CANARIES
 from tests.support.actors import make_person, person_client, token_client
 from tests.support.api import address
 
-#: What tells of the time, of numbers of changes and vectors, or of the workspace itself.
-_ITS_OWN = [
+#: Times, change numbers, vector versions and names of the workspace.
+_VARYING = [
     r'"took_ms":\s*[\d.]+',
     r'"timings_ms":\s*\{[^}]*\}',
     r'"(seq|lag)":\s*\d+',
@@ -33,11 +33,11 @@ _FILTERS = {
 }
 
 
-def said(response, workspace):
-    """What an answer says, without what is its workspace's own."""
+def contents(response, workspace):
+    """Return an answer without the values that differ between workspaces."""
     content = b"".join(response) if response.streaming else response.content
     text = content.decode().replace(workspace.slug, "SLUG").replace(workspace.name, "NAME")
-    for pattern in _ITS_OWN:
+    for pattern in _VARYING:
         text = re.sub(pattern, "", text)
     return response.status_code, text
 
@@ -45,10 +45,10 @@ def said(response, workspace):
 @pytest.fixture
 def outsiders(vault):
     """Return (kind, client in the vault, client in the twin) for all who may not read the source."""
-    return list(_outsiders(vault))
+    return list(_make_outsiders(vault))
 
 
-def _outsiders(vault):
+def _make_outsiders(vault):
     for role in (Role.VIEWER, Role.EDITOR):
         person = make_person()
         for workspace in (vault.workspace, vault.twin):
@@ -58,25 +58,25 @@ def _outsiders(vault):
 
 
 @pytest.fixture
-def asks_alike(vault, outsiders):
-    """Ask the same of the vault and of its twin; they answer alike to all outsiders."""
+def assert_same_answers(vault, outsiders):
+    """Return a function that asserts equal answers of the vault and its twin to all outsiders."""
 
-    def asks_alike(tail, body):
+    def assert_same_answers(tail, body):
         for kind, client, of_twin in outsiders:
             answers = [
-                said(each.post(address(workspace, tail), body, format="json"), workspace)
+                contents(each.post(address(workspace, tail), body, format="json"), workspace)
                 for each, workspace in ((client, vault.workspace), (of_twin, vault.twin))
             ]
             assert answers[0] == answers[1], (kind, tail)
             assert answers[0][0] == 200, answers[0]
         return answers[0][1]
 
-    return asks_alike
+    return assert_same_answers
 
 
 @pytest.fixture
 def insiders(vault):
-    """Clients of all who may read the source."""
+    """Return clients of all who may read the source."""
     return [
         vault.client(is_inside=True),
         vault.client(Role.EDITOR, is_inside=True),
@@ -87,31 +87,33 @@ def insiders(vault):
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
-def test_a_filtered_search_tells_nothing_of_it(vault, asks_alike, mode):
+def test_filtered_search_reveals_nothing(vault, assert_same_answers, mode):
     for word, filters in product(("image", CANARIES["text"]), _FILTERS.values()):
         body = {"q": word, "mode": mode, "filters": filters, "explain": True}
-        assert '"hits":' in asks_alike("/search", body)
+        assert '"hits":' in assert_same_answers("/search", body)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
-def test_why_not_answers_for_its_ids_as_for_none(vault, asks_alike, mode):
+def test_why_not_answers_for_hidden_ids_like_missing_ones(vault, assert_same_answers, mode):
     for target in (vault.chunk.chunk_id.hex, vault.document.doc_id.hex):
         for filters in ({}, _FILTERS["its key"], _FILTERS["its tag"]):
             body = {"q": "image", "mode": mode, "why_not": target, "filters": filters}
-            assert '"gate":"unknown"' in asks_alike("/search", body)
+            assert '"gate":"unknown"' in assert_same_answers("/search", body)
 
 
-def test_a_misspelt_word_of_it_is_not_put_right(vault, asks_alike, insiders):
+def test_misspelt_hidden_word_is_not_corrected(vault, assert_same_answers, insiders):
     for word in ("quokatext", "quokka text", "wombatheadinng"):
-        assert '"did_you_mean":null' in asks_alike("/search", {"q": word, "mode": "lexical"})
+        assert '"did_you_mean":null' in assert_same_answers("/search", {"q": word, "mode": "lexical"})
     for client in insiders:
         body = {"q": "quokatext", "mode": "lexical"}
         answer = client.post(address(vault.workspace, "/search"), body, format="json").json()
         assert answer["did_you_mean"] == CANARIES["text"]
 
 
-@pytest.mark.parametrize("made", [LexicalRetriever, VectorRetriever, HybridRetriever, RerankedRetriever])
-def test_a_retriever_keeps_to_its_reader(vault, made):
+@pytest.mark.parametrize(
+    "retriever_type", [LexicalRetriever, VectorRetriever, HybridRetriever, RerankedRetriever]
+)
+def test_retriever_respects_its_reader(vault, retriever_type):
     query = SearchQuery(text=CANARIES["text"], k=50)
     for reader, is_found in (
         (Reader(), False),
@@ -119,12 +121,12 @@ def test_a_retriever_keeps_to_its_reader(vault, made):
         (vault.inside, True),
         (OPERATOR, True),
     ):
-        hits = made(vault.workspace, reader).search(query)
+        hits = retriever_type(vault.workspace, reader).search(query)
         assert (vault.chunk.chunk_id.hex in [hit.chunk_id for hit in hits]) is is_found
 
 
-class TestARightThatIsWithdrawn:
-    """It ends with the next request, whatever was kept of the ones before."""
+class TestWithdrawnRight:
+    """The right ends with the next request, whatever was stored for earlier ones."""
 
     @pytest.fixture
     def person(self, vault):
@@ -132,7 +134,7 @@ class TestARightThatIsWithdrawn:
 
     @pytest.fixture
     def first(self, vault, person):
-        """The client, and its first answer: one hit, and the hidden one behind it."""
+        """Return the client and its first answer: one hit, with the hidden one on the next page."""
         client = person_client(person)
         answer = self.ask(client, vault, q="image restart", k=1)
         behind = self.ask(client, vault, cursor=answer["next_cursor"], k=50)
@@ -142,24 +144,24 @@ class TestARightThatIsWithdrawn:
     def ask(self, client, vault, **body):
         return client.post(address(vault.workspace, "/search"), body, format="json").json()
 
-    def test_the_next_page_of_a_cursor_is_without_it(self, vault, first):
+    def test_next_page_of_a_cursor_omits_the_source(self, vault, first):
         client, answer = first
         GroupMember.objects.all().delete()
         page = self.ask(client, vault, cursor=answer["next_cursor"], k=50)
         assert page["hits"]
         assert {hit["source"] for hit in page["hits"]} == {"docs"}
 
-    def test_the_next_search_is_without_it(self, vault, first):
+    def test_next_search_omits_the_source(self, vault, first):
         client, _ = first
         GroupMember.objects.all().delete()
         assert {hit["source"] for hit in self.ask(client, vault, q="image restart")["hits"]} == {"docs"}
 
-    def test_a_cursor_of_one_opens_nothing_for_another(self, vault, first):
+    def test_cursor_of_another_person_is_rejected(self, vault, first):
         _, answer = first
         other = vault.client(is_inside=True)
         assert self.ask(other, vault, cursor=answer["next_cursor"])["code"] == "stale_cursor"
 
-    def test_a_source_that_becomes_restricted_is_gone_at_once(self, vault, first):
+    def test_source_that_becomes_restricted_is_hidden_at_once(self, vault, first):
         client = vault.client()
         assert self.ask(client, vault, q="backup")["hits"]
         Source.objects.in_workspace(vault.workspace).update(is_restricted=True)

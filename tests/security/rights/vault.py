@@ -1,4 +1,4 @@
-"""Makes a workspace with a source that one group reads, and people inside and outside the group."""
+"""Creates a workspace with a source that one group may read, and people inside and outside the group."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import chunk, draft, make_place, make_workspace, restrict
 from tests.support.searching import embed, sync
 
-#: Words that stand in the restricted source alone: in which place, by its name.
+#: Words that occur in the restricted source alone, by the name of their place.
 CANARIES = {
     "text": "quokkatext",
     "heading": "wombatheading",
@@ -42,30 +42,30 @@ _CLOSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Vault:
-    """A workspace of which `hidden` can be read by `group` alone."""
+    """A workspace whose source `hidden` can be read by `group` alone."""
 
     workspace: Workspace
-    #: The same documents with the same ids, but the restricted source was never there.
+    #: The same documents with the same ids, but the restricted source never existed.
     twin: Workspace
     group: Group
     hidden: Source
-    #: Of the restricted source.
+    #: In the restricted source.
     document: Document
     chunk: Chunk
 
     @property
     def inside(self) -> Reader:
-        """Who reads it."""
+        """Return a reader in the group."""
         return Reader(groups=frozenset({self.group.pk}))
 
     @property
     def outside(self) -> Reader:
-        """Who is in another group."""
+        """Return a reader in another group."""
         other, _ = Group.objects.get_or_create(workspace=self.workspace, name="others")
         return Reader(groups=frozenset({other.pk}))
 
     def member(self, role: Role = Role.VIEWER, *, is_inside: bool = False) -> User:
-        """Make a person, in the group or outside it."""
+        """Create a person, in the group or outside it."""
         user = make_member(self.workspace, role)
         if is_inside:
             membership = Membership.objects.get(workspace=self.workspace, user=user)
@@ -73,11 +73,11 @@ class Vault:
         return user
 
     def client(self, role: Role = Role.VIEWER, *, is_inside: bool = False) -> Any:
-        """Make a client for such a person."""
+        """Create a client for such a person."""
         return person_client(self.member(role, is_inside=is_inside))
 
     def token(self, *, is_inside: bool) -> Any:
-        """Make a client with a token that may do everything."""
+        """Create a client with a token with all scopes."""
         token, secret = mint_token(self.workspace, scopes=("search", "ask", "ingest", "manage"))
         if is_inside:
             TokenGroup.objects.create(
@@ -87,7 +87,7 @@ class Vault:
 
 
 def make_vault(workspace: Workspace) -> Vault:
-    """Fill the workspace, with vectors and mirror, and make its twin."""
+    """Fill the workspace, with vectors and mirror, and create its twin."""
     twin = make_workspace(corpus_id=workspace.corpus_id)
     for each in (workspace, twin):
         for number, text in enumerate(_OPEN):
@@ -115,15 +115,15 @@ def make_vault(workspace: Workspace) -> Vault:
 
 
 def add(workspace: Workspace, source: str, path: str, *chunks: Any, **fields: Any) -> None:
-    """Write a document whose bytes are kept."""
+    """Write a document with its blob."""
     content = "\n\n".join(each.text for each in chunks).encode()
-    kept = store_blob(workspace.pk, content)
-    written = draft(*chunks, content_hash=kept, size_bytes=len(content), **fields)
-    replace_document(make_place(workspace, path, source=source), written)
+    hash_ = store_blob(workspace.pk, content)
+    document = draft(*chunks, content_hash=hash_, size_bytes=len(content), **fields)
+    replace_document(make_place(workspace, path, source=source), document)
 
 
 def index(workspace: Workspace) -> None:
-    """Return all chunks their vectors, bring the mirror up to date, and count what libraries hold."""
+    """Embed all chunks, sync the mirror, and update the statistics of sources."""
     embed(workspace)
     sync(workspace)
     for source in Source.objects.in_workspace(workspace):

@@ -1,4 +1,4 @@
-"""Two tenants: `alpha`, who acts, and `beta`, of whom nothing may be seen."""
+"""Two tenants: `alpha`, who acts, and `beta`, whose rows must stay hidden."""
 
 import pytest
 

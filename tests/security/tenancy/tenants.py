@@ -1,4 +1,4 @@
-"""Two tenants with a row in every table that has tenants' rows."""
+"""Two tenants with a row in every tenant table."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -39,13 +39,13 @@ from tests.pages.query_log.making import make_query
 from tests.support.corpus import make_place, make_workspace, write
 
 MODELS = tenant_models()
-#: Those that a workspace's own deletion or an update may not touch at all.
+#: Models whose rows a workspace can neither update nor delete.
 RECORDS = {AuditEvent}
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A workspace, an owner of it and the secret of a token that may do everything there."""
+    """A workspace, its owner and the secret of a token with all scopes."""
 
     workspace: Workspace
     owner: User
@@ -57,12 +57,12 @@ class Tenant:
 
 
 def column_of(model: type[Model]) -> str:
-    """The name of the field that says whose a row is."""
+    """Return the name of the field with a row's workspace."""
     return "pk" if model is Workspace else "workspace_id"
 
 
 def make_tenant(name: str) -> Tenant:
-    """Return a workspace with rows everywhere."""
+    """Create a workspace with rows in every table."""
     workspace = make_workspace(slug=name, name=name)
     owner = User.objects.create_user(f"owner@{name}.example")
     membership = Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)
@@ -131,5 +131,5 @@ def _fill_evaluation(workspace: Workspace, source: Source, name: str) -> None:
     Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **place)
     run = Run.objects.create(workspace=workspace, topic_set="golden")
     RunTopic.objects.create(workspace=workspace, run=run, ordinal=0, topic_id=name, text=f"xyzzy{name}")
-    said = {"query": f"xyzzy{name}", "query_key": source.pk, "actor": name, "creator": name}
-    Feedback.objects.create(workspace=workspace, is_relevant=True, **said, **place)
+    feedback = {"query": f"xyzzy{name}", "query_key": source.pk, "actor": name, "creator": name}
+    Feedback.objects.create(workspace=workspace, is_relevant=True, **feedback, **place)

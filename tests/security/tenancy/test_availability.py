@@ -1,4 +1,4 @@
-"""A PostgreSQL that is away is noticed once, refused at once from then on, and found again by itself."""
+"""Circuit breaker of PostgreSQL: opens after one failure, rejects at once, and closes by itself."""
 
 import select
 import threading
@@ -17,7 +17,7 @@ _END = "SELECT pg_terminate_backend(%s)"
 
 
 class Server:
-    """Stands for one that comes and goes."""
+    """A server that can be stopped and started."""
 
     def __init__(self) -> None:
         self.is_there = threading.Event()
@@ -30,7 +30,7 @@ class Server:
         return self
 
     def close(self) -> None:
-        """A connection that was made is closed."""
+        """Close a connection."""
 
 
 @pytest.fixture
@@ -41,60 +41,60 @@ def server():
 
 
 @pytest.fixture
-def known(server):
+def breaker(server):
     return DatabaseBreaker(server.connect, on_return=server.returned.set)
 
 
-def test_nobody_is_refused_before_a_connection_was_lost(known):
-    known.refuse_while_away()
+def test_breaker_is_closed_before_a_connection_is_lost(breaker):
+    breaker.refuse_while_away()
 
 
-def test_a_loss_is_refused_at_once_until_a_connection_can_be_made(server, known):
-    known.report_loss(psycopg.OperationalError("Connection timed out"))
+def test_breaker_is_open_from_a_loss_until_a_connection_succeeds(server, breaker):
+    breaker.report_loss(psycopg.OperationalError("Connection timed out"))
     with pytest.raises(psycopg.OperationalError, match="a moment ago"):
-        known.refuse_while_away()
+        breaker.refuse_while_away()
     server.is_there.set()
     assert server.returned.wait(10)
-    known.refuse_while_away()
+    breaker.refuse_while_away()
 
 
-def test_a_connection_that_ended_alone_has_nobody_else_refused(server, known):
+def test_single_lost_connection_does_not_open_the_breaker(server, breaker):
     server.is_there.set()
-    known.report_loss(psycopg.OperationalError("terminating connection"))
-    known.refuse_while_away()
+    breaker.report_loss(psycopg.OperationalError("terminating connection"))
+    breaker.refuse_while_away()
     assert server.returned.wait(10)
 
 
-def test_a_server_that_takes_no_connection_after_one_has_ended_is_away(server, known):
-    known.report_loss(psycopg.OperationalError("server closed the connection unexpectedly"))
-    eventually(lambda: _refuses(known), "it is known")
+def test_lost_connection_without_a_new_one_opens_the_breaker(server, breaker):
+    breaker.report_loss(psycopg.OperationalError("server closed the connection unexpectedly"))
+    eventually(lambda: _is_open(breaker), "it is known")
     server.is_there.set()
     assert server.returned.wait(10)
-    known.refuse_while_away()
+    breaker.refuse_while_away()
 
 
-def test_a_server_without_room_for_one_more_connection_is_not_away(server, known):
+def test_too_many_connections_do_not_open_the_breaker(server, breaker):
     server.error = psycopg.OperationalError("FATAL:  sorry, too many clients already")
-    known.report_loss(psycopg.OperationalError("no connection"))
+    breaker.report_loss(psycopg.OperationalError("no connection"))
     assert server.returned.wait(10)
-    known.refuse_while_away()
+    breaker.refuse_while_away()
 
 
-def test_who_can_start_no_thread_to_look_leaves_it_to_the_next(known, server, monkeypatch):
+def test_failure_to_start_the_probe_thread_is_retried_by_the_next_caller(breaker, server, monkeypatch):
     def refuse_to_start(self):
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse_to_start)
-        known.report_loss(psycopg.OperationalError("Connection timed out"))
-    known.refuse_while_away()
+        breaker.report_loss(psycopg.OperationalError("Connection timed out"))
+    breaker.refuse_while_away()
     server.is_there.set()
-    known.report_loss(psycopg.OperationalError("Connection timed out"))
+    breaker.report_loss(psycopg.OperationalError("Connection timed out"))
     assert server.returned.wait(10)
 
 
-def ended_by_the_server() -> None:
-    """End this thread's connection from the other side, and wait until that has arrived."""
+def terminate_connection() -> None:
+    """End this thread's connection from the server's side, and wait until that is noticed."""
     connection.ensure_connection()
     raw = connection.connection
     with connections[OWNER].cursor() as owner:
@@ -103,28 +103,28 @@ def ended_by_the_server() -> None:
     eventually(lambda: select.select([raw.fileno()], [], [], 0)[0], "the end has arrived")
 
 
-def _refuses(known: DatabaseBreaker) -> bool:
+def _is_open(breaker: DatabaseBreaker) -> bool:
     try:
-        known.refuse_while_away()
+        breaker.refuse_while_away()
     except psycopg.OperationalError:
         return True
     return False
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_a_connection_that_the_server_ended_while_it_was_idle_is_not_lent_again():
-    ended_by_the_server()
+def test_idle_connection_ended_by_the_server_is_not_reused():
+    terminate_connection()
     connection.close()
     with acting_everywhere():
         assert not Workspace.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_a_connection_that_breaks_in_use_is_told_of_and_the_next_one_is_sound():
-    ended_by_the_server()
+def test_connection_that_breaks_in_use_is_reported_and_the_next_one_works():
+    terminate_connection()
     with acting_everywhere(), pytest.raises(Exception, match="connection"):
         Workspace.objects.exists()
     connection.close()
-    assert not _refuses(database_breaker())
+    assert not _is_open(database_breaker())
     with acting_everywhere():
         assert not Workspace.objects.exists()

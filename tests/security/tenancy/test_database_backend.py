@@ -1,4 +1,4 @@
-"""The setting goes with each statement and ends with its transaction, however statements are sent."""
+"""The workspace setting is sent with each statement and ends with its transaction."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -18,31 +18,31 @@ SHOWN = "SELECT current_setting('kebab.workspace_id', true)"
 
 @pytest.fixture
 def tenants(transactional_db):
-    """Two workspaces with a group each, committed: statements run in autocommit."""
-    made = [Workspace.objects.create(slug=slug, name=slug) for slug in ("alpha", "beta")]
-    for workspace in made:
+    """Create two committed workspaces with a group each: statements run in autocommit."""
+    workspaces = [Workspace.objects.create(slug=slug, name=slug) for slug in ("alpha", "beta")]
+    for workspace in workspaces:
         Group.objects.create(workspace=workspace, name=f"readers of {workspace.slug}")
-    return made
+    return workspaces
 
 
 def names():
     return list(Group.objects.order_by("name").values_list("name", flat=True))
 
 
-def shown():
+def current_setting():
     with connection.cursor() as cursor:
         cursor.execute(SHOWN)
         return cursor.fetchone()[0]
 
 
-def shown_to_the_bare_connection():
-    """What the setting is between two statements, asked past our cursors."""
+def setting_of_raw_connection():
+    """Return the setting between two statements, bypassing our cursors."""
     with psycopg.Cursor(connection.connection) as cursor:
         return cursor.execute(SHOWN).fetchone()[0]
 
 
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_each_statement_acts_where_its_code_does(tenants, in_transaction):
+def test_statement_sees_the_workspace_of_its_code(tenants, in_transaction):
     alpha, beta = tenants
     with transaction.atomic() if in_transaction else nullcontext():
         for workspace in (alpha, beta, alpha):
@@ -54,20 +54,20 @@ def test_each_statement_acts_where_its_code_does(tenants, in_transaction):
             assert len(names()) == 2
 
 
-def test_in_autocommit_the_setting_ends_with_its_statement(tenants):
+def test_setting_ends_with_its_statement_in_autocommit(tenants):
     with acting_in(tenants[0].pk):
-        assert shown() == str(tenants[0].pk)
-        assert shown_to_the_bare_connection() in {None, ""}
+        assert current_setting() == str(tenants[0].pk)
+        assert setting_of_raw_connection() in {None, ""}
 
 
-def test_the_setting_ends_with_its_transaction(tenants):
+def test_setting_ends_with_its_transaction(tenants):
     with acting_in(tenants[0].pk), transaction.atomic():
         assert names()
-        assert shown_to_the_bare_connection() == str(tenants[0].pk)
-    assert shown_to_the_bare_connection() == ""
+        assert setting_of_raw_connection() == str(tenants[0].pk)
+    assert setting_of_raw_connection() == ""
 
 
-def test_results_are_the_statements_own(tenants):
+def test_results_are_those_of_the_statement(tenants):
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 AS one, 'x' AS letter UNION ALL SELECT 2, 'y' ORDER BY 1")
         assert [column.name for column in cursor.description] == ["one", "letter"]
@@ -88,14 +88,14 @@ def test_results_are_the_statements_own(tenants):
     [f"{SHOWN} -- 100%", SHOWN.encode(), sql.SQL(SHOWN), sql.SQL("SELECT {}").format(sql.SQL(SHOWN[7:]))],
     ids=["str", "bytes", "sql", "composed"],
 )
-def test_every_kind_of_statement_is_taken(statement, tenants):
+def test_every_kind_of_statement_works(statement, tenants):
     with acting_in(tenants[0].pk), connection.cursor() as cursor:
         cursor.execute(statement)
         assert cursor.fetchone() == (str(tenants[0].pk),)
 
 
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_many_parameter_sets_are_written_behind_the_setting(tenants, in_transaction):
+def test_executemany_applies_the_setting(tenants, in_transaction):
     alpha, beta = tenants
     rows = [(uuid.uuid4(), alpha.pk, f"group {n}") for n in range(3)]
     insert = "INSERT INTO people_group (id, workspace_id, name, created_at) VALUES (%s, %s, %s, now())"
@@ -107,21 +107,21 @@ def test_many_parameter_sets_are_written_behind_the_setting(tenants, in_transact
     refused = pytest.raises(ProgrammingError, match="row-level security")
     with acting_in(beta.pk), refused, connection.cursor() as cursor:
         cursor.executemany(insert, [(uuid.uuid4(), alpha.pk, "planted")])
-    assert shown_to_the_bare_connection() in {None, ""}
+    assert setting_of_raw_connection() in {None, ""}
 
 
 @pytest.mark.parametrize("in_transaction", [False, True])
-def test_a_server_side_cursor_stops_at_the_wall(tenants, in_transaction):
+def test_server_side_cursor_sees_one_workspace(tenants, in_transaction):
     alpha, _ = tenants
     with acting_in(alpha.pk), transaction.atomic() if in_transaction else nullcontext():
         found = Group.objects.values_list("name", flat=True).iterator(chunk_size=1)
         assert list(found) == ["readers of alpha"]
     with acting_nowhere(), transaction.atomic() if in_transaction else nullcontext():
         assert list(Group.objects.iterator(chunk_size=1)) == []
-    assert shown_to_the_bare_connection() in {None, ""}
+    assert setting_of_raw_connection() in {None, ""}
 
 
-def test_what_is_sent_past_the_cursors_sees_nothing(tenants):
+def test_statement_that_bypasses_our_cursors_sees_nothing(tenants):
     with acting_everywhere():
         assert names()
         with psycopg.Cursor(connection.connection) as cursor:
@@ -132,7 +132,7 @@ def test_what_is_sent_past_the_cursors_sees_nothing(tenants):
                 assert list(copy.rows()) == []
 
 
-def test_a_rolled_back_savepoint_brings_no_other_workspace_back(tenants):
+def test_rollback_to_a_savepoint_restores_no_other_workspace(tenants):
     alpha, beta = tenants
     with transaction.atomic():
         with acting_in(alpha.pk):
@@ -146,7 +146,7 @@ def test_a_rolled_back_savepoint_brings_no_other_workspace_back(tenants):
 
 @pytest.mark.parametrize("in_transaction", [False, True])
 @pytest.mark.parametrize("statement", ["SELECT 1/0", "SELECT nonsense", "SELECT 1; SELECT 1/0"])
-def test_the_connection_works_on_after_a_failed_statement(tenants, statement, in_transaction):
+def test_connection_works_after_a_failed_statement(tenants, statement, in_transaction):
     with acting_in(tenants[0].pk):
         before = connection.connection
         around = transaction.atomic() if in_transaction else nullcontext()
@@ -154,10 +154,10 @@ def test_the_connection_works_on_after_a_failed_statement(tenants, statement, in
             cursor.execute(statement)
         assert names() == ["readers of alpha"]
         assert connection.connection is before
-    assert shown_to_the_bare_connection() in {None, ""}
+    assert setting_of_raw_connection() in {None, ""}
 
 
-def test_a_failure_inside_a_transaction_is_undone_to_its_savepoint(tenants):
+def test_failure_in_a_transaction_is_rolled_back_to_its_savepoint(tenants):
     alpha, _ = tenants
     with acting_in(alpha.pk), transaction.atomic():
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -165,7 +165,7 @@ def test_a_failure_inside_a_transaction_is_undone_to_its_savepoint(tenants):
         assert names() == ["readers of alpha"]
 
 
-def test_a_pooled_connection_carries_nothing_to_the_next_thread(tenants):
+def test_pooled_connection_carries_no_setting_to_the_next_thread(tenants):
     alpha, _ = tenants
 
     def look():
@@ -173,29 +173,29 @@ def test_a_pooled_connection_carries_nothing_to_the_next_thread(tenants):
         connection.close()
         return found
 
-    def leave_in_the_middle():
+    def abandon_transaction():
         connection.set_autocommit(False)
         seen = names()
         pid = connection.connection.info.backend_pid
-        connection.close()  # goes back to the pool, which rolls back
+        connection.close()  # returns to the pool, which rolls back
         return seen, pid
 
     connection.close()
     connection.close_pool()
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         with acting_in(alpha.pk):
-            assert first.submit(copy_context().run, leave_in_the_middle).result()[0] == ["readers of alpha"]
+            assert first.submit(copy_context().run, abandon_transaction).result()[0] == ["readers of alpha"]
             seen, pid = first.submit(copy_context().run, look).result()
         assert seen == ["readers of alpha"]
         assert second.submit(look).result() == ([], pid)
 
 
-def test_a_thread_that_nobody_told_acts_nowhere(tenants):
+def test_new_thread_has_no_workspace(tenants):
     with acting_everywhere(), ThreadPoolExecutor(1) as threads:
         assert threads.submit(workspace_setting).result() == ""
 
 
-def test_locks_of_the_session_outlive_their_statement(tenants):
+def test_session_locks_outlive_their_statement(tenants):
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(4711)")
         assert cursor.fetchone() == (True,)
@@ -203,13 +203,13 @@ def test_locks_of_the_session_outlive_their_statement(tenants):
         assert cursor.fetchone() == (True,)
 
 
-def test_a_snapshot_can_be_asked_for_first(tenants):
+def test_snapshot_can_be_set_first(tenants):
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         cursor.execute("SHOW transaction_isolation")
         assert cursor.fetchone() == ("repeatable read",)
 
 
-def test_the_owner_is_another_role(tenants):
+def test_owner_is_another_role(tenants):
     assert connections["owner"].settings_dict["USER"] != connections["default"].settings_dict["USER"]
     assert connections["owner"].settings_dict["NAME"] == connections["default"].settings_dict["NAME"]

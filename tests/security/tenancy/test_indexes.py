@@ -1,4 +1,4 @@
-"""Every index on tenants' rows begins with the workspace, and what hangs on a row goes with it."""
+"""Every index on tenant tables begins with the workspace, and dependent rows are deleted with theirs."""
 
 import re
 
@@ -17,7 +17,7 @@ SELECT indexrelid::regclass::text
 FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
 WHERE indrelid = ANY(%s::regclass[]) AND attname <> 'workspace_id'
 """
-# Asked before it is known in which workspace: who calls, and who was invited.
+# Queried before the workspace is known: callers and invitations.
 OF_CALLERS = {
     "people_apitoken_created_by_id_45bd726c",
     "people_apitoken_prefix_8d442cb4_like",
@@ -28,7 +28,7 @@ OF_CALLERS = {
     "people_workspace_slug_key",
     "invitation_by_email",
 }
-# Of operators and sweeps, who look at all workspaces.
+# Queried by operators and sweeps over all workspaces.
 OF_OPERATORS = {
     "api_idempotencykey_created_at_bf12046a",
     "audit_by_actor",
@@ -36,7 +36,7 @@ OF_OPERATORS = {
     "job_newest",
     "quarantine_newest",
 }
-# The keys of what says who belongs where; those of a workspace's own rows are composite.
+# Keys of memberships; those of a workspace's own rows are composite.
 KEYS_OF_PEOPLE = {
     "api_idempotencykey_pkey",
     "people_apitoken_pkey",
@@ -68,19 +68,19 @@ def test_every_index_begins_with_the_workspace(db):
     ],
     ids=["group", "membership", "token"],
 )
-def test_what_belongs_to_a_row_goes_with_it_and_stays_elsewhere(model, gone, alpha, beta):
+def test_dependent_rows_are_deleted_with_their_row_in_its_workspace_only(model, gone, alpha, beta):
     rows = (GroupMember, TokenGroup, SourceReader)
     with acting_in(alpha.id):
         model.objects.filter(workspace=alpha.id).delete()
 
-    left = {each for each in rows if each.objects.filter(workspace=alpha.id).exists()}
-    assert left == set(rows) - set(gone)
+    remaining = {each for each in rows if each.objects.filter(workspace=alpha.id).exists()}
+    assert remaining == set(rows) - set(gone)
     assert all(each.objects.filter(workspace=beta.id).exists() for each in rows)
 
 
-def test_who_is_in_which_group_is_asked_by_an_index_of_the_workspace(alpha):
-    asked = {"membership_id": readable_memberships(alpha.owner), "token_id": readable_tokens()}
+def test_group_members_are_found_by_an_index_of_the_workspace(alpha):
+    querysets = {"membership_id": readable_memberships(alpha.owner), "token_id": readable_tokens()}
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-    for column, rows in asked.items():
+    for column, rows in querysets.items():
         assert re.search(rf"Index Cond: .*workspace_id = .* AND \({column} = ", rows.explain())

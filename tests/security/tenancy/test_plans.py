@@ -1,7 +1,7 @@
-"""What a search asks is answered by the same indexes behind the wall, and no row costs a function call.
+"""Plans of a search under row-level security use the same indexes, without a function call per row.
 
-Tables of tests are small, so that sequential scans are switched off: what counts is which index may serve.
-Their statistics are fresh, and the chunks of a document so many that no two ways to them cost about the same.
+Tables of tests are small, so sequential scans are disabled: the question is which index can serve. Statistics
+are fresh, and a document has so many chunks that no two plans cost about the same.
 """
 
 import re
@@ -25,10 +25,10 @@ _INDEX = re.compile(r"Index (?:Only )?Scan (?:Backward )?using (\S+)|Bitmap Inde
 
 
 @pytest.fixture
-def indexed(transactional_db, settings):
-    """A searched workspace beside another, its vectors under an HNSW index."""
+def indexed_workspace(transactional_db, settings):
+    """Create a searchable workspace beside another, its vectors under an HNSW index."""
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
-    settings.KEBAB_PLAN_ONCE = False  # so that the queries are seen as they are
+    settings.KEBAB_PLAN_ONCE = False  # so that queries are not prepared
     workspace, other = make_workspace(), make_workspace()
     for each in (workspace, other):
         for number in range(4):
@@ -44,28 +44,28 @@ def indexed(transactional_db, settings):
     drop_index(space)
 
 
-def asked_by(action):
-    """The statements that `action` sends to the tables of tenants, with their values, each once."""
+def statements_of(action):
+    """Return the distinct statements with values that `action` sends to tenant tables."""
     found = []
 
-    def note(execute, sql, params, many, context):
+    def record(execute, sql, params, many, context):
         *options, query = sql.split(";")  # `SET LOCAL`, each with one value
         if query.startswith(("SELECT", "WITH")) and "search_" in query:
             found.append(context["cursor"].cursor.mogrify(query, (params or [])[len(options) :]))
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(note):
+    with connection.execute_wrapper(record):
         action()
     return list(dict.fromkeys(found))
 
 
-def explained(execute, statement):
+def explain(execute, statement):
     execute("SET enable_seqscan = off")
     execute("SET hnsw.iterative_scan = strict_order")
     return "\n".join(line for (line,) in execute(f"EXPLAIN (COSTS OFF) {statement}").fetchall())
 
 
-def plan_behind_the_wall(workspace, statement):
+def plan_of_workspace(workspace, statement):
     with acting_in(workspace.pk), connection.cursor() as cursor:
 
         def execute(sql):
@@ -73,14 +73,14 @@ def plan_behind_the_wall(workspace, statement):
             return cursor
 
         try:
-            return explained(execute, statement)
+            return explain(execute, statement)
         finally:
             cursor.execute("RESET enable_seqscan; RESET hnsw.iterative_scan")
 
 
 def plan_of_the_owner(statement):
     with owner_connection() as owner:
-        return explained(owner.execute, statement)
+        return explain(owner.execute, statement)
 
 
 def indexes(plan):
@@ -89,35 +89,35 @@ def indexes(plan):
 
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("filters", [{}, {"source": ("docs",), "lang": ("en",)}], ids=["all", "filtered"])
-def test_a_search_is_answered_by_the_same_indexes(indexed, mode, filters):
-    workspace, _ = indexed
-    statements = asked_by(lambda: ask(workspace, "apple number7", mode, **filters))
+def test_search_uses_the_same_indexes(indexed_workspace, mode, filters):
+    workspace, _ = indexed_workspace
+    statements = statements_of(lambda: ask(workspace, "apple number7", mode, **filters))
     assert statements
     for statement in statements:
-        walled, bare = plan_behind_the_wall(workspace, statement), plan_of_the_owner(statement)
+        walled, bare = plan_of_workspace(workspace, statement), plan_of_the_owner(statement)
         assert indexes(walled) == indexes(bare), f"{statement}\n{walled}\n\n{bare}"
 
 
-def test_the_partial_index_of_vectors_serves(indexed):
-    workspace, space = indexed
-    statements = asked_by(lambda: ask(workspace, "apple number7", Mode.VECTOR))
-    plans = [plan_behind_the_wall(workspace, statement) for statement in statements]
+def test_partial_vector_index_is_used(indexed_workspace):
+    workspace, space = indexed_workspace
+    statements = statements_of(lambda: ask(workspace, "apple number7", Mode.VECTOR))
+    plans = [plan_of_workspace(workspace, statement) for statement in statements]
     assert any(f"Index Scan using {index_name(space)}" in plan for plan in plans)
 
 
-def test_titles_that_begin_as_typed_are_a_range_of_an_index(indexed):
-    workspace, _ = indexed
-    statements = asked_by(lambda: suggest(workspace, "app", reader=OPERATOR))
-    plans = [plan_behind_the_wall(workspace, statement) for statement in statements]
+def test_title_prefix_is_an_index_range(indexed_workspace):
+    workspace, _ = indexed_workspace
+    statements = statements_of(lambda: suggest(workspace, "app", reader=OPERATOR))
+    plans = [plan_of_workspace(workspace, statement) for statement in statements]
     assert any(
         re.search(r"document_by_folded_title.*\n\s+Index Cond: .*title_folded >=", plan) for plan in plans
     )
 
 
 @pytest.mark.parametrize("model", [Document, Chunk, ChunkVector])
-def test_no_row_costs_a_function_call(indexed, model):
-    workspace, _ = indexed
-    plan = plan_behind_the_wall(workspace, str(model.objects.all().query))
+def test_no_row_costs_a_function_call(indexed_workspace, model):
+    workspace, _ = indexed_workspace
+    plan = plan_of_workspace(workspace, str(model.objects.all().query))
     rows = [line for line in plan.splitlines() if "Filter" in line or "Cond" in line]
     assert rows
     assert not [line for line in rows if "current_setting" in line or "nullif" in line.lower()]

@@ -1,4 +1,4 @@
-"""A view that forgot every condition shows the workspace of its request, and one of no workspace nothing."""
+"""A view without any condition shows the rows of its workspace, and none outside a workspace."""
 
 import pytest
 from django.test import Client
@@ -19,48 +19,48 @@ def _addresses(settings):
 
 
 @pytest.fixture
-def of_alpha(alpha):
-    """What there is of alpha alone, before there is a beta."""
+def alpha_counts(alpha):
+    """Return the counts of alpha alone, before beta exists."""
     return counts()
 
 
-def tool(tenant):
+def token_client(tenant):
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {tenant.secret}")
     return client
 
 
-def person(tenant):
+def session_client(tenant):
     client = Client()
     client.force_login(tenant.owner)
     return client
 
 
-@pytest.mark.parametrize("caller", [tool, person])
-def test_a_view_below_a_workspace_sees_that_workspace(of_alpha, alpha, beta, caller):
+@pytest.mark.parametrize("caller", [token_client, session_client])
+def test_workspace_view_sees_its_workspace_alone(alpha_counts, alpha, beta, caller):
     seen = caller(alpha).get(f"/workspaces/{alpha.id}/counts").json()
-    assert seen == of_alpha
+    assert seen == alpha_counts
     assert min(seen.values()) > 0
 
 
-def test_a_page_of_a_workspace_sees_that_workspace(of_alpha, alpha, beta):
-    assert person(alpha).get("/w/alpha/counts").json() == of_alpha
+def test_workspace_page_sees_its_workspace_alone(alpha_counts, alpha, beta):
+    assert session_client(alpha).get("/w/alpha/counts").json() == alpha_counts
 
 
 @pytest.mark.parametrize("path", ["/api/v1/counts", "/counts", "/plain", "/admin/counts"])
-def test_a_view_of_no_workspace_sees_nothing(alpha, beta, path):
-    assert person(alpha).get(path).json() == NOTHING
+def test_view_without_a_workspace_sees_nothing(alpha, beta, path):
+    assert session_client(alpha).get(path).json() == NOTHING
 
 
-def test_a_stranger_sees_nothing(alpha):
+def test_stranger_sees_nothing(alpha):
     assert Client().get("/plain").json() == NOTHING
     assert Client().get("/admin/counts").json() == NOTHING
 
 
-def test_the_admin_shows_all_to_an_operator_alone(alpha, beta):
+def test_admin_shows_everything_to_an_operator_alone(alpha, beta):
     alpha.owner.is_staff = True
     alpha.owner.save()
-    client = person(alpha)
+    client = session_client(alpha)
     assert client.get("/admin/counts").json()["Workspace"] == 2
     assert client.get("/plain").json() == NOTHING
     alpha.owner.is_active = False
@@ -68,13 +68,13 @@ def test_the_admin_shows_all_to_an_operator_alone(alpha, beta):
     assert client.get("/admin/counts").json() == NOTHING
 
 
-@pytest.mark.parametrize("caller", [tool, person])
-def test_a_view_can_write_nothing_into_another_workspace(alpha, beta, caller):
+@pytest.mark.parametrize("caller", [token_client, session_client])
+def test_view_cannot_write_to_another_workspace(alpha, beta, caller):
     client = APIClient(enforce_csrf_checks=False)
-    if caller is person:
+    if caller is session_client:
         client.force_login(alpha.owner)
     else:
-        client = tool(alpha)
+        client = token_client(alpha)
     answer = client.post(f"/workspaces/{alpha.id}/counts", {"workspace": str(beta.id)}, format="json").json()
     assert "row-level security" in answer["refused"]
     assert answer["renamed"] == 0
@@ -82,19 +82,19 @@ def test_a_view_can_write_nothing_into_another_workspace(alpha, beta, caller):
     assert Workspace.objects.get(pk=beta.id).name == "beta"
 
 
-def test_a_request_leaves_nothing_behind_in_its_thread(alpha):
+def test_request_resets_the_workspace_of_its_thread(alpha):
     with acting_everywhere():
-        assert person(alpha).get("/w/alpha/counts").status_code == 200
-        assert person(alpha).get("/w/missing/counts").status_code == 404
+        assert session_client(alpha).get("/w/alpha/counts").status_code == 200
+        assert session_client(alpha).get("/w/missing/counts").status_code == 404
         assert workspace_setting() == "*"
 
 
-def test_a_request_begins_nowhere_whatever_its_thread_did_before(alpha):
+def test_request_starts_without_the_workspace_of_its_thread(alpha):
     with acting_everywhere():
         assert Client().get("/plain").json() == NOTHING
 
 
-def test_a_task_acts_in_its_workspace(monkeypatch, alpha):
+def test_task_sees_its_workspace(monkeypatch, alpha):
     acted = []
     monkeypatch.setattr("ingest.tasks.run_job", lambda *_: acted.append(workspace_setting()))
     run_job_task(str(alpha.id), str(alpha.id))

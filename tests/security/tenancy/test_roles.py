@@ -1,4 +1,4 @@
-"""The application's role owns nothing and passes nothing, and every table of tenants has its policy."""
+"""The application's role owns nothing and bypasses nothing, and every tenant table has its policy."""
 
 import pytest
 from django.core.management import call_command
@@ -14,28 +14,28 @@ from kebab.tenancy.roles import OWNER, application_role, grant_to_application
 from tests.security.tenancy.tenants import MODELS
 
 
-def asked(statement, *parameters):
+def query(statement, *parameters):
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall()
 
 
-def test_the_role_has_no_rights_of_its_own(db):
-    [found] = asked(
+def test_application_role_has_no_special_rights(db):
+    [found] = query(
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication"
         " FROM pg_roles WHERE rolname = current_user"
     )
     assert not any(found)
 
 
-def test_the_role_owns_nothing_and_is_a_member_of_no_role(db):
+def test_application_role_owns_nothing_and_is_member_of_no_role(db):
     owned = "SELECT relname FROM pg_class WHERE pg_has_role(current_user, relowner, 'MEMBER')"
-    assert asked(owned) == []
-    assert asked("SELECT 1 FROM pg_auth_members WHERE member = current_user::regrole") == []
+    assert query(owned) == []
+    assert query("SELECT 1 FROM pg_auth_members WHERE member = current_user::regrole") == []
 
 
-def test_every_table_with_a_workspace_column_has_a_policy_that_holds_for_all(db):
-    tables = asked(
+def test_every_table_with_a_workspace_column_has_a_policy_for_all_commands(db):
+    tables = query(
         "SELECT DISTINCT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
         " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
         " AND a.attname = 'workspace_id'"
@@ -45,7 +45,7 @@ def test_every_table_with_a_workspace_column_has_a_policy_that_holds_for_all(db)
     assert checks.unprotected_tables() == []
 
 
-def test_a_forgotten_policy_is_told_of(db, monkeypatch):
+def test_missing_policy_is_reported(db, monkeypatch):
     monkeypatch.setattr(checks, "_tables", lambda: ["people_user", "people_group"])
     found = checks.check_row_level_security()
     assert (found.status, found.remedy) == (CheckStatus.FAILED, "Run: kebab doctor --repair")
@@ -55,7 +55,7 @@ def test_a_forgotten_policy_is_told_of(db, monkeypatch):
 @pytest.mark.parametrize(
     "policy", ["USING (true)", "FOR INSERT WITH CHECK (true)", "USING (true) WITH CHECK (id IS NOT NULL)"]
 )
-def test_a_policy_that_lets_all_pass_is_told_of(policy, transactional_db, monkeypatch):
+def test_permissive_policy_is_reported(policy, transactional_db, monkeypatch):
     with owner_connection() as owner, owner.transaction(force_rollback=True):
         monkeypatch.setattr(checks, "connection", _Django(owner))
         owner.execute(f"CREATE POLICY by_hand ON people_group {policy}")
@@ -63,7 +63,7 @@ def test_a_policy_that_lets_all_pass_is_told_of(policy, transactional_db, monkey
         assert checks.unprotected_tables() == ["people_group"]
 
 
-def test_a_policy_that_narrows_opens_nothing(transactional_db, monkeypatch):
+def test_restrictive_policy_is_accepted(transactional_db, monkeypatch):
     with owner_connection() as owner, owner.transaction(force_rollback=True):
         monkeypatch.setattr(checks, "connection", _Django(owner))
         owner.execute("CREATE POLICY by_hand ON people_group AS RESTRICTIVE USING (name <> '')")
@@ -72,33 +72,33 @@ def test_a_policy_that_narrows_opens_nothing(transactional_db, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_what_migrations_make_for_the_application_it_may_call():
-    made = "CREATE FUNCTION kebab_of_tomorrow(number int) RETURNS int LANGUAGE sql RETURN number"
+def test_application_may_call_its_functions():
+    create_function = "CREATE FUNCTION kebab_of_tomorrow(number int) RETURNS int LANGUAGE sql RETURN number"
     with owner_connection() as owner:
-        owner.execute(f"{made}; REVOKE EXECUTE ON FUNCTION kebab_of_tomorrow(int) FROM PUBLIC")
+        owner.execute(f"{create_function}; REVOKE EXECUTE ON FUNCTION kebab_of_tomorrow(int) FROM PUBLIC")
         try:
             grant_to_application()
-            assert asked("SELECT kebab_of_tomorrow(%s)", 5) == [(5,)]
+            assert query("SELECT kebab_of_tomorrow(%s)", 5) == [(5,)]
         finally:
             owner.execute("DROP FUNCTION kebab_of_tomorrow(int)")
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_granting_anew_lends_no_right_for_a_moment(monkeypatch):
-    told, may_change = roles._execute_grant, []
+def test_repeated_grants_never_give_further_rights(monkeypatch):
+    execute_grant, may_change = roles._execute_grant, []
 
-    def tell(cursor, grant):
-        told(cursor, grant)
-        may_change.append(asked("SELECT has_table_privilege('people_auditevent', 'UPDATE, DELETE')")[0][0])
+    def note_grant(cursor, grant):
+        execute_grant(cursor, grant)
+        may_change.append(query("SELECT has_table_privilege('people_auditevent', 'UPDATE, DELETE')")[0][0])
 
-    monkeypatch.setattr(roles, "_execute_grant", tell)
+    monkeypatch.setattr(roles, "_execute_grant", note_grant)
     grant_to_application()
 
     assert len(may_change) > len(roles._GRANTS)
     assert not any(may_change)
 
 
-def test_the_doctor_says_that_the_wall_stands(db):
+def test_doctor_reports_row_level_security(db):
     assert checks.check_row_level_security().status is CheckStatus.OK
 
 
@@ -114,21 +114,23 @@ def test_the_doctor_says_that_the_wall_stands(db):
         "SET ROLE kebab_owner",
     ],
 )
-def test_the_role_cannot_go_round_the_wall(statement, db):
+def test_application_role_cannot_bypass_row_level_security(statement, db):
     refusal = pytest.raises(DatabaseError, match=r"permission denied|must be owner|row-level security policy")
     with refusal, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
 
 
-def test_the_owner_is_held_to_the_policies_where_it_is_no_superuser(db):
-    assert asked("SELECT bool_and(relforcerowsecurity) FROM pg_class WHERE relrowsecurity") == [(True,)]
+def test_policies_apply_to_an_owner_that_is_no_superuser(db):
+    assert query("SELECT bool_and(relforcerowsecurity) FROM pg_class WHERE relrowsecurity") == [(True,)]
 
 
 @pytest.mark.parametrize(
-    ("role", "status", "said"),
+    ("role", "status", "expected"),
     [("superuser", CheckStatus.FAILED, "passes every policy"), ("owner", CheckStatus.WARNING, "it owns")],
 )
-def test_one_role_for_both_is_told_of(role, status, said, transactional_db, monkeypatch):
+def test_single_role_for_owner_and_application_is_reported(
+    role, status, expected, transactional_db, monkeypatch
+):
     with owner_connection() as owner:
         monkeypatch.setattr(checks, "connection", _Django(owner))
         if role == "owner":
@@ -139,18 +141,18 @@ def test_one_role_for_both_is_told_of(role, status, said, transactional_db, monk
         finally:
             owner.execute("RESET ROLE; DROP ROLE IF EXISTS plain_owner")
     assert found.status is status
-    assert said in found.detail
+    assert expected in found.detail
     assert "KEBAB_OWNER_DATABASE_URL" in found.remedy
 
 
-def test_the_deployment_check_asks_for_two_roles(monkeypatch):
+def test_deployment_check_requires_two_roles(monkeypatch):
     assert checks.check_roles(None) == []
     monkeypatch.setitem(connections[OWNER].settings_dict, "USER", application_role())
     [warning] = checks.check_roles(None)
     assert "KEBAB_OWNER_DATABASE_URL" in warning.hint
 
 
-def test_a_wall_can_be_taken_down_again():
+def test_row_level_security_can_be_removed():
     operation = wall("some_table")
     assert "CREATE POLICY acting ON some_table" in operation.sql[0]
     assert operation.reverse_sql == [
@@ -161,7 +163,7 @@ def test_a_wall_can_be_taken_down_again():
 
 
 class _Django:
-    """As much of Django's connection as a check asks of it."""
+    """The parts of Django's connection that a check uses."""
 
     def __init__(self, owner):
         self.cursor = owner.cursor
@@ -172,9 +174,9 @@ def test_tables_have_statistics_after_a_migration():
     newest = MigrationLoader(connection).graph.leaf_nodes("people")[0]
     MigrationRecorder(connections[OWNER]).record_unapplied(*newest)
     analyzed = "SELECT coalesce(max(last_analyze), '-infinity') FROM pg_stat_user_tables"
-    before = asked(analyzed)
+    before = query(analyzed)
     call_command("migrate", "people", fake=True, verbosity=0)
-    assert asked(analyzed) > before
-    analyzed_once = asked(analyzed)
+    assert query(analyzed) > before
+    analyzed_once = query(analyzed)
     call_command("migrate", verbosity=0)
-    assert asked(analyzed) == analyzed_once
+    assert query(analyzed) == analyzed_once

@@ -1,4 +1,4 @@
-"""Queries without any condition meet the rows of the acting workspace, and of no other."""
+"""Queries without any condition see the rows of the present workspace, and no others."""
 
 import pytest
 from django.db import ProgrammingError, connection, transaction
@@ -18,15 +18,15 @@ def owners_of(model):
 
 
 def execute(statement, model, *parameters):
-    """Run a statement on a model's {table}, its {column} that says whose a row is, and its {columns}."""
+    """Run a statement on a model's {table}, its workspace {column}, and its {columns}."""
     stored = [field.column for field in model._meta.concrete_fields if not field.generated]
-    named = sql.SQL(statement).format(
+    query = sql.SQL(statement).format(
         table=sql.Identifier(model._meta.db_table),
         column=sql.Identifier(column_of(model).replace("pk", "id")),
         columns=sql.SQL(", ").join(map(sql.Identifier, stored)),
     )
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(named, parameters)
+        cursor.execute(query, parameters)
         return cursor.fetchall() if cursor.description else cursor.rowcount
 
 
@@ -34,7 +34,7 @@ def raw_count(model):
     return execute("SELECT count(*) FROM {table}", model)[0][0]
 
 
-def test_reading_shows_the_acting_workspace_alone(alpha, beta, subtests):
+def test_query_sees_the_present_workspace_alone(alpha, beta, subtests):
     for model in MODELS:
         with subtests.test(model=model.__name__):
             assert owners_of(model) >= {alpha.id, beta.id}
@@ -44,21 +44,21 @@ def test_reading_shows_the_acting_workspace_alone(alpha, beta, subtests):
                 assert not model.objects.filter(**{column_of(model): beta.id}).exists()
 
 
-def test_whoever_acts_nowhere_sees_nothing(alpha, subtests):
+def test_query_without_a_workspace_sees_nothing(alpha, subtests):
     for model in MODELS:
         with subtests.test(model=model.__name__), acting_nowhere():
             assert raw_count(model) == 0
             assert not model.objects.exists()
 
 
-def test_an_update_of_everything_leaves_the_others_alone(alpha, beta, subtests):
+def test_unconditional_update_changes_no_other_workspace(alpha, beta, subtests):
     for model in WRITABLE:
         with subtests.test(model=model.__name__), acting_in(alpha.id):
             assert execute("UPDATE {table} SET {column} = {column} WHERE {column} = %s", model, beta.id) == 0
             assert execute("UPDATE {table} SET {column} = {column}", model) == model.objects.count()
 
 
-def test_a_deletion_leaves_the_others_alone(alpha, beta, subtests):
+def test_unconditional_deletion_deletes_in_no_other_workspace(alpha, beta, subtests):
     for model in WRITABLE:
         with subtests.test(model=model.__name__):
             with acting_in(alpha.id):
@@ -66,14 +66,14 @@ def test_a_deletion_leaves_the_others_alone(alpha, beta, subtests):
             assert model.objects.filter(**{column_of(model): beta.id}).exists()
 
 
-def test_no_row_can_be_moved_into_another_workspace(alpha, beta, subtests):
+def test_row_cannot_be_moved_to_another_workspace(alpha, beta, subtests):
     for model in WRITABLE:
         refused = pytest.raises(ProgrammingError, match="row-level security")
         with subtests.test(model=model.__name__), acting_in(alpha.id), refused:
             execute("UPDATE {table} SET {column} = %s", model, beta.id)
 
 
-def test_no_row_can_be_written_into_another_workspace(alpha, beta, subtests):
+def test_row_cannot_be_written_to_another_workspace(alpha, beta, subtests):
     for model in MODELS:
         with subtests.test(model=model.__name__):
             execute("DROP TABLE IF EXISTS pg_temp.copied", model)
@@ -83,7 +83,7 @@ def test_no_row_can_be_written_into_another_workspace(alpha, beta, subtests):
                 execute("INSERT INTO {table} ({columns}) SELECT {columns} FROM copied", model)
 
 
-def test_joins_and_aggregates_stop_at_the_wall(alpha, beta):
+def test_joins_and_aggregates_see_one_workspace(alpha, beta):
     with acting_in(alpha.id):
         assert Chunk.objects.filter(text__contains="xyzzy").count() == 1
         assert Source.objects.aggregate(n=Count("documents__chunks"))["n"] == 1
@@ -95,7 +95,7 @@ def test_joins_and_aggregates_stop_at_the_wall(alpha, beta):
             assert cursor.fetchall() == [("alpha",)]
 
 
-def test_an_object_of_another_workspace_leads_nowhere(alpha, beta):
+def test_object_of_another_workspace_has_no_visible_relations(alpha, beta):
     document = Document.objects.get(workspace=beta.id)
     with acting_in(alpha.id):
         assert not document.chunks.exists()
@@ -105,24 +105,24 @@ def test_an_object_of_another_workspace_leads_nowhere(alpha, beta):
             document.refresh_from_db()
 
 
-def test_rows_are_not_locked_across_the_wall(alpha, beta):
+def test_rows_of_other_workspaces_are_not_locked(alpha, beta):
     with acting_in(alpha.id), transaction.atomic():
         assert [row.pk for row in Workspace.objects.select_for_update()] == [alpha.id]
 
 
-def test_a_constraint_still_sees_all(alpha, beta):
+def test_unique_constraint_sees_all_workspaces(alpha, beta):
     with acting_in(alpha.id), pytest.raises(Exception, match="slug"), transaction.atomic():
         Workspace.objects.filter(pk=alpha.id).update(slug="beta")
 
 
-def test_a_deleted_group_takes_its_own_rows_along(alpha):
+def test_deleted_group_deletes_its_own_rows(alpha):
     with acting_in(alpha.id):
         alpha.workspace.groups.all().delete()
     assert not alpha.workspace.groups.exists()
     assert Membership.objects.filter(workspace=alpha.id).exists()
 
 
-def test_an_event_of_no_workspace_is_added_anywhere_and_read_by_operators_alone(alpha):
+def test_event_without_a_workspace_is_writable_anywhere_and_visible_to_operators_alone(alpha):
     with acting_nowhere():
         AuditEvent.objects.create(actor="mallory@example.org", action="sign_in.failed")
         assert not AuditEvent.objects.exists()
@@ -132,6 +132,6 @@ def test_an_event_of_no_workspace_is_added_anywhere_and_read_by_operators_alone(
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {table} SET actor = ''", "DELETE FROM {table}"])
-def test_what_was_done_stays_written_down(statement, alpha):
+def test_audit_events_cannot_be_changed_or_deleted(statement, alpha):
     with pytest.raises(ProgrammingError, match="permission denied"):
         execute(statement, AuditEvent)

@@ -1,4 +1,4 @@
-"""Views that forgot every condition: each tells how many rows of each table it can see."""
+"""Views without any condition, each of which returns the number of visible rows by table."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ handler500 = problems.server_error
 
 
 def counts():
-    """How many rows of each table there are, by ORM and by a bare statement, which agree."""
+    """Return the number of rows by table, the same by ORM and by a plain statement."""
     seen = {}
     for model in MODELS:
         seen[model.__name__] = model.objects.count()
@@ -34,7 +34,7 @@ def counts():
 
 
 class CountsView(WorkspaceView):
-    """Counts; a POST tries to write into the workspace that it is told."""
+    """Counts; a POST tries to write to the workspace in its body."""
 
     required: ClassVar = {
         "GET": Need(role=Role.VIEWER, scope="any"),
@@ -46,7 +46,7 @@ class CountsView(WorkspaceView):
         return Response(counts())
 
     def post(self, request, ws):
-        """Return what came of writing."""
+        """Try to write, and return the result."""
         try:
             with transaction.atomic():
                 Group.objects.create(workspace_id=request.data["workspace"], name="planted")
@@ -59,7 +59,7 @@ class CountsView(WorkspaceView):
 
 
 class NoWorkspaceView(ApiView):
-    """Counts, signed in, in no workspace."""
+    """Counts for a signed-in caller outside a workspace."""
 
     def get(self, request):
         """Return the counts."""
@@ -75,7 +75,7 @@ class CountsPage(WorkspacePage):
 
 
 class NoWorkspacePage(Page):
-    """Counts, on a page of no workspace."""
+    """Counts on a page outside a workspace."""
 
     def get(self, request):
         """Return the counts."""
@@ -83,7 +83,7 @@ class NoWorkspacePage(Page):
 
 
 def plain(request):
-    """Counts, for anyone."""
+    """Return the counts to anyone."""
     return JsonResponse(counts())
 
 

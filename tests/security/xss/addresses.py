@@ -1,4 +1,4 @@
-"""Where every page lies that could show what is stored, by the name of its route."""
+"""Addresses of every page that could show stored text, by the name of its route."""
 
 import hashlib
 import secrets
@@ -17,7 +17,7 @@ from tests.security.leaks.routes import routes
 from tests.security.xss.hostile import MARK, hostile
 
 ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
-#: Answer with no page: for machines, pictures, or by sending on.
+#: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
@@ -30,7 +30,7 @@ NO_PAGES = {
 
 
 def pages(operator, workspace, documents):
-    """The addresses to open, by the name of their route; the links of the mails before what they lead to."""
+    """Return the addresses to open, by route; links in mails come before the pages that depend on them."""
     ours = [f"/w/{workspace.slug}/documents/{each.doc_id.hex}?q=restart" for each in documents]
     others = Document.objects.exclude(workspace=workspace).filter(workspace__memberships__user=operator)[:12]
     search = f"/w/{workspace.slug}/search?q=restart&k=50&mode="
@@ -43,16 +43,16 @@ def pages(operator, workspace, documents):
         "search-more": [f"/w/{workspace.slug}/search/more?q=restart&mode=lexical&cursor="],
         "search-filters": [f"/w/{workspace.slug}/search/filters?q=restart&mode=lexical"],
         "document-chunks": [address.replace("?", "/chunks?") for address in ours],
-        **_pages_of_asking(workspace),
-        **_pages_of_sources(workspace),
-        **_pages_of_evaluation(workspace),
-        **_pages_of_people(operator, workspace),
+        **_answer_pages(workspace),
+        **_source_pages(workspace),
+        **_evaluation_pages(workspace),
+        **_people_pages(operator, workspace),
         "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
     }
 
 
-def _pages_of_asking(workspace):
-    """Those of an answer made from hostile text."""
+def _answer_pages(workspace):
+    """Return the pages of an answer made from hostile text."""
     answer = KeptAnswer.objects.in_workspace(workspace).get()
     ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
     return {
@@ -65,8 +65,8 @@ def _pages_of_asking(workspace):
     }
 
 
-def _pages_of_sources(workspace):
-    """Those of the workspace's source and its jobs."""
+def _source_pages(workspace):
+    """Return the pages of the workspace's source and its jobs."""
     at = f"/w/{workspace.slug}"
     source = f"{at}/sources/{Source.objects.in_workspace(workspace).get().pk}"
     jobs = Job.objects.in_workspace(workspace)
@@ -82,8 +82,8 @@ def _pages_of_sources(workspace):
     }
 
 
-def _pages_of_evaluation(workspace):
-    """Those of its queries, and of its runs: the first one beside the second, too."""
+def _evaluation_pages(workspace):
+    """Return the pages of its queries and runs, including the comparison of two runs."""
     at = f"/w/{workspace.slug}"
     first, second = (f"{run.pk}" for run in Run.objects.in_workspace(workspace).order_by("created_at"))
     topic_set = quote(Topic.objects.in_workspace(workspace).get().topic_set)
@@ -98,8 +98,8 @@ def _pages_of_evaluation(workspace):
     }
 
 
-def _pages_of_people(operator, workspace):
-    """Those of who belongs to the workspace, and of what they may."""
+def _people_pages(operator, workspace):
+    """Return the pages of the workspace's people and their rights."""
     at = f"/w/{workspace.slug}"
     token = ApiToken.objects.get(workspace=workspace)
     return {
@@ -117,7 +117,7 @@ def _pages_of_people(operator, workspace):
 
 
 def _invitation_link(operator, workspace):
-    """The way to the page on which a hostile owner invites somebody into a hostile workspace."""
+    """Return the link to the invitation of a hostile owner into a hostile workspace."""
     secret = secrets.token_urlsafe(32)
     Invitation.objects.create(
         workspace=workspace,

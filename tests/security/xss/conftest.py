@@ -1,4 +1,4 @@
-"""A real Chromium, and pages that remember everything that ought not to happen."""
+"""A real Chromium, and pages that record what must not happen."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,13 @@ import pytest
 from tests.security.xss.hostile import MARK
 from tests.support.browsing import session_cookie
 
-# Runs before all else: a policy that stops what was injected has not kept it from being injected.
+# Runs first, as a policy that stops injected code has not prevented its injection.
 _WATCH = """
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", event => window.__violations.push(
     `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile} ${event.sample}`));
 """
-# Addresses that would run when somebody follows them, and handlers that came with the text.
+# Addresses that would run when followed, and injected event handlers.
 _DORMANT = """
 () => [...document.querySelectorAll("*")].flatMap(element => [...element.attributes]
     .filter(attribute => /^(on|x-|:|@)/i.test(attribute.name) && attribute.value.includes("MARK")
@@ -24,21 +24,21 @@ _DORMANT = """
 
 
 @dataclass
-class Watched:
-    """A page of the browser with what went wrong on it."""
+class WatchedPage:
+    """A page of the browser, with the faults on it."""
 
     page: object
     url: str
     faults: list[str] = field(default_factory=list)
-    #: Addresses that were not answered with a page of their own.
-    refused: list[str] = field(default_factory=list)
+    #: Addresses answered with an error.
+    rejected: list[str] = field(default_factory=list)
 
     def visit(self, path: str) -> str:
-        """Open an address, note what ran or would run, and give the text that stands there."""
+        """Open an address, record what ran or would run, and return the page's text."""
         response = self.page.goto(path)
         self.page.wait_for_load_state("load")
         if response is not None and response.status >= 400:
-            self.refused.append(f"{path}: {response.status}")
+            self.rejected.append(f"{path}: {response.status}")
         found = {
             "ran": self.page.evaluate(f"window.{MARK}"),
             "stopped": self.page.evaluate("window.__violations"),
@@ -50,8 +50,8 @@ class Watched:
 
 
 @pytest.fixture
-def watched(browser, live_server):
-    """Gives watched pages, each of a browser of its own."""
+def open_watched_page(browser, live_server):
+    """Yield a function that opens watched pages, each in a browser context of its own."""
     contexts = []
 
     def open_(person=None):
@@ -60,12 +60,14 @@ def watched(browser, live_server):
         context.add_init_script(_WATCH)
         if person is not None:
             context.add_cookies([session_cookie(person, live_server.url)])
-        found = Watched(page=context.new_page(), url=live_server.url)
+        found = WatchedPage(page=context.new_page(), url=live_server.url)
         found.page.set_default_timeout(15_000)
         found.page.on("dialog", lambda dialog: (found.faults.append(dialog.message), dialog.dismiss()))
         found.page.on(
             "request",
-            lambda asked: asked.url.startswith((live_server.url, "data:")) or found.faults.append(asked.url),
+            lambda request: (
+                request.url.startswith((live_server.url, "data:")) or found.faults.append(request.url)
+            ),
         )
         return found
 

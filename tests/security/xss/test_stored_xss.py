@@ -1,4 +1,4 @@
-"""Hostile text in all that is stored runs nowhere: every page and every admin page, in real Chromium."""
+"""Stored hostile text runs nowhere: every page and every admin page, in real Chromium."""
 
 from urllib.parse import quote
 
@@ -28,7 +28,7 @@ from tests.support.samples import content_of
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
 _ADMIN = [route for route in routes() if route.pattern.startswith("admin/")]
-# Ends the session that the others need.
+# It ends the session that the other pages need.
 _LEFT_OUT = {"admin:logout", "admin/logout/", "admin:jsi18n"}
 _MUST_BE_HOSTILE = {
     *("ingest.Job.counts", "ingest.Job.current_path", "ingest.Job.error", "ingest.Job.requested_by"),
@@ -58,7 +58,7 @@ _MEDIA = {
 
 @pytest.fixture
 def stage(transactional_db, mirrors):
-    """The leak matrix' workspaces with everything that there can be in them."""
+    """Create the leak matrix' workspaces with objects of every kind."""
     stage = build_stage(1)
     for workspace in (stage.ours, stage.theirs):
         local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
@@ -67,7 +67,7 @@ def stage(transactional_db, mirrors):
 
 @pytest.fixture
 def shelf(stage):
-    """Hostile documents of all media, which searches for `restart` find."""
+    """Create hostile documents of all media types, which searches for `restart` find."""
     workspace = Workspace.objects.create(slug="shelf", name="Shelf")
     text = f"{hostile()}\n\nrestart {hostile()}\n\n1\n00:00:01,000 --> 00:00:02,000\n{hostile()}"
     documents = [
@@ -96,8 +96,8 @@ def shelf(stage):
 
 
 @pytest.fixture
-def everything(stage, shelf):
-    """All of it poisoned; gives the operator, who is a member everywhere and has a history in the admin."""
+def poisoned_data(stage, shelf):
+    """Poison all rows; return the operator, a member of every workspace with a history in the admin."""
     workspace, documents = shelf
     operator = User.objects.create_superuser("root@example.org")
     for each in (stage.ours, stage.theirs, workspace):
@@ -110,7 +110,7 @@ def everything(stage, shelf):
     make_query(workspace, "restart", hits=0)
     answer = _hostile_answer(documents[0], operator)
     assert poison() >= _MUST_BE_HOSTILE
-    answer.save()  # of its fields some name what a program knows
+    answer.save()  # some of its fields have values of an enumeration
     _count_again(workspace)
     _judge_again(workspace)
     _measure_again(workspace)
@@ -118,27 +118,27 @@ def everything(stage, shelf):
 
 
 def _hostile_answer(document, asker):
-    said = dict.fromkeys(("heading", "quote", "question"), hostile())
+    texts = dict.fromkeys(("heading", "quote", "question"), hostile())
     text = f"{hostile()} [#1]"
-    return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **said)
+    return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **texts)
 
 
 def _count_again(workspace):
-    """Of a report the paths alone are what people bring in; its numbers are counted."""
+    """Restore the numbers of a report, of which people provide only the paths."""
     counts = {"new": 1, "updated": 0, "unchanged": 0, "deleted": 0, "skipped": {}, "failed": {"no_parser": 1}}
     counts["examples"] = {"no_parser": [hostile(1_000)]}
     Job.objects.in_workspace(workspace).filter(kind="sync_source").update(counts=counts)
 
 
 def _judge_again(workspace):
-    """A place, a filter and an unprintable name are refused where they are brought in."""
+    """Restore values that are validated on input: places, filters and printable names."""
     for model in (Feedback, Judgement):
         model.objects.in_workspace(workspace).update(fragment="")
     Topic.objects.in_workspace(workspace).update(topic_id=hostile(50), filters={})
 
 
 def _measure_again(workspace):
-    """Of a run, too, the numbers are measured, under names that are known."""
+    """Restore the numbers of a run, under known names."""
     measures = {"nDCG@10": 0.5}
     figures = {"measures": measures, "p50_ms": 5.0, "p95_ms": 9.0}
     runs = Run.objects.in_workspace(workspace)
@@ -180,8 +180,8 @@ def _leave_traces(workspace, source):
     )
 
 
-def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
-    page = watched()
+def test_unescaped_text_is_detected(open_watched_page, transactional_db):
+    page = open_watched_page()
     page.page.route(
         "**/raw", lambda route: route.fulfill(body=f"<body>{hostile()}", content_type="text/html")
     )
@@ -191,12 +191,16 @@ def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
     assert [fault for fault in page.faults if "dormant" in fault]
 
 
-def test_no_page_runs_what_is_stored(watched, everything):
-    operator, workspace, documents = everything
-    opened, page, visitor = pages(operator, workspace, documents), watched(operator), watched()
+def test_no_page_runs_stored_text(open_watched_page, poisoned_data):
+    operator, workspace, documents = poisoned_data
+    opened, page, visitor = (
+        pages(operator, workspace, documents),
+        open_watched_page(operator),
+        open_watched_page(),
+    )
     assert opened.keys() | NO_PAGES == {route.name for route in ROUTES_OF_PAGES}
     shown = [path for paths in opened.values() for path in paths if f"{MARK}=" in page.visit(path)]
-    assert [path for path in page.refused if path.startswith("/w/")] == []
+    assert [path for path in page.rejected if path.startswith("/w/")] == []
     for name in ("login", "password-reset-link", "invitation-link", "invitation"):
         shown += [f"signed out: {path}" for path in opened[name] if f"{MARK}=" in visitor.visit(path)]
 
@@ -205,9 +209,9 @@ def test_no_page_runs_what_is_stored(watched, everything):
     assert {"/invitation", "signed out: /invitation"} <= set(shown)
 
 
-def test_no_page_runs_what_stands_in_its_address(watched, everything):
-    operator, workspace, documents = everything
-    text, page = quote(hostile()), watched(operator)
+def test_no_page_runs_text_of_its_address(open_watched_page, poisoned_data):
+    operator, workspace, documents = poisoned_data
+    text, page = quote(hostile()), open_watched_page(operator)
     document = f"/w/{workspace.slug}/documents/{documents[0].doc_id.hex}"
     for path in (
         *(
@@ -223,17 +227,17 @@ def test_no_page_runs_what_stands_in_its_address(watched, everything):
         f"/api/docs/?url={quote(ADDRESS)}",
     ):
         page.visit(path)
-    visitor = watched()
+    visitor = open_watched_page()
     for path in ("/login", "/admin/login/", "/password/reset", "/invitation"):
         visitor.visit(f"{path}?next={quote(ADDRESS)}&{text}={text}")
 
     assert [*page.faults, *visitor.faults] == []
 
 
-def test_no_admin_page_runs_what_is_stored(watched, everything):
-    operator, _, _ = everything
+def test_no_admin_page_runs_stored_text(open_watched_page, poisoned_data):
+    operator, _, _ = poisoned_data
     LogEntry.objects.log_actions(operator.pk, User.objects.all()[:1], 2, hostile(), single_object=True)
-    page, shown = watched(operator), 0
+    page, shown = open_watched_page(operator), 0
     for path in _admin_pages():
         shown += f"{MARK}=" in page.visit(path)
 
@@ -242,7 +246,7 @@ def test_no_admin_page_runs_what_is_stored(watched, everything):
 
 
 def _admin_pages():
-    """Each address of the admin, with a row of its model where it is about one."""
+    """Yield each address of the admin, with a row of its model where it needs one."""
     for route in _ADMIN:
         if route.name in _LEFT_OUT or "url" in route.arguments:
             continue
@@ -250,13 +254,13 @@ def _admin_pages():
             yield route.path({"app_label": "people"})
             continue
         for row in _rows(_model(route)):
-            given = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
+            arguments = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
             for act in _acts(route):
-                yield route.path({**given, "act_name": act})
+                yield route.path({**arguments, "act_name": act})
 
 
 def _acts(route):
-    """What can be done on a page of its own, by name; nothing for a route that does nothing."""
+    """Return the names of the actions with a page of their own; [""] for a route without actions."""
     if "act_name" not in route.arguments:
         return [""]
     return [act.name for act in site._registry[_model(route)].row_actions]

@@ -1,4 +1,4 @@
-"""Chroma's persistent client with vectors that are given; its local search is by vectors alone."""
+"""Chroma's persistent client with given vectors; its local search uses vectors alone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,14 +10,14 @@ import numpy as np
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.registry import PeerSearch
 
-# Training the index needs as many vectors as it has centroids; fewer are scanned.
+# Training the index needs as many vectors as it has centroids; fewer vectors are scanned.
 _INDEXED_FROM = 1_000
 
 
 @contextmanager
 def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     """Write the corpus as a table on disk and search it in this process."""
-    # Read when it is imported: else it writes two warnings a search.
+    # Read at import; without it each search writes two warnings.
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
     import pyarrow
@@ -33,8 +33,8 @@ def open_index(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
     reranker = RRFReranker()
 
     def search(query: str, vector: np.ndarray, k: int) -> list[str]:
-        asked = table.search(query_type="hybrid").vector(vector).text(query)
-        found = asked.rerank(reranker).select(["chunk_id"]).limit(k).to_arrow()
+        query_builder = table.search(query_type="hybrid").vector(vector).text(query)
+        found = query_builder.rerank(reranker).select(["chunk_id"]).limit(k).to_arrow()
         return [str(chunk_id) for chunk_id in found["chunk_id"].to_pylist()]
 
     yield search

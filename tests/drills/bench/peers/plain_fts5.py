@@ -1,4 +1,4 @@
-"""Plain FTS5, as its documentation has it."""
+"""Plain FTS5, used as in its documentation."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

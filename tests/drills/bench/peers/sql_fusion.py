@@ -14,7 +14,7 @@ from search.retrieval.query.stopwords import content_terms
 from tests.drills.bench.peers.corpus import Corpus
 from tests.drills.bench.peers.registry import PeerSearch
 
-# More candidates than pgvector takes can't be asked for.
+# pgvector allows no more candidates.
 _MOST_EF_SEARCH = 1_000
 _DEPTH = 100
 _COPY = "COPY peer_chunks (chunk_id, passage, embedding) FROM STDIN"

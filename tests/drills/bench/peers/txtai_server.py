@@ -1,6 +1,6 @@
-"""txtai's own server over an index whose query vectors are looked up: `python -m … FOLDER PORT`.
+"""txtai's own server over an index with precomputed query vectors: `python -m … FOLDER PORT`.
 
-It runs without Django, as a process of its own.
+It runs without Django, in a process of its own.
 """
 
 import json
@@ -41,7 +41,7 @@ def _query_vectors(folder: Path) -> dict[str, np.ndarray]:
 
 
 def _serve(folder: Path, port: int) -> None:
-    # txtai reads where its configuration lies, and that functions may be named in it, from the environment.
+    # txtai reads its configuration's path, and the permission to name functions there, from the environment.
     os.environ |= {"CONFIG": str(folder / _APPLICATION), "ALLOW_RESOLVE_TRANSFORM": "True"}
     import uvicorn
 

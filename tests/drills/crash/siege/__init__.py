@@ -1,5 +1,5 @@
-"""Clients of every kind work over HTTP while process after process is killed, and hold Kebab to its word.
+"""Siege: clients of every kind work over HTTP while processes are killed, and check what Kebab promised.
 
-What was acknowledged is written down as it happens (`ledger`), every answer with its time (`answers`), and
-when which store was really away (`outages`). Nothing is looked up in Kebab's own tables.
+Acknowledged writes are recorded as they happen (`ledger`), every answer with its time (`answers`), and the
+periods in which a store was away (`outages`). Kebab's tables are never read.
 """

@@ -1,4 +1,4 @@
-"""What has to hold when all is quiet again, asked from outside: over HTTP and by `kebab doctor`."""
+"""Checks after a siege, from outside: over HTTP and by `kebab doctor`."""
 
 import json
 from collections import Counter
@@ -11,60 +11,64 @@ from tests.drills.crash.siege.ledger import Ledger
 from tests.support.stack import Stack
 
 _PAGE = 200
-_MOST_TOLD = 5
+_MOST_LISTED = 5
 _DOCTOR_LIMIT_S = 300.0
 _OPEN = ("queued", "running")
 
 
 def open_jobs(door: Door) -> int | None:
-    """How many jobs have yet to end; None when that can't be said now."""
-    counts = [_listed(door, "/jobs", state=state) for state in _OPEN]
+    """Return the number of unfinished jobs; None when it can't be determined now."""
+    counts = [_rows(door, "/jobs", state=state) for state in _OPEN]
     return None if None in counts else sum(len(rows or ()) for rows in counts)
 
 
 def documents_equal_the_ledger(door: Door, ledger: Ledger) -> Iterator[str]:
-    """Every acknowledged document is there once, with its last text; nothing deleted is, nothing else."""
-    rows = _listed(door, "/documents")
+    """Check that exactly the acknowledged documents exist, once each, with their last text."""
+    rows = _rows(door, "/documents")
     if rows is None:
         yield "the documents can't be listed"
         return
-    held = ledger.held()
+    final_texts = ledger.final_texts()
     times = Counter(row["path"] for row in rows)
-    yield from _told("listed twice", [path for path, n in times.items() if n > 1])
-    yield from _told("lost", [path for path, text in held.items() if text is not None and path not in times])
-    yield from _told("deleted and listed", [p for p in times if p in held and held[p] is None])
-    yield from _told("listed and never written", [path for path in times if path not in held])
-    yield from _told("with another text", list(_differing(door, rows, ledger)))
+    yield from _summary("listed twice", [path for path, n in times.items() if n > 1])
+    yield from _summary(
+        "lost", [path for path, text in final_texts.items() if text is not None and path not in times]
+    )
+    yield from _summary(
+        "deleted and listed", [p for p in times if p in final_texts and final_texts[p] is None]
+    )
+    yield from _summary("listed and never written", [path for path in times if path not in final_texts])
+    yield from _summary("with another text", list(_differing_texts(door, rows, ledger)))
 
 
-def _differing(door: Door, rows: list[dict[str, Any]], ledger: Ledger) -> Iterator[str]:
-    held = ledger.held()
+def _differing_texts(door: Door, rows: list[dict[str, Any]], ledger: Ledger) -> Iterator[str]:
+    final_texts = ledger.final_texts()
     for row in rows:
         answer = door.ask("read", "GET", f"/documents/{row['id']}/content")
-        text = held.get(row["path"])
+        text = final_texts.get(row["path"])
         if text is not None and (answer is None or answer.text != text):
             shown = answer and sorted(texts.revision_words(answer.text))
             yield f"{row['path']} ({shown} for {sorted(texts.revision_words(text))})"
 
 
 def searches_equal_the_ledger(door: Door, ledger: Ledger) -> Iterator[str]:
-    """A search for each document's word finds its last text, and that alone; of what is deleted nothing."""
-    held = ledger.held()
+    """Check that a search for each document's word shows its last text alone, and nothing of deleted ones."""
+    final_texts = ledger.final_texts()
     for path in ledger.paths():
-        asked = {"q": ledger.key_words[path], "mode": "lexical", "snippet_chars": 600}
-        answer = door.ask("search", "POST", "/search", json={**asked, "min_seq": ledger.last_seq()})
+        query = {"q": ledger.key_words[path], "mode": "lexical", "snippet_chars": 600}
+        answer = door.ask("search", "POST", "/search", json={**query, "min_seq": ledger.last_seq()})
         if answer is None:
             yield f"{path} can't be searched for"
             continue
         hits = [hit for hit in answer.json()["hits"] if hit["doc_path"] == path]
         shown = texts.revision_words(" ".join(hit["snippet"] for hit in hits))
-        wanted = texts.revision_words(held[path] or "")
-        if shown != wanted:
-            yield f"{path}: found {sorted(shown)}, is {sorted(wanted)}"
+        expected = texts.revision_words(final_texts[path] or "")
+        if shown != expected:
+            yield f"{path}: found {sorted(shown)}, is {sorted(expected)}"
 
 
-def doctor_is_content(stack: Stack) -> Iterator[str]:
-    """No check of `kebab doctor` fails, and every mirror equals Postgres by checksum."""
+def doctor_passes(stack: Stack) -> Iterator[str]:
+    """Check that no check of `kebab doctor` fails, and that every mirror equals Postgres by checksum."""
     done = stack.run("doctor", "--json", limit_s=_DOCTOR_LIMIT_S)
     try:
         checks = json.loads(done.stdout)["checks"]
@@ -75,10 +79,10 @@ def doctor_is_content(stack: Stack) -> Iterator[str]:
         if check["status"] == "failed":
             yield f"{check['name']}: {check['detail']}"
     if not any(check["name"].startswith("mirror") for check in checks):
-        yield "the doctor looked at no mirror"
+        yield "the doctor checked no mirror"
 
 
-def _listed(door: Door, path: str, **parameters: str) -> list[dict[str, Any]] | None:
+def _rows(door: Door, path: str, **parameters: str) -> list[dict[str, Any]] | None:
     rows: list[dict[str, Any]] = []
     cursor: dict[str, str] = {}
     while True:
@@ -91,6 +95,6 @@ def _listed(door: Door, path: str, **parameters: str) -> list[dict[str, Any]] | 
         cursor = {"cursor": answer.json()["next_cursor"]}
 
 
-def _told(what: str, found: list[str]) -> Iterator[str]:
+def _summary(what: str, found: list[str]) -> Iterator[str]:
     if found:
-        yield f"{len(found)} {what}: {', '.join(sorted(found)[:_MOST_TOLD])}"
+        yield f"{len(found)} {what}: {', '.join(sorted(found)[:_MOST_LISTED])}"

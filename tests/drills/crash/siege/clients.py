@@ -1,4 +1,4 @@
-"""Threads that work all the time; what each does is fixed by the seed, when it does it is not."""
+"""Base class of client threads; the seed determines their actions, but not the times."""
 
 import random
 import threading
@@ -12,16 +12,16 @@ from tests.drills.crash.siege.ledger import Ledger
 
 T = TypeVar("T")
 
-# Between two tries of what was refused.
+# Pause before a retry.
 _AGAIN_S = (0.1, 0.5)
-# A job of a killed worker waits for its lease, and for the workers before it.
+# A job of a killed worker waits for its lease, and for earlier jobs.
 _JOB_POLL_S = 0.15
 
 
 class Client(ABC):
     """One thread with connections of its own."""
 
-    #: Between two of its deeds, in seconds: at least, at most.
+    #: Minimum and maximum pause between two actions, in seconds.
     pause_s = (0.02, 0.3)
 
     def __init__(self, name: str, door: Door, ledger: Ledger, answers: Answers, *, seed: int) -> None:
@@ -29,21 +29,21 @@ class Client(ABC):
         self._door = door
         self._ledger = ledger
         self._answers = answers
-        # What it does and when are apart: the first doesn't depend on how often it was refused.
+        # Separate generators: the actions must not depend on the number of retries.
         self._rng = random.Random(f"{name} {seed}")
         self._pauses = random.Random(f"{name} {seed} pauses")
         self._stop = threading.Event()
         self._abandon = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        #: Whether it stopped because it was asked to, not by an error of its own.
+        #: Whether it stopped on request, and not by an error.
         self.has_finished = False
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def ask_to_stop(self) -> None:
-        """End after what is being done, however long that takes."""
+        """Request a stop after the present action, however long that takes."""
         self._stop.set()
 
     def has_stopped(self) -> bool:
@@ -51,16 +51,16 @@ class Client(ABC):
         return not self._thread.is_alive()
 
     def abandon(self) -> None:
-        """End at once."""
+        """Request an immediate stop."""
         self._stop.set()
         self._abandon.set()
 
     @abstractmethod
-    def do_one(self) -> None:
-        """Do one deed, as often as it takes."""
+    def act(self) -> None:
+        """Do one action, with as many tries as necessary."""
 
     def persist(self, attempt: Callable[[], T | None]) -> T | None:
-        """Try until it is answered; None only when abandoned."""
+        """Retry until there is an answer; return None only when abandoned."""
         while not self._abandon.is_set():
             answer = attempt()
             if answer is not None:
@@ -68,8 +68,8 @@ class Client(ABC):
             self._abandon.wait(self._pauses.uniform(*_AGAIN_S))
         return None
 
-    def ended_job(self, job_id: str) -> dict[str, Any] | None:
-        """The job once it has ended; None when abandoned. A job that did not succeed is noted as wrong."""
+    def await_job(self, job_id: str) -> dict[str, Any] | None:
+        """Return the job once it has ended, None when abandoned; record a failed job as wrong."""
 
         def look() -> dict[str, Any] | None:
             answer = self._door.ask("job", "GET", f"/jobs/{job_id}")
@@ -79,14 +79,14 @@ class Client(ABC):
             job = self.persist(look)
             if job is not None and job["finished_at"] is not None:
                 if job["state"] != "succeeded":
-                    self._answers.object(f"job of {self.name} {job['state']}: {job['error']}")
+                    self._answers.record_wrong(f"job of {self.name} {job['state']}: {job['error']}")
                 return job
         return None
 
     def _run(self) -> None:
         try:
             while not self._stop.wait(self._pauses.uniform(*self.pause_s)):
-                self.do_one()
+                self.act()
             self.has_finished = True
         finally:
             self._door.close()

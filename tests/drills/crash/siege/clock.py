@@ -1,4 +1,4 @@
-"""Seconds since the drill began, the same for all its threads, whatever becomes of the machine's clock."""
+"""Seconds since the start of the drill, shared by all threads and independent of the machine's clock."""
 
 import time
 
@@ -6,5 +6,5 @@ _BEGAN_S = time.monotonic()
 
 
 def now_s() -> float:
-    """Seconds since this module was loaded."""
+    """Return the seconds since this module was loaded."""
     return time.monotonic() - _BEGAN_S

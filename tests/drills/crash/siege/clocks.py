@@ -1,6 +1,6 @@
-"""The clock of a node jumps, that of its servers does not: libfaketime stands before its processes.
+"""Faults of a node's clock, which libfaketime shifts for its processes but not for its servers.
 
-With each jump Redis loses its hints, so that only what runs again and again finds their jobs.
+With each shift Redis loses its hints, so that only periodic tasks find their jobs.
 """
 
 import os
@@ -13,25 +13,25 @@ from tests.drills.crash.siege.clock import now_s
 from tests.drills.crash.siege.strikes import Strike, empty_redis
 from tests.support.stack import Stack
 
-#: Seconds that the node's clock is wrong by, by name.
+#: Offsets of the node's clock in seconds, by name.
 JUMPS = {"clock an hour fast": 3600, "clock right": 0, "clock an hour slow": -3600, "clock right again": 0}
-# The library looks at its file so often.
+# Interval at which the library reads its file.
 _NOTICED_S = 1
 _LASTS_S = (6.0, 12.0)
-# Within it most of the clients have asked for a job.
+# Time in which most clients have requested a job.
 _STILL_S = 2.0
 _PRELOAD = Path(__file__).with_name("preload")
 _LIBRARIES = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/local/lib/faketime/libfaketimeMT.so.1")
 
 
 def library() -> Path | None:
-    """Where libfaketime lies; None where it isn't installed (Debian: `faketime`)."""
+    """Return the path of libfaketime; None when it isn't installed (Debian: `faketime`)."""
     found = [path for pattern in _LIBRARIES for path in Path("/").glob(pattern.lstrip("/"))]
     return found[0] if found else None
 
 
 class Clocks:
-    """Strikes at the clock of the processes that have `environment`; `file` says by how much."""
+    """Faults of the clock of the processes that have `environment`; `file` has the offset."""
 
     def __init__(self, file: Path, rng: random.Random) -> None:
         self._file = file
@@ -39,7 +39,7 @@ class Clocks:
         self._write(0)
 
     def environment(self, library: Path) -> dict[str, str]:
-        """What the processes need; steady clocks and times of files stay right, as in a real jump."""
+        """Return the processes' environment; monotonic clocks and file times stay right, as in reality."""
         return {
             "LD_PRELOAD": str(library),
             "FAKETIME_TIMESTAMP_FILE": str(self._file),
@@ -50,7 +50,7 @@ class Clocks:
         }
 
     def strike(self, name: str) -> Strike:
-        """Have the clock jump, and stay there for a while."""
+        """Shift the clock, and leave it so for a while."""
         self._write(JUMPS[name])
         time.sleep(_NOTICED_S)
         strike = Strike(name=name, at_s=now_s())
@@ -63,8 +63,8 @@ class Clocks:
         draft.replace(self._file)
 
 
-class Forgetting:
-    """Strikes at the clock, and has Redis lose its hints: what runs again and again is to find their jobs."""
+class HintLoss:
+    """Faults of the clock, each with a loss of Redis' hints, so that periodic tasks have to find the jobs."""
 
     def __init__(self, clocks: Clocks, node: Stack, servers: Stack) -> None:
         self._clocks = clocks
@@ -72,7 +72,7 @@ class Forgetting:
         self._servers = servers
 
     def strike(self, name: str) -> Strike:
-        """Have the clock jump, and the hints get lost that have come while the worker stood still."""
+        """Shift the clock, and lose the hints that arrived while the worker was stopped."""
         strike = self._clocks.strike(name)
         worker = self._node.pids()["worker"]
         os.kill(worker, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Strikes at the connections between a node and its servers."""
+"""Faults of the connections between a node and its servers."""
 
 import random
 import time
@@ -6,35 +6,35 @@ import time
 from tests.drills.crash.proxy import Mode, Proxy
 from tests.drills.crash.siege.clock import now_s
 from tests.drills.crash.siege.outages import Outages
-from tests.drills.crash.siege.stacks import Behind
+from tests.drills.crash.siege.stacks import ProxiedNode
 from tests.drills.crash.siege.strikes import Strike
 
-#: Each to Postgres and to Redis, by name.
+#: Each mode for Postgres and for Redis, by name.
 CUTS = tuple(f"{server} {mode}" for server in ("postgres", "redis") for mode in Mode if mode is not Mode.OPEN)
-# How long what lasts does so.
+# Duration of lasting faults.
 _LENGTH_S = (4.0, 8.0)
 
 
 class Cuts:
-    """Strikes at one node's proxies."""
+    """Faults of one node's proxies."""
 
-    def __init__(self, behind: Behind, outages: Outages, rng: random.Random) -> None:
+    def __init__(self, behind: ProxiedNode, outages: Outages, rng: random.Random) -> None:
         self._proxies: dict[str, Proxy] = {"postgres": behind.postgres, "redis": behind.redis}
         self._outages = outages
         self._rng = rng
 
     def strike(self, name: str) -> Strike:
-        """Do what the name says, and end it."""
+        """Apply the named fault, and end it."""
         server, _, mode = name.partition(" ")
         proxy, length_s = self._proxies[server], self._rng.uniform(*_LENGTH_S)
-        # What is only slow is there.
+        # A slow server is not away.
         away = {} if mode == Mode.SLOW else {server: _is_back}
-        with self._outages.of(away):
-            proxy.turn(Mode(mode))
+        with self._outages.mark_away(away):
+            proxy.set_mode(Mode(mode))
             if mode != Mode.RESET:
                 time.sleep(length_s)
-            proxy.turn(Mode.OPEN)
-            # Recovery counts from the fault's end.
+            proxy.set_mode(Mode.OPEN)
+            # Recovery is measured from the end of the fault.
             return Strike(name=name, at_s=now_s())
 
 

@@ -1,4 +1,4 @@
-"""Requests over HTTP, each noted with its time and its answer."""
+"""HTTP client of a siege that records each request with its time and answer."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,14 +8,14 @@ import httpx
 from tests.drills.crash.siege.answers import NO_ANSWER, Answer, Answers
 from tests.drills.crash.siege.clock import now_s
 
-#: What a search, a list or a deletion needs; an upload needs a disk beside it.
+#: Stores required by a search, a list or a deletion; an upload also needs the disk.
 POSTGRES = frozenset({"postgres"})
 UPLOAD = frozenset({"postgres", "disk"})
 # A request that waits for a change is answered within 30 s, all others far sooner.
 _LIMIT_S = 45.0
 _CONNECT_LIMIT_S = 5.0
-# What a client has to expect beside success: its first request under an idempotency key may still run, or
-# its workspace asks for more at once than its share, as when one of two web processes has just been killed.
+# Expected rejections: the first request under an idempotency key may still run, and a workspace may exceed
+# its share of the admission queue, as when one of two web processes has just been killed.
 _COME_AGAIN = frozenset({"idempotency_in_progress", "workspace_busy"})
 
 
@@ -44,17 +44,17 @@ class Door:
         expected: Collection[int] = (),
         **options: Any,
     ) -> httpx.Response | None:
-        """The answer to a request, also one of those statuses; None when it was refused or got none."""
+        """Return the answer, also one with an expected status; None when it was rejected or missing."""
         began_s = now_s()
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
-            self._note(kind, needs, began_s, NO_ANSWER, type(error).__name__)
+            self._record(kind, needs, began_s, NO_ANSWER, type(error).__name__)
             return None
         is_good = response.is_success or response.status_code in expected
         code = "" if is_good else _code(response)
         has_retry_after = "Retry-After" in response.headers
-        self._note(
+        self._record(
             kind,
             needs,
             began_s,
@@ -65,10 +65,10 @@ class Door:
         )
         return response if is_good else None
 
-    def _note(
+    def _record(
         self, kind: str, needs: frozenset[str], began_s: float, status: int, code: str, **more: bool
     ) -> None:
-        self._answers.note(
+        self._answers.record(
             Answer(
                 kind=kind,
                 needs=needs,

@@ -1,4 +1,4 @@
-"""Starts `kebab up` again when it was killed, and notes when what was struck is there again."""
+"""Restart of `kebab up` after it was killed, and record of recovery times."""
 
 import threading
 from collections.abc import Callable
@@ -12,12 +12,12 @@ _PERIOD_S = 0.1
 
 
 class Keeper:
-    """A thread beside the siege; `sang_s` gives when the last write began that went all the way."""
+    """A thread beside the siege; `last_success_s` returns the start of the last complete write."""
 
-    def __init__(self, stack: Stack, outages: Outages, sang_s: Callable[[], float]) -> None:
+    def __init__(self, stack: Stack, outages: Outages, last_success_s: Callable[[], float]) -> None:
         self._stack = stack
         self._outages = outages
-        self._sang_s = sang_s
+        self._last_success_s = last_success_s
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
         self.strikes: list[Strike] = []
@@ -32,7 +32,7 @@ class Keeper:
         self._thread.join()
 
     def all_is_well(self) -> bool:
-        """Return whether every strike so far is survived, and no store is away."""
+        """Return whether the stack has recovered from every fault, and no store is away."""
         return self._outages.are_over() and all(strike.is_survived for strike in self.strikes)
 
     def _run(self) -> None:
@@ -43,12 +43,12 @@ class Keeper:
             self._stack.note_processes()
             pids = self._stack.pids()
             for strike in [each for each in self.strikes if not each.is_survived]:
-                self._look_after(strike, pids)
+                self._record_recovery(strike, pids)
 
-    def _look_after(self, strike: Strike, pids: dict[str, int]) -> None:
+    def _record_recovery(self, strike: Strike, pids: dict[str, int]) -> None:
         if strike.back_s is None and _is_replaced(strike, pids):
             strike.back_s = now_s() - strike.at_s
-        if strike.works_s is None and self._sang_s() > strike.at_s:
+        if strike.works_s is None and self._last_success_s() > strike.at_s:
             strike.works_s = now_s() - strike.at_s
 
 

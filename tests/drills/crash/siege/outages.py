@@ -1,4 +1,4 @@
-"""When which store was really away: asked directly, never through Kebab."""
+"""Periods in which a store was away, as seen by direct connections and never through Kebab."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.drills.crash.siege.clock import now_s
 
-#: So much longer than a fault itself may its consequences be felt.
+#: Consequences of a fault may be noticed for this much longer than the fault.
 GRACE_S = 5.0
 _POLL_S = 0.05
 
@@ -16,22 +16,22 @@ IsBack = Callable[[], bool]
 
 @dataclass(slots=True, kw_only=True)
 class Outage:
-    """A time during which a store was away, from what took it away to the first answer after that."""
+    """A period in which a store was away, from the fault to the first answer after it."""
 
     store: str
     is_back: IsBack
     began_s: float
     ended_s: float | None = None
-    #: Whether what took it away is over, so that it may be asked.
+    #: Whether the fault is over, so that the store may be probed.
     is_watched: bool = False
 
     def excuses(self, at_s: float) -> bool:
-        """Return whether a failure at that moment may come from it."""
+        """Return whether a failure at that moment may be caused by it."""
         return self.began_s <= at_s and (self.ended_s is None or at_s <= self.ended_s + GRACE_S)
 
 
 class Outages:
-    """A thread that asks those stores that are away whether they are back."""
+    """A thread that probes the stores that are away."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
@@ -47,16 +47,16 @@ class Outages:
         self._thread.join()
 
     @contextmanager
-    def of(self, stores: Mapping[str, IsBack]) -> Iterator[None]:
-        """The stores are away from now on: until the block is left, and then until each says it is back."""
-        begun = [
+    def mark_away(self, stores: Mapping[str, IsBack]) -> Iterator[None]:
+        """Mark the stores as away during the block, and afterwards until each probe says that it is back."""
+        started = [
             Outage(store=store, is_back=is_back, began_s=now_s()) for store, is_back in sorted(stores.items())
         ]
-        self.all += begun
+        self.all += started
         try:
             yield
         finally:
-            for outage in begun:
+            for outage in started:
                 outage.is_watched = True
 
     def are_over(self) -> bool:

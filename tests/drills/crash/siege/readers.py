@@ -1,4 +1,4 @@
-"""Clients that search and read, and look whether what they are shown is so."""
+"""Clients that search and read, and check the answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,42 +15,44 @@ _SNIPPET_CHARS = 600
 
 
 class Searcher(Client):
-    """Searches for the word of one document after the other."""
+    """Searches for the word of one document after another."""
 
     pause_s = (0.0, 0.15)
 
-    def do_one(self) -> None:
-        """Search once, and look at the answer."""
+    def act(self) -> None:
+        """Search once, and check the answer."""
         chance, mode, is_waiting = self._rng.random(), self._rng.choice(_MODES), self._rng.random()
         paths = self._ledger.paths()
         if not paths:
             return
         path = paths[int(chance * len(paths))]
-        asked = {"q": self._ledger.key_words[path], "mode": mode, "k": 10, "snippet_chars": _SNIPPET_CHARS}
+        request = {"q": self._ledger.key_words[path], "mode": mode, "k": 10, "snippet_chars": _SNIPPET_CHARS}
         if is_waiting < _MIN_SEQ_SHARE:
-            asked["min_seq"] = max(deed.seq for deed in self._ledger.possible(path, now_s(), now_s()))
+            request["min_seq"] = max(deed.seq for deed in self._ledger.possible(path, now_s(), now_s()))
         began_s = now_s()
-        kind = "search and wait" if "min_seq" in asked else "search"
-        answer = self._door.ask(kind, "POST", "/search", json=asked)
+        kind = "search and wait" if "min_seq" in request else "search"
+        answer = self._door.ask(kind, "POST", "/search", json=request)
         if answer is not None:
-            for wrong in wrong_hits(self._ledger, path, answer.json(), asked, began_s):
-                self._answers.object(wrong)
+            for wrong in wrong_hits(self._ledger, path, answer.json(), request, began_s):
+                self._answers.record_wrong(wrong)
 
 
 def wrong_hits(
-    ledger: Ledger, path: str, body: Mapping[str, Any], asked: Mapping[str, Any], began_s: float
+    ledger: Ledger, path: str, body: Mapping[str, Any], request: Mapping[str, Any], began_s: float
 ) -> list[str]:
-    """What an answer to a search that began then says that can't have been so."""
+    """Return the wrong statements in an answer to a search that began at `began_s`."""
     ended_s = now_s()
-    moment = f"{asked['mode']} search at {began_s:.1f}-{ended_s:.1f} s, seq {body['seq']}"
+    moment = f"{request['mode']} search at {began_s:.1f}-{ended_s:.1f} s, seq {body['seq']}"
     wrong = [
-        f"{moment}: {said}" for hit in body["hits"] for said in _wrong_hit(ledger, hit, began_s, ended_s)
+        f"{moment}: {message}"
+        for hit in body["hits"]
+        for message in _wrong_hit(ledger, hit, began_s, ended_s)
     ]
     ids = [hit["chunk_id"] for hit in body["hits"]]
     if len(ids) != len(set(ids)):
         wrong.append(f"{moment}: a chunk comes twice")
-    if body["seq"] < asked.get("min_seq", 0):
-        wrong.append(f"{moment}: min_seq was {asked['min_seq']}")
+    if body["seq"] < request.get("min_seq", 0):
+        wrong.append(f"{moment}: min_seq was {request['min_seq']}")
     if _is_missing(ledger, path, body, began_s, ended_s):
         wrong.append(f"{moment}: {path} is not found")
     return wrong
@@ -66,8 +68,8 @@ def _wrong_hit(ledger: Ledger, hit: Mapping[str, Any], began_s: float, ended_s: 
 
 
 def _is_missing(ledger: Ledger, path: str, body: Mapping[str, Any], began_s: float, ended_s: float) -> bool:
-    """Return whether a document that stood all the time, in what the answer says it knows, is not among the
-    hits.
+    """Return whether a document that existed all the time, by the change number of the answer, is not among
+    its hits.
     """
     deed = ledger.certain(path, began_s, ended_s)
     if deed is None or not deed.word or body["seq"] < deed.seq:
@@ -78,19 +80,19 @@ def _is_missing(ledger: Ledger, path: str, body: Mapping[str, Any], began_s: flo
 
 
 class Reader(Client):
-    """Reads one uploaded document after the other."""
+    """Reads one uploaded document after another."""
 
-    def __init__(self, *given: Any, uploader: Uploader, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, uploader: Uploader, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._ids = uploader.ids
 
-    def do_one(self) -> None:
-        """Read a document, and look whether it has or had that text."""
-        known = sorted(self._ids.items())
+    def act(self) -> None:
+        """Read a document, and check that it has or had that text."""
+        documents = sorted(self._ids.items())
         chance = self._rng.random()
-        if not known:
+        if not documents:
             return
-        path, doc_id = known[int(chance * len(known))]
+        path, doc_id = documents[int(chance * len(documents))]
         began_s = now_s()
         answer = self._door.ask("read", "GET", f"/documents/{doc_id}/content", expected={404})
         if answer is None:
@@ -98,5 +100,5 @@ class Reader(Client):
         possible = [deed.text for deed in self._ledger.possible(path, began_s, now_s())]
         shown = None if answer.status_code == 404 else answer.text
         if shown not in possible:
-            said = "is not there" if shown is None else f"reads {sorted(texts.revision_words(shown))}"
-            self._answers.object(f"at {began_s:.1f} s {path} {said}, {len(possible)} texts were possible")
+            state = "is not there" if shown is None else f"reads {sorted(texts.revision_words(shown))}"
+            self._answers.record_wrong(f"at {began_s:.1f} s {path} {state}; possible texts: {len(possible)}")

@@ -1,4 +1,4 @@
-"""What a siege came to: a table for people, and the same as JSON."""
+"""Results of a siege, as a table and as JSON."""
 
 import json
 import statistics
@@ -15,7 +15,7 @@ from tests.drills.crash.siege.strikes import Strike
 def figures(
     scene: str, seed: int, strikes: Sequence[Strike], answers: Answers, outages: Outages, took_s: float
 ) -> dict[str, Any]:
-    """Survived faults, recovery times by kind, outages by store, answers by kind and status."""
+    """Return the recovered faults, recovery times by kind, outages by store, answers by kind and status."""
     kinds: dict[str, list[Strike]] = defaultdict(list)
     for strike in strikes:
         kinds[strike.name].append(strike)
@@ -37,7 +37,7 @@ def figures(
 
 
 def lines(found: dict[str, Any]) -> Iterator[str]:
-    """The figures as a table."""
+    """Yield the lines of a table of the figures."""
     yield f"\n  {found['survived']} of {found['faults']} faults survived in {found['took_s']:.0f} s"
     yield f"\n  {'fault':<20}{'times':>6}{'process back, s':>18}{'whole way works, s':>21}"
     yield f"  {'':<20}{'':>6}{'median':>9}{'max':>9}{'median':>12}{'max':>9}"

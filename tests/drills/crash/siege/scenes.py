@@ -16,7 +16,7 @@ from tests.support.stack import GaveUp
 
 
 class Sieges:
-    """Plays the sieges that were chosen; `figures` holds what each came to."""
+    """Player of the chosen sieges; `figures` has the results of each."""
 
     def __init__(self, options: Options, verdict: Verdict, folder: Path) -> None:
         self._options = options
@@ -25,7 +25,7 @@ class Sieges:
         self.figures: list[dict[str, Any]] = []
 
     def play(self) -> None:
-        """Play one after the other."""
+        """Play the chosen sieges, one after the other."""
         scenes = {
             "siege": self._siege,
             "servers": self._servers,
@@ -42,20 +42,20 @@ class Sieges:
         kills = self._options.siege_kills
         self._verdict.say(f"\n{kills} processes are killed while clients write, delete and search")
         with own_servers(self._options) as stack:
-            siege = self._begun(stack, "siege")
+            siege = self._new_siege(stack, "siege")
             self._play(siege, Strikes(stack, siege.outages, self._rng("siege")), plan_of(self._seed, kills))
 
     def _servers(self) -> None:
         self._verdict.say("\nServers are emptied, restarted and crash while clients work")
         with own_servers(self._options) as stack:
-            siege = self._begun(stack, "servers")
+            siege = self._new_siege(stack, "servers")
             strikes = Strikes(stack, siege.outages, self._rng("servers"))
             self._play(siege, strikes, [*SERVER_FAULTS, "postgres backend"])
 
     def _cuts(self) -> None:
         self._verdict.say("\nConnections to the servers are slow, cut, refused and swallowed")
         with servers_behind_proxies(self._options) as behind:
-            siege = self._begun(behind.stack, "cuts")
+            siege = self._new_siege(behind.stack, "cuts")
             self._play(siege, Cuts(behind, siege.outages, self._rng("cuts")), CUTS)
 
     def _clocks(self) -> None:
@@ -66,10 +66,10 @@ class Sieges:
         self._verdict.say("\nThe node's clock jumps by an hour, its servers' does not")
         jumping = clocks.Clocks(self._folder / "offset", self._rng("clocks"))
         with servers_behind_proxies(self._options, **jumping.environment(library)) as behind:
-            striker = clocks.Forgetting(jumping, behind.stack, behind.servers)
-            self._play(self._begun(behind.stack, "clocks"), striker, list(clocks.JUMPS))
+            striker = clocks.HintLoss(jumping, behind.stack, behind.servers)
+            self._play(self._new_siege(behind.stack, "clocks"), striker, list(clocks.JUMPS))
 
-    def _begun(self, stack: Any, scene: str) -> Siege:
+    def _new_siege(self, stack: Any, scene: str) -> Siege:
         return Siege(stack, self._folder, self._verdict, scene=scene, seed=self._seed)
 
     def _play(self, siege: Siege, striker: Any, plan: Any) -> None:
@@ -84,7 +84,7 @@ class Sieges:
 
 
 def play_sieges(options: Options, verdict: Verdict) -> list[dict[str, Any]]:
-    """Play the sieges among the chosen scenes, and give their figures."""
+    """Play the sieges among the chosen scenes, and return their figures."""
     with TemporaryDirectory(prefix="kebab-drill-") as folder:
         sieges = Sieges(options, verdict, Path(folder))
         sieges.play()

@@ -1,4 +1,4 @@
-"""Stacks for sieges: one that brings its servers along, and a node that reaches its own by TCP."""
+"""Stacks for sieges: one with embedded servers, and a node that reaches its servers by TCP."""
 
 import tempfile
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ def own_servers(options: Options) -> Iterator[Stack]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
-    """A node, its servers, and the proxies between it and them."""
+class ProxiedNode:
+    """A node, its servers, and the proxies between them."""
 
     stack: Stack
     servers: Stack
@@ -33,8 +33,8 @@ class Behind:
 
 
 @contextmanager
-def servers_behind_proxies(options: Options, **environment: str) -> Iterator[Behind]:
-    """Run a node whose servers are apart, and reached through proxies alone; it has that environment too."""
+def servers_behind_proxies(options: Options, **environment: str) -> Iterator[ProxiedNode]:
+    """Run a node that reaches its servers only through proxies; `environment` is added to the node's."""
     servers = Stack(temporary_directory())
     data_dir = servers.data_dir
     with ExitStack() as open_:
@@ -50,7 +50,7 @@ def servers_behind_proxies(options: Options, **environment: str) -> Iterator[Beh
         more = {**_external(servers, to_postgres.port, to_redis.port), **environment}
         node = Stack(temporary_directory(), **_settings(options), **more)
         stack = open_.enter_context(_running(node, options))
-        yield Behind(stack=stack, servers=servers, postgres=to_postgres, redis=to_redis)
+        yield ProxiedNode(stack=stack, servers=servers, postgres=to_postgres, redis=to_redis)
 
 
 @contextmanager
@@ -70,20 +70,20 @@ def _settings(options: Options) -> dict[str, str]:
         "KEBAB_NODE_ID": "drill",
         "KEBAB_LEASE_S": str(options.lease_s),
         "KEBAB_WITHOUT": ",".join(options.without),
-        # The folders of the drill's editors lie there.
+        # The folders of the drill's editors.
         "KEBAB_FOLDER_ROOTS": tempfile.gettempdir(),
-        # No search is to lose its words only because the machine is busy.
+        # Lexical results must not be dropped merely because the machine is busy.
         "KEBAB_LEG_LIMIT_MS": "60000",
     }
 
 
 def _external(servers: Stack, postgres_port: int, redis_port: int) -> dict[str, str]:
-    known = secrets.load_or_create(servers.data_dir)
+    server_secrets = secrets.load_or_create(servers.data_dir)
     place = f"127.0.0.1:{postgres_port}/{addresses.DATABASE_NAME}"
     return {
         "DATABASE_URL": f"postgresql://{addresses.DATABASE_APPLICATION}@{place}",
         "KEBAB_OWNER_DATABASE_URL": f"postgresql://{addresses.DATABASE_OWNER}@{place}",
-        "REDIS_URL": f"redis://:{quote(known.redis_password, safe='')}@127.0.0.1:{redis_port}/0",
-        "KEBAB_SECRET_KEY": known.secret_key,
-        "KEBAB_ENCRYPTION_KEYS": known.encryption_key,
+        "REDIS_URL": f"redis://:{quote(server_secrets.redis_password, safe='')}@127.0.0.1:{redis_port}/0",
+        "KEBAB_SECRET_KEY": server_secrets.secret_key,
+        "KEBAB_ENCRYPTION_KEYS": server_secrets.encryption_key,
     }

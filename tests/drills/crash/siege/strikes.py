@@ -1,4 +1,4 @@
-"""What strikes a stack: kills of its processes, and servers that are emptied and restarted."""
+"""Faults of a stack: kills of its processes, and servers that are emptied and restarted."""
 
 import os
 import random
@@ -16,13 +16,13 @@ from tests.drills.crash.siege.outages import IsBack, Outages
 from tests.drills.crash.siege.probes import child_probe, postgres_probe, redis_probe, web_probe
 from tests.support.stack import GaveUp, Stack, eventually
 
-#: Beside kills; one comes after so many of them.
+#: Faults other than kills; one follows after every `SERVER_FAULT_EVERY` kills.
 SERVER_FAULTS = ("redis flush", "postgres fast", "redis restart", "postgres immediate", "postgres smart")
 SERVER_FAULT_EVERY = 10
-# A smart shutdown waits for all clients, and ours stay: who restarts a server gives them a while.
+# A smart shutdown waits for all clients, and ours stay connected: the restart waits for them this long.
 _SMART_LIMIT_S = 3.0
 _FLUSH_LIMIT_S = 5.0
-# Whoever is to be struck may just be starting with the whole stack.
+# The victim may just be starting with the whole stack.
 _VICTIM_LIMIT_S = 120.0
 _SIGNALS = {"fast": signal.SIGINT, "immediate": signal.SIGQUIT, "smart": signal.SIGTERM}
 
@@ -38,11 +38,11 @@ _PROBES: Mapping[str, Mapping[str, Callable[[Stack], IsBack]]] = {
 
 @dataclass(slots=True, kw_only=True)
 class Strike:
-    """One fault, and when what it struck was there again and the whole way from a client worked again."""
+    """One fault, with the times until its victim was back and until a complete write worked again."""
 
     name: str
     at_s: float
-    #: Whose place in the stack is empty, and who had it; '' for what has none.
+    #: The victim's place in the stack, and its pid; '' for victims without a place.
     place: str = ""
     pid: int = 0
     back_s: float | None = None
@@ -50,19 +50,19 @@ class Strike:
 
     @property
     def is_survived(self) -> bool:
-        """Return whether all is as before."""
+        """Return whether the stack has recovered."""
         return self.back_s is not None and self.works_s is not None
 
 
 def empty_redis(stack: Stack) -> None:
-    """Have the Redis of a stack lose all it has, hints among it."""
+    """Flush the Redis of a stack, including its hints."""
     url = addresses.redis_client_url(addresses.redis_url(stack.data_dir))
     with redis.Redis.from_url(url, socket_timeout=_FLUSH_LIMIT_S) as client:
         client.flushall()
 
 
 def plan_of(seed: int, kills: int) -> list[str]:
-    """The kills in their order, and between them what servers have to bear; the same for the same seed."""
+    """Return the kills in order, with server faults between them; the same for the same seed."""
     chosen = victims.choose_victims(random.Random(f"siege {seed}"), kills)
     plan = []
     for number, victim in enumerate(chosen, start=1):
@@ -73,7 +73,7 @@ def plan_of(seed: int, kills: int) -> list[str]:
 
 
 class Strikes:
-    """Strikes at one stack with embedded servers."""
+    """Faults of one stack with embedded servers."""
 
     def __init__(self, stack: Stack, outages: Outages, rng: random.Random) -> None:
         self._stack = stack
@@ -81,7 +81,7 @@ class Strikes:
         self._rng = rng
 
     def strike(self, name: str) -> Strike:
-        """Do what the name says. Raises GaveUp when there is nobody to do it to."""
+        """Apply the named fault. Raises GaveUp when there is no victim."""
         if name == "redis flush":
             return self._flush()
         victim, _, manner = name.partition(" ")
@@ -95,7 +95,7 @@ class Strikes:
         return strike
 
     def _away(self, victim: str) -> AbstractContextManager[None]:
-        return self._outages.of(
+        return self._outages.mark_away(
             {store: probe(self._stack) for store, probe in _PROBES.get(victim, {}).items()}
         )
 
@@ -126,5 +126,5 @@ def _has_place(victim: str) -> bool:
 
 
 def names(strikes: Sequence[Strike]) -> list[str]:
-    """What has struck, each kind once."""
+    """Return the kinds of faults that were applied."""
     return sorted({strike.name for strike in strikes})

@@ -1,4 +1,4 @@
-"""Clients that write: documents handed in, replaced and deleted, and folders that are edited and synced."""
+"""Clients that write: documents uploaded, replaced and deleted, and folders edited and synced."""
 
 import itertools
 import os
@@ -18,15 +18,15 @@ _DOCUMENTS = 12
 _MOST_FILES = 3
 _DELETE_SHARE = 0.25
 _WAIT_SHARE = 0.5
-# After an outage a first try holds its key for a minute, and its client up.
+# After an outage a first try holds its key for a minute, which delays its client.
 _KEY_SHARE = 0.25
 
 
 class _Writer(Client):
-    """Has documents of its own, that nobody else writes: `first` and those after it."""
+    """Writes documents that no other client writes: `first` and those after it."""
 
-    def __init__(self, *given: Any, first: int, documents: int = _DOCUMENTS, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, first: int, documents: int = _DOCUMENTS, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._numbers = range(first, first + documents)
         self._revisions = dict.fromkeys(self._numbers, 0)
         self._present: set[int] = set()
@@ -39,7 +39,7 @@ class _Writer(Client):
         if not is_deletion:
             self._revisions[number] += 1
             word = texts.revision_word(number, self._revisions[number])
-            text = texts.written(self._rng, number, self._revisions[number])
+            text = texts.make_text(self._rng, number, self._revisions[number])
         (self._present.discard if is_deletion else self._present.add)(number)
         return self._ledger.begin(self._path(number), texts.key_word(number), text=text, word=word)
 
@@ -48,15 +48,15 @@ class _Writer(Client):
 
 
 class Uploader(_Writer):
-    """Hands in, replaces and deletes one document after the other."""
+    """Uploads, replaces and deletes one document after another."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        #: Ids of the documents that were there once, by path.
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        #: Ids of all uploaded documents, by path.
         self.ids: dict[str, str] = {}
 
-    def do_one(self) -> None:
-        """Write or delete one document, and wait until that holds."""
+    def act(self) -> None:
+        """Write or delete one document, and wait for the acknowledgement."""
         number = self._rng.choice(self._numbers)
         is_deletion = self._chooses_deletion(number)
         is_waiting, has_key = self._rng.random() < _WAIT_SHARE, self._rng.random() < _KEY_SHARE
@@ -64,14 +64,14 @@ class Uploader(_Writer):
         if is_deletion:
             self._delete(deed, self._path(number))
         else:
-            self._put(deed, self._path(number), is_waiting=is_waiting, key=str(uuid.uuid4()) * has_key)
+            self._upload(deed, self._path(number), is_waiting=is_waiting, key=str(uuid.uuid4()) * has_key)
 
     def _delete(self, deed: Deed, path: str) -> None:
         tries = itertools.count()
         address = f"/documents/{self.ids[path]}"
 
         def attempt() -> httpx.Response | None:
-            # It may have been deleted by a try that got no answer, never before the first.
+            # A try without an answer may have deleted it, so only the first must not get 404.
             expected = {404} if next(tries) else set()
             return self._door.ask("delete", "DELETE", address, expected=expected)
 
@@ -79,8 +79,8 @@ class Uploader(_Writer):
         if answer is not None:
             self._ledger.settle(deed, int(answer.headers.get("Kebab-Seq", 0)))
 
-    def _put(self, deed: Deed, path: str, *, is_waiting: bool, key: str) -> float:
-        """Hand in until it is acknowledged and ingested; gives when the try began that was acknowledged."""
+    def _upload(self, deed: Deed, path: str, *, is_waiting: bool, key: str) -> float:
+        """Upload until acknowledged and ingested; return the start of the acknowledged try."""
         began_s = 0.0
 
         def attempt() -> dict[str, Any] | None:
@@ -106,61 +106,61 @@ class Uploader(_Writer):
     def _settle(self, deed: Deed, body: dict[str, Any]) -> None:
         seq = body["seq"]
         if seq is None:
-            ended = self.ended_job(body["job"]["id"])
-            if ended is None:
+            job = self.await_job(body["job"]["id"])
+            if job is None:
                 return
-            seq = ended["seq"]
+            seq = job["seq"]
         self._ledger.settle(deed, seq or 0)
 
 
 class Canary(Uploader):
-    """Hands in one document again and again: it tells when the whole way works again."""
+    """Uploads one document again and again, to show when a complete write works again."""
 
     pause_s = (0.05, 0.15)
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, documents=1, **named)
-        #: When the last write began that went all the way.
-        self.sang_s = 0.0
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, documents=1, **options)
+        #: Start of the last complete write.
+        self.last_success_s = 0.0
 
-    def do_one(self) -> None:
-        """Hand in a new revision and find it."""
+    def act(self) -> None:
+        """Upload a new revision and find it."""
         (number,) = self._numbers
         deed = self._begin(number, is_deletion=False)
-        # Without a key: a first try that was killed would hold up the next for a minute.
-        began_s = self._put(deed, self._path(number), is_waiting=True, key="")
-        asked = {"q": texts.key_word(number), "mode": "lexical", "min_seq": deed.seq, "snippet_chars": 600}
-        found = self.persist(lambda: self._door.ask("search and wait", "POST", "/search", json=asked))
+        # Without a key: a first try that was killed would delay the next one for a minute.
+        began_s = self._upload(deed, self._path(number), is_waiting=True, key="")
+        query = {"q": texts.key_word(number), "mode": "lexical", "min_seq": deed.seq, "snippet_chars": 600}
+        found = self.persist(lambda: self._door.ask("search and wait", "POST", "/search", json=query))
         if found is None:
             return
         if deed.word not in found.text:
-            self._answers.object(
+            self._answers.record_wrong(
                 f"{deed.word} is not found with min_seq={deed.seq} after it was acknowledged"
             )
-        self.sang_s = began_s
+        self.last_success_s = began_s
 
 
 class Editor(_Writer):
-    """Writes, edits and deletes files of a folder, and has them synced."""
+    """Writes, edits and deletes files of a folder, and requests syncs."""
 
     pause_s = (0.2, 1.0)
 
-    def __init__(self, *given: Any, folder: Path, source_id: str, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, folder: Path, source_id: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._folder = folder
         self._source_id = source_id
         self._drafts = itertools.count()
 
-    def do_one(self) -> None:
+    def act(self) -> None:
         """Change some files, sync, and wait for the end."""
         numbers = self._rng.sample(self._numbers, self._rng.randint(1, _MOST_FILES))
         deeds = [self._edit(number) for number in numbers]
         address = f"/sources/{self._source_id}/sync"
         answer = self.persist(lambda: self._door.ask("sync", "POST", address))
-        ended = None if answer is None else self.ended_job(answer.json()["job"]["id"])
-        if ended is not None:
+        job = None if answer is None else self.await_job(answer.json()["job"]["id"])
+        if job is not None:
             for deed in deeds:
-                self._ledger.settle(deed, ended["seq"] or 0)
+                self._ledger.settle(deed, job["seq"] or 0)
 
     def _edit(self, number: int) -> Deed:
         deed = self._begin(number, is_deletion=self._chooses_deletion(number))
@@ -169,7 +169,7 @@ class Editor(_Writer):
             file.unlink()
         else:
             file.parent.mkdir(exist_ok=True)
-            # Whole or not at all: a sync may come by.
+            # Replaced atomically, as a sync may be running.
             draft = self._folder.with_name(f"{self._folder.name}-draft-{next(self._drafts)}")
             draft.write_text(deed.text)
             os.replace(draft, file)  # noqa: PTH105 - the words of what it does

@@ -1,4 +1,4 @@
-"""The scenes by name, in the order in which they are played; the audit looks after what all of them wrote."""
+"""The scenes by name, in order; the audit checks the writes of all of them."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,14 +8,14 @@ from tests.drills.hosts.scenes.both import both
 from tests.drills.hosts.scenes.broker import broker
 from tests.drills.hosts.scenes.flapping import flapping
 from tests.drills.hosts.scenes.lease import lease
-from tests.drills.hosts.scenes.one_way import answers_lost, questions_lost
+from tests.drills.hosts.scenes.one_way import answers_lost, requests_lost
 from tests.drills.hosts.scenes.partition import partition
 
-#: Each takes the lab and how many seconds a link is to flap.
+#: Each takes the lab and the duration of link flapping in seconds.
 SCENES: Mapping[str, Callable[[Lab, float], None]] = {
     "partition": lambda lab, _: partition(lab),
     "flapping": flapping,
-    "questions-lost": lambda lab, _: questions_lost(lab),
+    "questions-lost": lambda lab, _: requests_lost(lab),
     "answers-lost": lambda lab, _: answers_lost(lab),
     "both": lambda lab, _: both(lab),
     "broker": lambda lab, _: broker(lab),

@@ -1,4 +1,4 @@
-"""What all scenes wrote is looked after: nothing acknowledged is lost, nothing refused is there."""
+"""Audit of all scenes' writes: nothing acknowledged is lost, nothing rejected was written."""
 
 import json
 import time
@@ -6,12 +6,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from tests.drills.hosts.asking import Asked
+from tests.drills.hosts.client import Exchange
 from tests.drills.hosts.lab import Lab
 from tests.drills.hosts.node import Node
 from tests.support.stack import eventually
 
-# An attempt whose answer was lost holds its Idempotency-Key for a minute.
+# A try without an answer holds its Idempotency-Key for a minute.
 _RETRY_LIMIT_S = 90.0
 _PAUSE_S = 0.5
 _SENDERS = 6
@@ -23,7 +23,7 @@ _FAILED = "SELECT kind, error FROM ingest_job WHERE state = 'failed'"
 
 
 def audit(lab: Lab) -> None:
-    """Compare Postgres with what clients were told."""
+    """Compare Postgres with the answers to clients."""
     report = lab.report
     eventually(lambda: not lab.rows(_OPEN), "all jobs end", _JOBS_LIMIT_S)
     report.claim("no job failed", lab.rows(_FAILED))
@@ -31,9 +31,9 @@ def audit(lab: Lab) -> None:
     acknowledged = {each.path: each for each in lab.writes if each.is_done}
     unsure = [each for each in lab.writes if not each.is_done and each.path not in lab.refused]
     report.measure("writes acknowledged, refused, unsure", _counts(acknowledged, lab.refused, unsure))
-    stand = {path for path, _ in lab.rows(_DOCUMENTS)}
+    present = {path for path, _ in lab.rows(_DOCUMENTS)}
     report.claim(
-        "what was refused while the database was away was not written", lab.refused & (stand | jobs.keys())
+        "what was rejected while the database was away was not written", lab.refused & (present | jobs.keys())
     )
     report.claim("what may have been written was, once or not", [e for e in unsure if jobs[e.path] > 1])
     report.measure("of the unsure ones written", sum(jobs[each.path] for each in unsure))
@@ -44,12 +44,12 @@ def audit(lab: Lab) -> None:
         report.claim(f"the mirrors of {node.name} equal Postgres", _mirror_faults(node))
 
 
-def _counts(acknowledged: dict[str, Asked], refused: set[str], unsure: list[Asked]) -> str:
+def _counts(acknowledged: dict[str, Exchange], refused: set[str], unsure: list[Exchange]) -> str:
     return f"{len(acknowledged)}, {len(refused)}, {len(unsure)}"
 
 
-def _send_again(lab: Lab, unsure: list[Asked]) -> list[str]:
-    """Send the writes under their keys again until they are acknowledged; give those that never were."""
+def _send_again(lab: Lab, unsure: list[Exchange]) -> list[str]:
+    """Repeat the writes under their keys until they are acknowledged; return those that never were."""
     deadline = time.monotonic() + _RETRY_LIMIT_S
     waiting = list(unsure)
     with ThreadPoolExecutor(_SENDERS) as senders:
@@ -61,21 +61,21 @@ def _send_again(lab: Lab, unsure: list[Asked]) -> list[str]:
     return [each.path for each in waiting]
 
 
-def _send_one_again(lab: Lab, written: Asked) -> Asked:
+def _send_one_again(lab: Lab, exchange: Exchange) -> Exchange:
     client = lab.client(lab.a)
-    answer = client.ask(written.kind, path=written.path, text=written.text)
+    answer = client.ask(exchange.kind, path=exchange.path, text=exchange.text)
     client.close()
     return answer
 
 
-def _claim_once(lab: Lab, written: list[Asked]) -> None:
+def _claim_once(lab: Lab, exchange: list[Exchange]) -> None:
     rows = lab.rows(_DOCUMENTS)
-    stand = dict(rows)
-    expected = {each.path: len(each.text.encode()) for each in written if each.path not in lab.deleted}
-    wrong = [path for path, size in expected.items() if stand.get(path) != size]
+    present = dict(rows)
+    expected = {each.path: len(each.text.encode()) for each in exchange if each.path not in lab.deleted}
+    wrong = [path for path, size in expected.items() if present.get(path) != size]
     lab.report.claim("what was acknowledged is there, whole", wrong)
     lab.report.claim("and once", [path for path, times in Counter(p for p, _ in rows).items() if times > 1])
-    lab.report.claim("what was deleted is not", lab.deleted & stand.keys())
+    lab.report.claim("what was deleted is not", lab.deleted & present.keys())
 
 
 def _mirror_faults(node: Node) -> list[str]:

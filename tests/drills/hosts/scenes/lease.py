@@ -1,4 +1,4 @@
-"""Node a's worker is cut off in the middle of a document, and node b's takes the job over."""
+"""Scene: node a's worker is cut off in the middle of a document, and node b's takes the job over."""
 
 import contextlib
 import time
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import psutil
 
-from tests.drills.hosts.crowd import stay
+from tests.drills.hosts.crowd import hold
 from tests.drills.hosts.lab import Lab
-from tests.drills.hosts.laying_out import LEASE_S
-from tests.drills.hosts.scenes.refusing import claim_recovery
+from tests.drills.hosts.lab_setup import LEASE_S
+from tests.drills.hosts.scenes.claims import claim_recovery
 from tests.support.stack import eventually
 
 _PARAGRAPHS = 40_000
@@ -28,19 +28,19 @@ JOIN search_document d ON d.workspace_id = c.workspace_id AND d.doc_id = c.doc_i
 
 
 def lease(lab: Lab) -> None:
-    """Once with a worker that goes on in vain, once with one that stands still and comes back late."""
+    """Take a job over from a worker that is only cut off, then from one that is paused, too."""
     _take_over(lab, "long/cut.md", is_frozen=False)
     _take_over(lab, "long/frozen.md", is_frozen=True)
 
 
 def _take_over(lab: Lab, path: str, *, is_frozen: bool) -> None:
     with contextlib.ExitStack() as thaw:
-        with _still(lab.b.workers()):
+        with _pause(lab.b.workers()):
             accepted = lab.client(lab.a).ask("upload", path=path, text=_long_text(path))
-            lab.note([accepted])
+            lab.record([accepted])
             eventually(lambda: lab.rows(_BEGUN, path), "a's worker has begun", _LIMIT_S, poll_s=0.01)
             if is_frozen:
-                thaw.enter_context(_still(lab.a.workers()))
+                thaw.enter_context(_pause(lab.a.workers()))
             lab.cut()
             began_s = time.monotonic()
             in_time = lab.rows(_DOCUMENT, path) == []
@@ -50,7 +50,7 @@ def _take_over(lab: Lab, path: str, *, is_frozen: bool) -> None:
         lab.heal()
         healed_s = time.monotonic()
     claim_recovery(lab, lab.a, healed_s)
-    stay(_SETTLED_S)  # for a write that must not come
+    hold(_SETTLED_S)  # for a late write, which must not happen
     kind = "frozen" if is_frozen else "cut off"
     lab.report.measure(
         f"taken over from a worker that was {kind} after s (lease {LEASE_S})", round(took_s, 1)
@@ -73,8 +73,8 @@ def _job(lab: Lab, path: str) -> tuple[object, ...]:
 
 
 @contextlib.contextmanager
-def _still(processes: Sequence[psutil.Process]) -> Iterator[None]:
-    """Have processes stand still."""
+def _pause(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    """Pause processes during the block."""
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.suspend()
@@ -87,6 +87,6 @@ def _still(processes: Sequence[psutil.Process]) -> Iterator[None]:
 
 
 def _long_text(path: str) -> str:
-    """A document that takes a second or so to parse; no two have the same bytes, which are parsed once."""
+    """Return a document that takes a second or so to parse; all differ, as equal bytes are parsed once."""
     paragraphs = (f"Paragraph {number} of the harbour's {path}." for number in range(_PARAGRAPHS))
     return "# Long\n\n" + "\n\n".join(paragraphs)

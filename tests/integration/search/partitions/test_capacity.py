@@ -75,7 +75,7 @@ def test_a_level_curve_has_a_floor_and_never_falls_beyond_what_was_measured(capa
 
 def test_predictions_are_what_was_measured(capacity, costs, measured):
     for row in measured["growth"]["rows"]:
-        found, disk, modes = capacity.predicted(costs, row["chunks"]), row["disk_mb"], row["modes"]
+        found, disk, modes = capacity.predict(costs, row["chunks"]), row["disk_mb"], row["modes"]
         expected = {
             "tables_mb": disk["tables"],
             "vector_index_mb": disk["vector_index"],
@@ -109,7 +109,7 @@ def test_size_that_was_left_out_is_foretold_from_the_others(capacity, measured, 
 
 def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, measured):
     limit = measured["growth"]["exact_scan_limit"]
-    scanned, indexed = capacity.predicted(costs, limit), capacity.predicted(costs, limit + 1)
+    scanned, indexed = capacity.predict(costs, limit), capacity.predict(costs, limit + 1)
     assert scanned["codes_mb"] > 0 == scanned["vector_index_mb"]
     assert indexed["vector_index_mb"] > 0 == indexed["codes_mb"]
 

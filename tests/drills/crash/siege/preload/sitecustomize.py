@@ -1,7 +1,7 @@
-"""Loaded by the interpreters of a node whose clock jumps: sleeping by another way than the one that breaks.
+"""Replacement for `time.sleep` in the interpreters of a node whose clock jumps.
 
-`time.sleep` waits for a moment of the steady clock, which libfaketime 0.9.10 takes for one of the faked clock
-when it is told to leave the steady one alone: EINVAL.
+`time.sleep` waits for a moment of the monotonic clock, which libfaketime 0.9.10 takes for one of the faked
+clock when it is told to leave the monotonic one alone: EINVAL.
 """
 
 import select

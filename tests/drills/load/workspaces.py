@@ -1,4 +1,4 @@
-"""The workspaces that are asked: text recombined from a folder, in a few workspaces of different sizes."""
+"""Workspaces under load, of different sizes, with text recombined from a folder."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from kebab.people.tokens import mint_token
 from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document
 from tests.drills.bench.growth.texts import GrowingText, TextWriter
-from tests.drills.load.traffic import Place, ring_path, ring_paths
+from tests.drills.load.traffic import LoadedWorkspace, ring_path, ring_paths
 from tests.support.stack import Stack, eventually
 
 _QUERIES = 400
@@ -23,15 +23,15 @@ _EMBED_LIMIT_S = 3_600.0
 Say = Callable[[str], None]
 
 
-def fill(stack: Stack, text_folder: Path, sizes: Sequence[int], say: Say) -> list[Place]:
-    """Make a workspace for each of the sizes, in chunks, fill it through the ordinary pipeline, embed it."""
+def fill(stack: Stack, text_folder: Path, sizes: Sequence[int], say: Say) -> list[LoadedWorkspace]:
+    """Create and fill a workspace of each size, in chunks, through the ordinary pipeline, and embed it."""
     text = GrowingText(text_folder)
-    made = [_made(stack, f"load-{number}", size, text, say) for number, size in enumerate(sizes)]
-    eventually(lambda: not _has_open_jobs(made), "all is embedded", _EMBED_LIMIT_S, poll_s=1.0)
-    return [_place(stack, workspace, text) for workspace in made]
+    created = [_create(stack, f"load-{number}", size, text, say) for number, size in enumerate(sizes)]
+    eventually(lambda: not _has_open_jobs(created), "all is embedded", _EMBED_LIMIT_S, poll_s=1.0)
+    return [_describe(stack, workspace, text) for workspace in created]
 
 
-def _made(stack: Stack, slug: str, size: int, text: GrowingText, say: Say) -> Workspace:
+def _create(stack: Stack, slug: str, size: int, text: GrowingText, say: Say) -> Workspace:
     say(f"  {slug}: {size:,} chunks")
     folder = TextWriter(text, DataDirectory(stack.data_dir).bench / slug).write(size * _BYTES_A_CHUNK)
     done = stack.run(
@@ -47,16 +47,16 @@ def _has_open_jobs(workspaces: Sequence[Workspace]) -> bool:
     return Job.objects.filter(workspace__in=workspaces, state__in=OPEN_STATES).exists()
 
 
-def _place(stack: Stack, workspace: Workspace, text: GrowingText) -> Place:
+def _describe(stack: Stack, workspace: Workspace, text: GrowingText) -> LoadedWorkspace:
     token = mint_token(workspace, scopes=(TokenScope.SEARCH, TokenScope.INGEST), name="load")[1]
     texts = [text.recombine(1_000_000 + number) for number in range(50)]
-    for path, content in zip(ring_paths(), _round(texts), strict=False):
+    for path, content in zip(ring_paths(), _cycle(texts), strict=False):
         _upload(stack, workspace, token, path, content)
     eventually(lambda: not _has_open_jobs([workspace]), "the ring is ingested", _EMBED_LIMIT_S, poll_s=1.0)
     rows = Chunk.objects.in_workspace(workspace).exclude(document__path__startswith="ring/")
     ids = Document.objects.in_workspace(workspace).filter(path__startswith="ring/")
     by_path = {path: doc_id.hex for path, doc_id in ids.values_list("path", "doc_id")}
-    return Place(
+    return LoadedWorkspace(
         slug=workspace.slug,
         token=token,
         queries=heading_queries(workspace, _QUERIES),
@@ -66,7 +66,7 @@ def _place(stack: Stack, workspace: Workspace, text: GrowingText) -> Place:
     )
 
 
-def _round(texts: Sequence[str]) -> Iterator[str]:
+def _cycle(texts: Sequence[str]) -> Iterator[str]:
     while True:
         yield from texts
 

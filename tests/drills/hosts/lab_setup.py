@@ -1,4 +1,4 @@
-"""Laying the hosts out: servers, nodes, a workspace with documents, and people who may read it."""
+"""Set-up of the hosts: servers, nodes, a workspace with documents, and people who may read it."""
 
 import contextlib
 import re
@@ -16,7 +16,7 @@ from tests.drills.hosts.node import Node
 from tests.drills.hosts.report import Report
 from tests.support.stack import eventually, temporary_directory
 
-#: How long the job of a worker that is gone waits for another.
+#: Lease of a job, in seconds: the delay until another worker takes over.
 LEASE_S = 6
 _NODES = {"a": 11, "b": 12}
 _START_LIMIT_S = 150.0
@@ -28,7 +28,7 @@ _TOKEN_FIELD = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 @contextlib.contextmanager
 def running_lab(report: Report) -> Iterator[Lab]:
-    """Have the hosts, with all that runs on them, while the block lasts."""
+    """Run the hosts during the block."""
     folder = temporary_directory()
     with contextlib.ExitStack() as endings, bridges():
         endings.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -38,7 +38,7 @@ def running_lab(report: Report) -> Iterator[Lab]:
         nodes = _nodes(folder, database.environment, endings)
         _start(nodes)
         lab = Lab(database=database, a=nodes[0], b=nodes[1], report=report)
-        _furnish(lab)
+        _fill(lab)
         yield lab
 
 
@@ -54,7 +54,7 @@ def _nodes(folder: Path, servers: Mapping[str, str], endings: contextlib.ExitSta
 
 
 def _start(nodes: Sequence[Node]) -> None:
-    """Start them at once: one migrates, the other waits and finds it done."""
+    """Start the nodes at once: one migrates, the other waits for it."""
     for node in nodes:
         node.spawn()
     for node in nodes:
@@ -76,30 +76,30 @@ def _settings() -> dict[str, str]:
     }
 
 
-def _furnish(lab: Lab) -> None:
-    lab.workspace_id = str(lab.b.verb("workspace", "create", SLUG)["id"])
-    made = lab.b.verb("token", "create", "--workspace", SLUG, "--scope", "search,ingest,ask")
-    lab.token = made["token"]
-    made = lab.b.run("createsuperuser", "--noinput")
-    if made.returncode != 0:
-        raise RuntimeError(made.stderr)
-    lab.b.verb("member", "add", _EMAIL, "--role", "viewer", "--workspace", SLUG)
+def _fill(lab: Lab) -> None:
+    lab.workspace_id = str(lab.b.run_command("workspace", "create", SLUG)["id"])
+    result = lab.b.run_command("token", "create", "--workspace", SLUG, "--scope", "search,ingest,ask")
+    lab.token = result["token"]
+    result = lab.b.run("createsuperuser", "--noinput")
+    if result.returncode != 0:
+        raise RuntimeError(result.stderr)
+    lab.b.run_command("member", "add", _EMAIL, "--role", "viewer", "--workspace", SLUG)
     for node in (lab.a, lab.b):
-        lab.cookies[node.name] = _signed_in(node)
+        lab.cookies[node.name] = _sign_in(node)
     for number in range(_DOCUMENTS):
-        lab.put(lab.a, f"first/{number}.md", f"# Pier {number}\n\nThe harbour has a pier{number}.\n")
-    seq = lab.put(lab.b, "first/last.md", "# Last\n\nThe harbour's last.\n")
+        lab.upload(lab.a, f"first/{number}.md", f"# Pier {number}\n\nThe harbour has a pier{number}.\n")
+    seq = lab.upload(lab.b, "first/last.md", "# Last\n\nThe harbour's last.\n")
     for node in (lab.a, lab.b):
-        _have_mirror(lab, node, seq)
+        _build_mirror(lab, node, seq)
 
 
-def _have_mirror(lab: Lab, node: Node, seq: int) -> None:
+def _build_mirror(lab: Lab, node: Node, seq: int) -> None:
     found = lab.client(node).ask("lexical", min_seq=seq)
     if not found.is_done:
         raise RuntimeError(f"{found}: {found.body}")
 
 
-def _signed_in(node: Node) -> dict[str, str]:
+def _sign_in(node: Node) -> dict[str, str]:
     with httpx.Client(base_url=node.url, timeout=_SIGN_IN_LIMIT_S) as http:
         secret = _TOKEN_FIELD.search(http.get("/login").text)
         assert secret is not None

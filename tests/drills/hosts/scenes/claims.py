@@ -1,11 +1,11 @@
-"""What is claimed of a node that is cut off, whatever cut it off."""
+"""Claims about a node that is cut off, for any kind of cut."""
 
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tests.drills.hosts.asking import KINDS, Asked
+from tests.drills.hosts.client import KINDS, Exchange
 from tests.drills.hosts.crowd import after, spanning, within
 from tests.drills.hosts.lab import Lab
 from tests.drills.hosts.node import Node
@@ -14,30 +14,32 @@ from tests.support.stack import GaveUp, eventually
 REFUSAL_S = 3.0
 RECOVERY_S = 10.0
 _RECOVERY_LIMIT_S = 40.0
-# These tell of uploads that were, too.
+# Its answers list uploads of deleted documents, too.
 _SHOWS_NO_DOCUMENTS = {"jobs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """When a node was cut off, and when it was not any more; of `time.monotonic`."""
+    """Begin and end of a cut, by `time.monotonic`."""
 
     began_s: float
     healed_s: float
 
 
 def warm_up(lab: Lab, node: Node) -> None:
-    """Have a node answer each kind once, and claim that it does."""
+    """Send a node a request of each kind, and claim that all succeed."""
     client = lab.client(node)
-    asked = [client.ask(kind) for kind in KINDS]
+    exchanges = [client.ask(kind) for kind in KINDS]
     client.close()
-    lab.note(asked)
-    lab.report.claim(f"{node.name} answers all kinds before", [each for each in asked if not each.is_done])
+    lab.record(exchanges)
+    lab.report.claim(
+        f"{node.name} answers all kinds before", [each for each in exchanges if not each.is_done]
+    )
 
 
-def claim_refusals(lab: Lab, node: Node, asked: Sequence[Asked], cut: Cut) -> None:
-    """Claim that a node refused all while it was cut off, each request within the limit."""
-    own = [each for each in asked if each.node == node.name]
+def claim_refusals(lab: Lab, node: Node, exchanges: Sequence[Exchange], cut: Cut) -> None:
+    """Claim that a node rejected all requests during the cut, each within the limit."""
+    own = [each for each in exchanges if each.node == node.name]
     during = [each for each in within(own, cut.began_s, cut.healed_s) if each.ended_s < cut.healed_s]
     flying = spanning(own, cut.began_s)
     waited = [each.ended_s - max(each.began_s, cut.began_s) for each in (*during, *flying)]
@@ -56,12 +58,12 @@ def claim_refusals(lab: Lab, node: Node, asked: Sequence[Asked], cut: Cut) -> No
     lab.refused |= {each.path for each in during if each.is_refusal and each.path}
 
 
-def _kinds(asked: Sequence[Asked]) -> set[str]:
-    return {each.kind for each in asked}
+def _kinds(exchanges: Sequence[Exchange]) -> set[str]:
+    return {each.kind for each in exchanges}
 
 
 def claim_recovery(lab: Lab, node: Node, healed_s: float) -> None:
-    """Claim that a node has caught up, and reads its writes, within the limit after a cut."""
+    """Claim that a node has caught up within the limit after a cut, and reads its writes."""
     head = lab.head()
     mirrored_s = _seconds_until(lambda: node.mirror_seq(lab.workspace_id) >= head, healed_s)
     client = lab.client(node)
@@ -82,13 +84,13 @@ def _seconds_until(claim: Callable[[], bool], since_s: float) -> float | None:
     return round(time.monotonic() - since_s, 2)
 
 
-def claim_never_shown(lab: Lab, asked: Sequence[Asked], path: str, deleted_s: float) -> None:
-    """Claim that what was asked after the deletion of a document was acknowledged does not show it."""
-    answers = [each for each in after(asked, deleted_s) if each.is_done]
+def claim_never_shown(lab: Lab, exchanges: Sequence[Exchange], path: str, deleted_s: float) -> None:
+    """Claim that requests after the acknowledged deletion of a document don't show it."""
+    answers = [each for each in after(exchanges, deleted_s) if each.is_done]
     shown = [each for each in answers if each.kind not in _SHOWS_NO_DOCUMENTS and _shows(each, path)]
     lab.report.claim("a document that was deleted meanwhile is never shown", shown)
 
 
-def _shows(asked: Asked, path: str) -> bool:
-    # One clients' own upload may bear it in its answer.
-    return path != asked.path and path in json.dumps(asked.body)
+def _shows(exchange: Exchange, path: str) -> bool:
+    # The answer to a client's own upload may have its path.
+    return path != exchange.path and path in json.dumps(exchange.body)

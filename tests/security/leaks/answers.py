@@ -1,4 +1,4 @@
-"""Looks for canaries in answers and logs, and tells whether two answers differ but by what was asked."""
+"""Search for canaries in answers and logs, and comparison of answers apart from the requested ids."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ from tests.security.leaks.canaries import STEMS, Target
 from tests.support.loops import run
 
 _TOKEN = re.compile(r"[A-Za-z0-9_=.-]{16,}")
-# Until the first event of a stream, and from there on.
+# Time limits until the first event of a stream, and after it.
 _FIRST_S, _STREAM_S = 30, 2
 _COMPARED_HEADERS = (
     "Allow",
@@ -33,10 +33,10 @@ _COMPARED_HEADERS = (
     "Vary",
     "WWW-Authenticate",
 )
-# What differs between any two answers to the same request.
+# Values that differ between any two answers to the same request.
 _PASSING = re.compile(r"\A(instance|.*_ms|created_at|requested_at)\Z")
 _CSRF = re.compile(r'(name="csrfmiddlewaretoken" value=")[^"]*')
-# Ids and secrets of what an answer has just made, moments, and how long a page says that it took.
+# Ids and secrets of new objects, timestamps, and durations that a page shows.
 _FRESH = re.compile(
     r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
     r"|kbb_[a-z2-7]{12}(?:_[\w-]{43})?|(?<![\w-])[\w-]{43}(?![\w-])"
@@ -49,12 +49,12 @@ _FRESH = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back, with what had been sent."""
+    """An answer, with the names and values of its request."""
 
     status: int
     headers: Mapping[str, str]
     text: str
-    #: What stood in the request by the name of its place there.
+    #: Values in the request by the names of their places.
     given: Mapping[str, str]
 
     @classmethod
@@ -68,51 +68,51 @@ class Answer:
         )
 
     @property
-    def likeness(self) -> tuple[Any, ...]:
-        """What is compared: status, headers and body, with names in the place of what was sent."""
-        headers = {name: self._named(self.headers.get(name, "")) for name in _COMPARED_HEADERS}
-        # A hidden thing's number may be that of the status, which is compared for itself.
+    def comparable(self) -> tuple[Any, ...]:
+        """Return the compared parts: status, headers and body, with names in place of requested values."""
+        headers = {name: self._replace_requested(self.headers.get(name, "")) for name in _COMPARED_HEADERS}
+        # An object's number may equal the status, which is compared separately.
         text = _steady(self.text).replace(f'"status": {self.status}', '"status": <status>')
-        return self.status, headers, self._named(text)
+        return self.status, headers, self._replace_requested(text)
 
-    def _named(self, text: str) -> str:
+    def _replace_requested(self, text: str) -> str:
         is_page = "<html" in text
         for name, value in sorted(self.given.items(), key=lambda item: -len(item[1])):
             if is_page and value.isdecimal():
-                continue  # the 1 of an id stands in the frame of every page, too
-            text = _alone(value).sub(f"<{name}>", text)
+                continue  # every page has a 1, too
+            text = _word_pattern(value).sub(f"<{name}>", text)
         return _FRESH.sub("<fresh>", text)
 
     def leaks(self, target: Target) -> list[str]:
-        """Return what is told of `target` beyond what the request said itself."""
-        told = "\n".join((self.text, *map("{0[0]}: {0[1]}".format, self.headers.items())))
-        return leaks_in(told, target, self.given.values())
+        """Return the canaries and ids of `target` in the answer, apart from those in the request."""
+        text = "\n".join((self.text, *map("{0[0]}: {0[1]}".format, self.headers.items())))
+        return leaks_in(text, target, self.given.values())
 
 
 def leaks_in(text: str, target: Target, given: Iterable[str]) -> list[str]:
-    """Return the canaries and ids of `target` in a text, and in what is encoded in it."""
-    known = set(given)
+    """Return the canaries and ids of `target` in a text, including encoded ones."""
+    requested = set(given)
     found = []
-    for each in (text, *_decoded(text)):
+    for each in (text, *_decode(text)):
         lowered = each.lower()
-        for value in known:
-            lowered = _alone(value.lower()).sub("", lowered)
+        for value in requested:
+            lowered = _word_pattern(value.lower()).sub("", lowered)
         found += re.findall(rf"\w*{target.stem}[\w.-]*", lowered)
-        found += [value for value in target.ids.values() if _stands_in(value, lowered)]
+        found += [value for value in target.ids.values() if _occurs_in(value, lowered)]
     return found
 
 
 def shows(answer: Answer, target: Target) -> bool:
-    """Return whether an answer holds a canary of `target`, which its reader may see."""
+    """Return whether an answer has a canary of `target`, which its reader may see."""
     return bool(leaks_in(answer.text + " ".join(answer.headers.values()), target, ()))
 
 
 @contextmanager
-def logged() -> Iterator[list[str]]:
-    """Return the list that everything logged meanwhile, at any level, comes into."""
+def captured_log() -> Iterator[list[str]]:
+    """Yield a list that receives every log line, of any level, during the block."""
     lines: list[str] = []
     root = logging.getLogger()
-    handler = _Keeping(lines)
+    handler = _ListHandler(lines)
     before, root.level = root.level, logging.DEBUG
     root.addHandler(handler)
     try:
@@ -122,7 +122,7 @@ def logged() -> Iterator[list[str]]:
         root.setLevel(before)
 
 
-class _Keeping(logging.Handler):
+class _ListHandler(logging.Handler):
     def __init__(self, lines: list[str]) -> None:
         super().__init__(logging.DEBUG)
         self._lines = lines
@@ -133,7 +133,7 @@ class _Keeping(logging.Handler):
 
 
 def _messages(response: Any) -> list[str]:
-    """What the page tells that an act leads to."""
+    """Return the messages that the page after a redirect shows."""
     is_redirect = 300 <= response.status_code < 400
     return [str(message) for message in get_messages(response.wsgi_request)] if is_redirect else []
 
@@ -142,12 +142,12 @@ def _body(response: Any) -> bytes:
     if not response.streaming:
         return bytes(response.content)
     if response.is_async:
-        return run(_streamed(response))
+        return run(_read_stream(response))
     return b"".join(response.streaming_content)
 
 
-async def _streamed(response: Any) -> bytes:
-    """Read to the end; a stream that goes on, as of a running job, for as long as its first event takes."""
+async def _read_stream(response: Any) -> bytes:
+    """Read a stream to its end, or at most until shortly after its first event."""
     pieces = []
     with suppress(TimeoutError):
         async with asyncio.timeout(_FIRST_S) as limit:
@@ -158,16 +158,14 @@ async def _streamed(response: Any) -> bytes:
     return b"".join(pieces)
 
 
-def _stands_in(value: str, text: str) -> bool:
-    """Return whether an id that can't stand there by chance does: a long one, or a number of so
-    many digits.
-    """
+def _occurs_in(value: str, text: str) -> bool:
+    """Return whether an id occurs that can't be there by chance: a long one, or a long number."""
     if value.isdecimal():
-        return len(value) >= 10 and _alone(value).search(text) is not None
+        return len(value) >= 10 and _word_pattern(value).search(text) is not None
     return len(value) >= 32 and value in text
 
 
-def _alone(value: str) -> re.Pattern[str]:
+def _word_pattern(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])")
 
 
@@ -188,7 +186,7 @@ def _without_passing(value: Any) -> Any:
     return [_without_passing(each) for each in value] if isinstance(value, list) else value
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode(text: str) -> Iterator[str]:
     for token in _TOKEN.findall(text):
         for piece in _bytes_of(token):
             yield piece.decode("utf-8", errors="ignore")

@@ -1,4 +1,4 @@
-"""A verb for one workspace acts in it: the second wall stands behind the command line, too."""
+"""A command for one workspace sees that workspace alone: row-level security applies to commands, too."""
 
 import io
 
@@ -29,33 +29,33 @@ ROWS = ("search_", "ingest_", "people_group", "people_membership", "people_apito
     ],
     ids=" ".join,
 )
-def test_a_verb_for_one_workspace_acts_in_it(words, alpha, beta, mirrors):
-    acted = {}
+def test_command_for_one_workspace_sees_it_alone(words, alpha, beta, mirrors):
+    first_statements = {}
 
-    def note(execute, sql, params, many, context):
+    def record(execute, sql, params, many, context):
         table = next((name for name in ROWS if f'FROM "{name}' in sql), None)
         if table is not None:
-            acted.setdefault(workspace_setting(), sql)
+            first_statements.setdefault(workspace_setting(), sql)
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(note):
+    with connection.execute_wrapper(record):
         try:
             call_command(*words, "--workspace", "alpha", stdout=io.StringIO(), stderr=io.StringIO())
         except SystemExit as end:
             assert end.code in (0, 1)
 
-    assert set(acted) == {str(alpha.id)}, acted
+    assert set(first_statements) == {str(alpha.id)}, first_statements
     assert workspace_setting() == EVERYWHERE
 
 
-def test_a_verb_acts_in_its_workspace_until_it_ends(alpha):
-    class Verb(KebabCommand):
+def test_command_keeps_its_workspace_until_it_ends(alpha):
+    class ExampleCommand(KebabCommand):
         def run_command(self, **_):
             before = workspace_setting()
             self.act_in(alpha.workspace)
             self.seen = [before, workspace_setting()]
 
-    verb = Verb()
+    verb = ExampleCommand()
     call_command(verb)
     assert verb.seen == [EVERYWHERE, str(alpha.id)]
     assert workspace_setting() == EVERYWHERE

@@ -1,4 +1,4 @@
-"""A client that costs little: requests written once, on connections that are kept."""
+"""A cheap HTTP client: requests encoded once, on persistent connections."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ _LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is sent; `kind` is what figures are told by."""
+    """A request; figures are grouped by `kind`."""
 
     kind: str
     method: str
@@ -21,8 +21,8 @@ class Request:
     token: str
     body: Mapping[str, Any] | None = None
 
-    def written(self) -> bytes:
-        """The request as it goes over the wire."""
+    def encode(self) -> bytes:
+        """Return the encoded request."""
         body = b"" if self.body is None else json.dumps(self.body).encode()
         return (
             f"{self.method} {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.token}\r\n"
@@ -32,11 +32,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of a request; a status of 0 is none within a minute, or a connection that broke."""
+    """The answer to a request; status 0 is a timeout after a minute or a broken connection."""
 
     kind: str
     status: int
-    #: Seconds since the load began, when it was due to be sent.
+    #: Seconds from the start of the load to the scheduled time.
     due_s: float
     took_s: float
     retry_after: str | None = None
@@ -44,17 +44,17 @@ class Answer:
 
     @property
     def is_useful(self) -> bool:
-        """Return whether it is what was asked for."""
+        """Return whether it succeeded, or there was nothing at the path."""
         return 200 <= self.status < 300 or self.status == 404
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether it says to come again, and when."""
+        """Return whether it was rejected with Retry-After."""
         return self.status in {429, 503} and self.retry_after is not None
 
 
-class Line:
-    """A connection that is opened when it is needed."""
+class Connection:
+    """A connection that is opened on demand."""
 
     def __init__(self, url: str) -> None:
         address = urlsplit(url)
@@ -62,10 +62,10 @@ class Line:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, request: Request, due_s: float, began: float) -> Answer:
-        """Send a request, and give its answer; the time counts from `began`, when it was due."""
+        """Send a request, and return its answer; the time counts from `began`, when it was scheduled."""
         try:
             async with asyncio.timeout(_LIMIT_S):
-                status, headers, body = await self._asked(request.written())
+                status, headers, body = await self._send(request.encode())
         except (OSError, asyncio.IncompleteReadError, TimeoutError, ValueError):
             self.close()
             status, headers, body = 0, {}, b""
@@ -78,28 +78,28 @@ class Line:
             body=body,
         )
 
-    async def _asked(self, written: bytes) -> tuple[int, dict[str, str], bytes]:
-        """Ask; once more where a kept connection turns out to be closed, as every client does."""
-        was_kept = self._streams is not None
+    async def _send(self, encode: bytes) -> tuple[int, dict[str, str], bytes]:
+        """Send a request, and once more when a persistent connection turns out to be closed."""
+        was_open = self._streams is not None
         try:
-            return await self._exchange(written)
+            return await self._exchange(encode)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             self.close()
-            if not was_kept or getattr(error, "partial", b""):
+            if not was_open or getattr(error, "partial", b""):
                 raise
-            return await self._exchange(written)
+            return await self._exchange(encode)
 
     def close(self) -> None:
-        """Close it; the next request opens it anew."""
+        """Close the connection; the next request opens another."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
 
-    async def _exchange(self, written: bytes) -> tuple[int, dict[str, str], bytes]:
+    async def _exchange(self, encode: bytes) -> tuple[int, dict[str, str], bytes]:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)
         reader, writer = self._streams
-        writer.write(written)
+        writer.write(encode)
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
         body = (
@@ -110,13 +110,13 @@ class Line:
         return int(head[0].split(" ")[1]), headers, body
 
 
-class Lines:
-    """Connections for as many requests as are under way."""
+class ConnectionPool:
+    """Connections for all requests under way."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._idle: list[Line] = []
-        self._open: list[Line] = []
+        self._idle: list[Connection] = []
+        self._open: list[Connection] = []
 
     def __enter__(self) -> Self:
         return self
@@ -126,14 +126,14 @@ class Lines:
             line.close()
 
     async def ask(self, request: Request, due_s: float, began: float) -> Answer:
-        """Send a request on a line of its own."""
+        """Send a request on a connection of its own."""
         line = self._idle.pop() if self._idle else self._new()
         try:
             return await line.ask(request, due_s, began)
         finally:
             self._idle.append(line)
 
-    def _new(self) -> Line:
-        line = Line(self._url)
+    def _new(self) -> Connection:
+        line = Connection(self._url)
         self._open.append(line)
         return line

@@ -1,4 +1,4 @@
-"""The requests of ingest's doors, and what must stand in no answer."""
+"""The requests of ingest's endpoints, and checks of their answers."""
 
 import json
 import uuid
@@ -11,10 +11,10 @@ from ingest.models import Job, Unreadable
 from search.models import Source
 from tests.support.api import address
 
-#: It begins every word of the restricted source, and stands nowhere else.
+#: Every word of the restricted source begins with it, and no other word does.
 CANARY = "quillmere"
 
-# Tail of the address, method and body, for ids that begin with what they are of.
+# Tail of the address, method and body; ids are named after their objects.
 BY_ID = [
     ("/documents/{doc}", "get", None),
     ("/documents/{doc}", "patch", {"title": "x"}),
@@ -41,8 +41,8 @@ LISTS = ["/documents", "/sources", "/jobs", "/quarantine"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restricted:
-    """What there is of a restricted source."""
+class RestrictedSource:
+    """The objects of a restricted source."""
 
     source: Source
     doc_id: str
@@ -51,7 +51,7 @@ class Restricted:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Return the ids by the names that `BY_ID` gives them."""
+        """Return the ids by their names in `BY_ID`."""
         return {
             "doc": self.doc_id,
             "source": str(self.source.pk),
@@ -61,7 +61,7 @@ class Restricted:
 
 
 def missing_ids() -> dict[str, str]:
-    """Return ids of what there is nowhere."""
+    """Return ids of objects that don't exist."""
     return {
         "doc": uuid.uuid4().hex,
         "source": str(uuid.uuid4()),
@@ -79,17 +79,17 @@ def send(
     return getattr(client, method)(address(workspace, tail), body, **options)
 
 
-def told(answer: Any) -> tuple[int, str, dict[str, str]]:
-    """Return all that an answer tells: status, body and headers."""
+def contents(answer: Any) -> tuple[int, str, dict[str, str]]:
+    """Return status, body and headers of an answer."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return answer.status_code, body.decode(), dict(answer.headers)
 
 
 def assert_silent(answer: Any) -> None:
-    """Nothing of the restricted source stands in the answer."""
-    assert CANARY not in json.dumps(told(answer))
+    """Assert that the answer has nothing of the restricted source."""
+    assert CANARY not in json.dumps(contents(answer))
 
 
-def ended(state: str, **fields: Any) -> dict[str, Any]:
-    """Return the fields of a job that has ended."""
+def finished_fields(state: str, **fields: Any) -> dict[str, Any]:
+    """Return the fields of a finished job."""
     return {"state": state, "finished_at": timezone.now(), **fields}

@@ -1,4 +1,4 @@
-"""A workspace's embedder is changed under search load, and its worker killed half-way; then it goes back."""
+"""Scene: an embedder is changed under search load, its worker is killed half-way, and it is rolled back."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from kebab.people.models import TokenScope
 from kebab.people.tokens import mint_token
 from search.models import ChunkVector
 from tests.drills.crash.model import HeldModel
-from tests.drills.crash.searching import SearchLoad
+from tests.drills.crash.search_load import SearchLoad
 from tests.drills.crash.tenant import Tenant
 from tests.drills.crash.watch import Watch
 from tests.support.patience import patiently
@@ -25,34 +25,34 @@ _SECTIONS = 100
 _WORDS = 24
 _LIMIT_S = 900.0
 _BEGIN_LIMIT_S = 120.0
-# Searches that are to be seen in each state.
+# Searches to wait for in each state.
 _SEARCHES = 30
-# Texts that a killed worker had asked for without storing them: a batch that is stored, and one ahead.
+# Texts that a killed worker requested without storing them: a batch being stored, and one prefetched.
 _IN_FLIGHT = 2 * 64 + 2
 
 Checks = Iterator[tuple[str, list[str]]]
 
 
-class Reembedding:
-    """The scene, in a workspace of `chunks` chunks, a multiple of a hundred."""
+class EmbedderChange:
+    """The scene in a workspace of `chunks` chunks, a multiple of 100."""
 
     def __init__(self, stack: Stack, watch: Watch, model: HeldModel, folder: Path, chunks: int) -> None:
         self._watch = watch
         self._stack = stack
         self._model = model
         self._chunks = chunks // _SECTIONS * _SECTIONS
-        self._passages = _written(folder, self._chunks)
+        self._passages = _write_files(folder, self._chunks)
         self._tenant = Tenant(stack.url, "reembed", [folder])
         token = mint_token(
             self._tenant.workspace, scopes=(TokenScope.SEARCH, TokenScope.MANAGE), name="drill-manage"
         )
         self._url = f"{stack.url}/api/v1/workspaces/reembed/embedding"
         self._headers = {"Authorization": f"Bearer {token[1]}"}
-        #: (coverage, time left) of the space that is built, as it was seen.
-        self._seen: list[tuple[float, float | None]] = []
+        #: Observed (coverage, remaining time) of the space that is built.
+        self._observed: list[tuple[float, float | None]] = []
 
     def play(self) -> Checks:
-        """Play the scene; gives each check's name and what was violated. Raises GaveUp."""
+        """Play the scene, and yield the name and the violations of each check. Raises GaveUp."""
         self._ingest()
         with SearchLoad(self._tenant, self._passages) as load:
             self._await_searches(load)
@@ -60,8 +60,8 @@ class Reembedding:
             self._ask("POST", "", {"embedder": self._model.name})
             yield "killed half-way, the build keeps what it has", list(self._kill_half_way())
             switched_s = self._await_switch()
-            yield "coverage only rises, and the time left is told", list(self._told())
-            yield "what was embedded is not embedded again", list(self._repeated())
+            yield "coverage only rises, and the remaining time is reported", list(self._progress_errors())
+            yield "what was embedded is not embedded again", list(self._repeated_passages())
             self._await_searches(load)
             rolled_back_s = time.monotonic()
             space = self._ask("POST", "/rollback")["retired"][0]["id"]
@@ -71,11 +71,11 @@ class Reembedding:
             yield "going back is one step", _others(load.models_since(back_s), _FIRST)
             self._ask("DELETE", f"/spaces/{space}")
             eventually(lambda: not self._status()["retired"], "the retired space is deleted", _LIMIT_S)
-            yield "its rows are gone, the others are there", list(self._miscounted())
+            yield "its rows are gone, the others are there", list(self._vector_count_errors())
             self._await_searches(load)
         seen = load.models_since(0.0)
         yield "both models were searched", [] if seen == {_FIRST, _SECOND} else [f"searched: {sorted(seen)}"]
-        yield f"none of {len(load.answered)} searches failed or mixed spaces", list(load.failures())
+        yield f"none of {len(load.results)} searches failed or mixed spaces", list(load.failures())
         yield f"the switch came after {switched_s:.0f} s", []
 
     def _ingest(self) -> None:
@@ -99,43 +99,43 @@ class Reembedding:
         self._model.release()
 
     def _is_held(self) -> bool:
-        return self._look() and self._model.is_held.is_set()
+        return self._observe_build() and self._model.is_held.is_set()
 
     def _await_switch(self) -> float:
         began_s = time.monotonic()
-        eventually(lambda: not self._look(), "the build comes to its end", _LIMIT_S)
+        eventually(lambda: not self._observe_build(), "the build comes to its end", _LIMIT_S)
         return time.monotonic() - began_s
 
-    def _look(self) -> bool:
-        """Note how far the build is; whether there is one still."""
+    def _observe_build(self) -> bool:
+        """Record the progress of the build, and return whether one is under way."""
         building = self._status()["building"]
         if building is not None:
-            self._seen.append((building["coverage"], building["eta_s"]))
+            self._observed.append((building["coverage"], building["eta_s"]))
         return building is not None
 
-    def _told(self) -> Iterator[str]:
-        coverages = [coverage for coverage, _ in self._seen]
+    def _progress_errors(self) -> Iterator[str]:
+        coverages = [coverage for coverage, _ in self._observed]
         if coverages != sorted(coverages):
             yield f"coverage went back: {coverages}"
-        under_way = [eta_s for coverage, eta_s in self._seen if 0 < coverage < 1]
+        under_way = [eta_s for coverage, eta_s in self._observed if 0 < coverage < 1]
         if not under_way or None in under_way:
-            yield f"the time left was not told in {under_way.count(None)} of {len(under_way)} looks"
+            yield f"the remaining time was missing {under_way.count(None)} times of {len(under_way)}"
 
-    def _repeated(self) -> Iterator[str]:
-        asked = len(self._model.passages)
+    def _repeated_passages(self) -> Iterator[str]:
+        requested = len(self._model.passages)
         distinct = len(set(self._model.passages))
-        if distinct < self._chunks or asked - distinct > _IN_FLIGHT:
-            yield f"{asked} passages were asked for, {distinct} different ones, of {self._chunks}"
+        if distinct < self._chunks or requested - distinct > _IN_FLIGHT:
+            yield f"{requested} passages were requested, {distinct} different ones, of {self._chunks}"
 
-    def _miscounted(self) -> Iterator[str]:
+    def _vector_count_errors(self) -> Iterator[str]:
         status = self._status()
         rows = ChunkVector.objects.in_workspace(self._tenant.workspace).count()
         if (rows, status["live"]["vectors"]) != (self._chunks, self._chunks):
             yield f"{rows} vectors are left, of {self._chunks} chunks"
 
     def _await_searches(self, load: SearchLoad) -> None:
-        enough = len(load.answered) + _SEARCHES
-        eventually(lambda: len(load.answered) > enough, f"{_SEARCHES} searches are answered", _BEGIN_LIMIT_S)
+        enough = len(load.results) + _SEARCHES
+        eventually(lambda: len(load.results) > enough, f"{_SEARCHES} searches are answered", _BEGIN_LIMIT_S)
 
     def _status(self) -> dict[str, Any]:
         return self._ask("GET", "")
@@ -147,12 +147,12 @@ class Reembedding:
         return answer
 
 
-def _others(seen: set[str], wanted: str) -> list[str]:
-    return [f"searches that began after it were answered by {other}" for other in sorted(seen - {wanted})]
+def _others(seen: set[str], expected: str) -> list[str]:
+    return [f"searches that began after it were answered by {other}" for other in sorted(seen - {expected})]
 
 
-def _written(folder: Path, chunks: int) -> dict[str, str]:
-    """Write files of a hundred sections each, and give the sections' texts by heading: a chunk each."""
+def _write_files(folder: Path, chunks: int) -> dict[str, str]:
+    """Write files of a hundred sections each, and return the sections' texts, a chunk each, by heading."""
     rng = random.Random("reembed")
     folder.mkdir(parents=True)
     passages = {}

@@ -1,4 +1,4 @@
-"""Sends requests, each undone at once, and the calls of the registry."""
+"""Sends requests and the calls of the registry, and rolls each back."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -7,28 +7,28 @@ from typing import Any
 
 from django.db import transaction
 
+from tests.security.leaks.answers import Answer
 from tests.security.leaks.call import Call
 from tests.security.leaks.callers import Caller
 from tests.security.leaks.canaries import Target
-from tests.security.leaks.looking import Answer
 from tests.security.leaks.routes import Route, routes
 
 _addresses = count(1)
 ROUTES: Mapping[str, Route] = {route.name: route for route in routes()}
 
 
-def play(caller: Caller, call: Call, workspace: str, target: Target, *, method: str = "") -> Answer:
-    """Send a call at a workspace's address with the target's ids, and undo what it did."""
+def send_call(caller: Caller, call: Call, workspace: str, target: Target, *, method: str = "") -> Answer:
+    """Send a call to a workspace's address with the target's ids, and roll it back."""
     route = ROUTES[call.route]
-    path, body = call.address(route, workspace, target), call.filled_body(target)
-    given = {"workspace": workspace, **call.given(route, target)}
-    return send_undone(caller, method or call.method, path, body, given)
+    path, body = call.address(route, workspace, target), call.body_for(target)
+    given = {"workspace": workspace, **call.request_texts(route, target)}
+    return send_and_roll_back(caller, method or call.method, path, body, given)
 
 
-def send_undone(
+def send_and_roll_back(
     caller: Caller, method: str, path: str, body: Any = None, given: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send a request, and undo what it did: its writes, and what the client keeps of the answer."""
+    """Send a request, and roll back its writes and the client's cookies."""
     cookies = deepcopy(caller.client.cookies)
     with transaction.atomic():
         answer = send(caller, method, path, body, given)
@@ -40,10 +40,10 @@ def send_undone(
 def send(
     caller: Caller, method: str, path: str, body: Any = None, given: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send a request. Bad credentials are counted by network address, so that each comes from another."""
+    """Send a request from a new address, as bad credentials are counted by address."""
     number = next(_addresses)
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-    is_form = not path.startswith("/api/")  # a page's
+    is_form = not path.startswith("/api/")  # pages take forms
     options = {} if method in ("get", "head") else {"format": "multipart" if is_form else "json"}
     response = getattr(caller.client, method)(path, body, REMOTE_ADDR=address, **options)
     return Answer.of(response, {} if given is None else given)

@@ -1,4 +1,4 @@
-"""What every member comes for: to search, to read, to ask, to see where documents come from."""
+"""Tasks of every member: search, read, ask, and view the sources of documents."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.support.browsing import WATCH_THE_COPY
 def find_a_passage_by_keyboard(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search")
-    page.keyboard.type("chafed rope")  # the box has the focus
+    page.keyboard.type("chafed rope")  # the search box has the focus
     expect(page.locator(".hit").first).to_contain_text("Moorings and berths")
     expect(page.locator(".hit").first.locator("mark").first).to_be_visible()
     page.keyboard.press("ArrowDown")
@@ -23,7 +23,7 @@ def find_a_passage_by_keyboard(visitor: Visitor) -> None:
     expect(cited.first).to_be_in_viewport()
 
 
-def narrow_a_search_and_see_why(visitor: Visitor) -> None:
+def filter_a_search_and_explain_it(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search?q=harbour")
     page.get_by_role("link", name=re.compile("^berths 1")).click()
@@ -40,7 +40,7 @@ def narrow_a_search_and_see_why(visitor: Visitor) -> None:
     expect(page.locator(".why svg").first).to_be_visible()
 
 
-def be_led_to_the_right_word(visitor: Visitor) -> None:
+def follow_a_spelling_suggestion(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search?q=pontooon&mode=lexical")
     page.locator(".meant a").click()
@@ -49,7 +49,7 @@ def be_led_to_the_right_word(visitor: Visitor) -> None:
     expect(page.locator(".hit").first).to_be_visible()
 
 
-def say_that_a_hit_is_right(visitor: Visitor) -> None:
+def give_feedback_on_a_hit(visitor: Visitor) -> None:
     visitor.open("search?q=chafed+rope")
     visitor.press("Hit 1 answers the query")
 
@@ -81,7 +81,7 @@ def read_documents_of_every_kind(visitor: Visitor) -> None:
         expect(page.locator(".chunk").first).to_be_visible()
 
 
-def ask_and_read_what_is_cited(visitor: Visitor) -> None:
+def ask_and_read_the_citations(visitor: Visitor) -> None:
     page = visitor.page
     question = f"When is a chafed rope replaced, {visitor.name}?"
     visitor.open("search")
@@ -96,7 +96,7 @@ def ask_and_read_what_is_cited(visitor: Visitor) -> None:
     expect(turn.locator(".check").first).to_be_visible()
 
 
-def be_refused_an_answer_honestly_and_delete_it(visitor: Visitor) -> None:
+def ask_an_unanswerable_question_and_delete_it(visitor: Visitor) -> None:
     page = visitor.page
     question = f"Which dentist treats zebras in Reykjavik, {visitor.name}?"
     visitor.open("ask")
@@ -111,7 +111,7 @@ def be_refused_an_answer_honestly_and_delete_it(visitor: Visitor) -> None:
     expect(page.get_by_text(question)).to_have_count(0)
 
 
-def see_where_documents_come_from(visitor: Visitor) -> None:
+def view_sources(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search")
     visitor.go_by_tab("Sources")
@@ -126,12 +126,12 @@ def see_where_documents_come_from(visitor: Visitor) -> None:
 
 TASKS = (
     Task(do=find_a_passage_by_keyboard, need=Role.VIEWER, begins_at="search"),
-    Task(do=narrow_a_search_and_see_why, need=Role.VIEWER, begins_at="search?q=harbour"),
-    Task(do=be_led_to_the_right_word, need=Role.VIEWER, begins_at="search?q=pontooon&mode=lexical"),
-    Task(do=say_that_a_hit_is_right, need=Role.VIEWER, begins_at="search?q=chafed+rope"),
+    Task(do=filter_a_search_and_explain_it, need=Role.VIEWER, begins_at="search?q=harbour"),
+    Task(do=follow_a_spelling_suggestion, need=Role.VIEWER, begins_at="search?q=pontooon&mode=lexical"),
+    Task(do=give_feedback_on_a_hit, need=Role.VIEWER, begins_at="search?q=chafed+rope"),
     Task(do=copy_a_citation, need=Role.VIEWER, begins_at="search?q=chafed+rope&k=5"),
     Task(do=read_documents_of_every_kind, need=Role.VIEWER, begins_at="search?q=double-entry+booking"),
-    Task(do=ask_and_read_what_is_cited, need=Role.VIEWER, begins_at="ask"),
-    Task(do=be_refused_an_answer_honestly_and_delete_it, need=Role.VIEWER, begins_at="ask"),
-    Task(do=see_where_documents_come_from, need=Role.VIEWER, begins_at="sources"),
+    Task(do=ask_and_read_the_citations, need=Role.VIEWER, begins_at="ask"),
+    Task(do=ask_an_unanswerable_question_and_delete_it, need=Role.VIEWER, begins_at="ask"),
+    Task(do=view_sources, need=Role.VIEWER, begins_at="sources"),
 )

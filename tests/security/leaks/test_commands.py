@@ -1,4 +1,4 @@
-"""Every verb and sub-verb, told to work in one workspace, prints nothing of another."""
+"""Every command and subcommand, run for one workspace, prints nothing of another."""
 
 import argparse
 import io
@@ -9,10 +9,10 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.db import transaction
 
 from kebab.cli.listings import listings
-from tests.security.leaks.looking import leaks_in
+from tests.security.leaks.answers import leaks_in
 
-# They run or look at the machine, for its operator; there is no workspace to name.
-_OF_THE_MACHINE = {
+# Commands for the operator of the machine, which take no workspace.
+_MACHINE_COMMANDS = {
     "alive",
     "backup",
     "beat",
@@ -22,7 +22,7 @@ _OF_THE_MACHINE = {
     "demo",
     "doctor",
     "init",
-    "mcp",  # serves what tests/security/leaks/test_mcp_leaks.py calls
+    "mcp",  # covered by tests/security/leaks/test_mcp_leaks.py
     "migrate",
     "node",
     "partition",
@@ -35,7 +35,7 @@ _OF_THE_MACHINE = {
     "worker",
 }
 _W = "--workspace={ws}"
-# How each is called with another workspace's ids; `{ws}` is the workspace it is told to work in.
+# Calls of each command with another workspace's ids; `{ws}` is the workspace that it runs for.
 _EMAIL = "{stem}member-{theirs}@example.org"
 _CALLS = {
     "ask": [
@@ -101,7 +101,7 @@ _CALLS = {
     "workspace rename": [["{ws}", "--name=New"]],
     "workspace set": [["{ws}", "rrf_k=61"], ["{ws}"]],
 }
-# Where a workspace has much to tell, these say no more than that it's done, or why it can't be.
+# Commands that print only success or an error, even for a workspace with many objects.
 _TERSE = {
     "eval delete",
     "eval gate",
@@ -126,10 +126,10 @@ _TERSE = {
     "workspace rename",
     "workspace set",
 }
-# Sub-verbs that name a thing of no workspace, or make or delete one.
-_NAMED_ALONE = {
+# Subcommands that name something outside workspaces, or create or delete a workspace.
+_WITHOUT_WORKSPACE = {
     "eval",  # a judged set of its own
-    "export",  # what is in its file is tests/integration/search/bundles' to look at
+    "export",  # its file is covered by tests/integration/search/bundles
     "import",
     "mirror",
     "mirror warm",  # as the next
@@ -141,15 +141,15 @@ _NAMED_ALONE = {
 }
 
 
-def _ours():
+def _own_commands():
     return {
         name for name, app in get_commands().items() if app.split(".")[0] in ("kebab", "search", "ingest")
     }
 
 
-def _verbs():
-    """All verbs, those with sub-verbs by each of them."""
-    for name in sorted(_ours()):
+def _command_names():
+    """Yield all commands, those with subcommands once per subcommand."""
+    for name in sorted(_own_commands()):
         yield from _words_of(
             load_command_class(get_commands()[name], name).create_parser("kebab", name), name
         )
@@ -164,63 +164,67 @@ def _words_of(parser, name):
         yield name
 
 
-def test_every_verb_is_called():
-    known = {*_CALLS, *_NAMED_ALONE, *_OF_THE_MACHINE}
-    missing = {name for name in _verbs() if name not in known and name.split(" ")[0] not in _OF_THE_MACHINE}
+def test_every_command_is_called():
+    known = {*_CALLS, *_WITHOUT_WORKSPACE, *_MACHINE_COMMANDS}
+    missing = {
+        name for name in _command_names() if name not in known and name.split(" ")[0] not in _MACHINE_COMMANDS
+    }
 
-    assert not missing, f"Say in tests/security/leaks/test_verbs.py how these are called: {sorted(missing)}"
-    assert known - _OF_THE_MACHINE <= set(_verbs())
+    assert not missing, (
+        f"Say in tests/security/leaks/test_commands.py how these are called: {sorted(missing)}"
+    )
+    assert known - _MACHINE_COMMANDS <= set(_command_names())
 
 
 _COMMANDS = sorted({name.split(" ")[0] for name in _CALLS})
 
 
 def _calls_of(command):
-    """Yield the sub-commands of a command with the arguments of each call."""
+    """Yield the subcommands of a command with the arguments of each call."""
     for name in sorted(_CALLS):
         if name.split(" ")[0] == command:
             yield from ((name, arguments) for arguments in _CALLS[name])
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_a_command_in_one_workspace_prints_nothing_of_another(played, subtests, command):
+def test_command_for_one_workspace_prints_nothing_of_another(stage_setting, subtests, command):
     for name, arguments in _calls_of(command):
-        filled = _filled(arguments, played.stage.ours, played.stage)
+        filled = _fill(arguments, stage_setting.stage.ours, stage_setting.stage)
         for options in ([], ["--json"]):
             with subtests.test(name=name, arguments=arguments, options=options):
-                told = _run_undone(*_words(name, filled), *options)
-                assert not leaks_in(told, played.stage.hidden, _given(filled))
+                output = _run_and_roll_back(*_command_line(name, filled), *options)
+                assert not leaks_in(output, stage_setting.stage.hidden, _argument_values(filled))
 
 
-@pytest.mark.parametrize(
-    "command", [each for each in _COMMANDS if each != "ingest"]
-)  # that waits for its job
-def test_in_its_own_workspace_a_command_prints_it(played, subtests, command):
+@pytest.mark.parametrize("command", [each for each in _COMMANDS if each != "ingest"])  # it waits for its job
+def test_command_prints_the_objects_of_its_own_workspace(stage_setting, subtests, command):
     for name, arguments in _calls_of(command):
-        filled = _filled(arguments, played.stage.theirs, played.stage)
+        filled = _fill(arguments, stage_setting.stage.theirs, stage_setting.stage)
         with subtests.test(name=name, arguments=arguments):
-            told = _run_undone(*_words(name, filled), "--json")
-            assert leaks_in(told, played.stage.hidden, _given(filled)) or name in _TERSE, told
+            output = _run_and_roll_back(*_command_line(name, filled), "--json")
+            assert leaks_in(output, stage_setting.stage.hidden, _argument_values(filled)) or name in _TERSE, (
+                output
+            )
 
 
-def _words(name, arguments):
-    """The command line; where an option stands before the sub-verb, `arguments` name that themselves."""
-    verb, *sub = name.split(" ")
-    return [verb, *(each for each in sub if each not in arguments), *arguments]
+def _command_line(name, arguments):
+    """Return the command line; `arguments` include the subcommand where an option precedes it."""
+    command, *sub = name.split(" ")
+    return [command, *(each for each in sub if each not in arguments), *arguments]
 
 
-def _given(arguments):
-    """What the call itself says."""
+def _argument_values(arguments):
+    """Return the values in the call itself."""
     return {each.partition("=")[2] or each for each in arguments}
 
 
-def _filled(arguments, workspace, stage):
+def _fill(arguments, workspace, stage):
     names = {"ws": workspace.slug, "theirs": stage.theirs.slug, **stage.hidden.ids}
     return [each.format_map(names) for each in arguments]
 
 
-def _run_undone(*arguments):
-    """Return what a command prints, and undo what it did; a wrong argument and a defect of ours raise."""
+def _run_and_roll_back(*arguments):
+    """Return the output of a command, and roll it back; wrong arguments and defects raise."""
     out, err = io.StringIO(), io.StringIO()
     with transaction.atomic():
         with suppress(SystemExit):

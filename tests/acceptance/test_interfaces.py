@@ -7,24 +7,24 @@ from tests.acceptance.notes import write_notes
 
 
 @pytest.fixture(scope="module")
-def filled(client, verb, tmp_path_factory):
+def filled_client(client, run_command, tmp_path_factory):
     notes = write_notes(tmp_path_factory.mktemp("notes"))
-    verb("ingest", str(notes), "--workspace", client.slug, "--source", "notes", "--tag", "sea")
+    run_command("ingest", str(notes), "--workspace", client.slug, "--source", "notes", "--tag", "sea")
     return client
 
 
 def hits_text(body: str) -> str:
-    """The hits as written: numbers keep their digits."""
+    """Return the hits as text, in which numbers keep their digits."""
     return json.dumps(json.loads(body, parse_float=str)["hits"])
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
-def test_verb_and_http_give_the_same_hits_again_and_again(filled, stack, mode):
+def test_command_and_http_return_the_same_hits_repeatedly(filled_client, stack, mode):
     def ask() -> tuple[str, str]:
         printed = stack.run(
-            "search", "care of the lantern", "--workspace", filled.slug, "--mode", mode, "--json"
+            "search", "care of the lantern", "--workspace", filled_client.slug, "--mode", mode, "--json"
         )
-        answer = filled.request("POST", "/search", json={"q": "care of the lantern", "mode": mode})
+        answer = filled_client.request("POST", "/search", json={"q": "care of the lantern", "mode": mode})
         return printed.stdout, answer.text
 
     bodies = [body for _ in range(2) for body in ask()]
@@ -34,34 +34,36 @@ def test_verb_and_http_give_the_same_hits_again_and_again(filled, stack, mode):
     assert {hits_text(body) for body in bodies} == {hits_text(bodies[0])}
 
 
-def test_filters_mean_the_same_at_both_doors(filled, stack):
+def test_filters_work_alike_in_command_and_http(filled_client, stack):
     options = ("--tag", "sea", "--path-glob", "g*.md", "-k", "3")
-    printed = stack.run("search", "all about it", "--workspace", filled.slug, *options, "--json").stdout
+    printed = stack.run(
+        "search", "all about it", "--workspace", filled_client.slug, *options, "--json"
+    ).stdout
     filters = {"tags_any": ["sea"], "path_glob": ["g*.md"]}
-    answer = filled.request("POST", "/search", json={"q": "all about it", "k": 3, "filters": filters})
+    answer = filled_client.request("POST", "/search", json={"q": "all about it", "k": 3, "filters": filters})
     assert hits_text(printed) == hits_text(answer.text)
     assert {hit["doc_path"] for hit in answer.json()["hits"]} == {"glacier.md"}
 
 
 @pytest.mark.slow
-def test_errors_have_their_schemas(filled, stack):
+def test_errors_match_their_schemas(filled_client, stack):
     refused = stack.run("search", "lantern", "--workspace", "no-such-one", "--json")
     assert (refused.returncode, refused.stdout) == (1, "")
     schemas.check(json.loads(refused.stderr), "error.v1")
-    unknown = filled.request("POST", "/search", workspace="no-such-one", json={"q": "lantern"})
+    unknown = filled_client.request("POST", "/search", workspace="no-such-one", json={"q": "lantern"})
     assert unknown.status_code == 404
     schemas.check(unknown.json(), "problem.v1")
 
 
 @pytest.mark.slow
-def test_search_that_finds_nothing_says_so_by_its_status(filled, stack):
-    nothing = stack.run("search", "zzyzx", "--workspace", filled.slug, "--mode", "lexical", "--json")
+def test_search_without_hits_has_its_own_exit_status(filled_client, stack):
+    nothing = stack.run("search", "zzyzx", "--workspace", filled_client.slug, "--mode", "lexical", "--json")
     assert nothing.returncode == 1
     assert json.loads(nothing.stdout)["hits"] == []
 
 
 @pytest.mark.slow
-def test_second_stack_and_taken_port_are_refused(stack, tmp_path):
+def test_second_stack_and_used_port_are_rejected(stack, tmp_path):
     second = stack.run("up")
     assert second.returncode == 2
     assert f"already runs on {stack.data_dir}" in second.stderr

@@ -1,4 +1,4 @@
-"""Requests of every kind, and what came of each."""
+"""Requests of every kind, and their outcomes."""
 
 import itertools
 import time
@@ -10,47 +10,47 @@ import httpx
 
 from tests.drills.hosts.node import Node
 
-#: A client hangs up after this, and has then no answer at all (status 0).
+#: A client disconnects after this time, and gets no answer (status 0).
 PATIENCE_S = 45.0
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Exchange:
     """A request and its answer; times are those of `time.monotonic`."""
 
     kind: str
     node: str
     began_s: float
     ended_s: float
-    #: 0: none came.
+    #: 0: no answer.
     status: int
     retry_after: str | None
     body: Any
-    #: What it wrote, or would have written: the path, which is its Idempotency-Key too.
+    #: The path of a written document, which is its Idempotency-Key too.
     path: str = ""
     text: str = ""
-    #: The change that a deletion was numbered with.
+    #: The change number of a deletion.
     seq: int | None = None
 
     @property
     def took_s(self) -> float:
-        """Seconds from question to answer."""
+        """Return the seconds from request to answer."""
         return self.ended_s - self.began_s
 
     @property
     def is_done(self) -> bool:
-        """Return whether it was answered by what was asked for."""
+        """Return whether it succeeded."""
         return 200 <= self.status < 300
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether it was refused as it should be: come again later."""
+        """Return whether it was rejected with 503 and Retry-After."""
         return self.status == 503 and (self.retry_after or "").isdigit()
 
     @property
     def is_put_off(self) -> bool:
-        """Return whether it was refused so, or because there were too many."""
+        """Return whether it was rejected so, or with 429 and Retry-After."""
         return self.is_refusal or (self.status == 429 and (self.retry_after or "").isdigit())
 
     def __str__(self) -> str:
@@ -68,34 +68,34 @@ class Client:
     cookies: Mapping[str, str] = field(default_factory=dict)
     _http: httpx.Client | None = None
 
-    def ask(self, kind: str, **more: Any) -> Asked:
-        """Send a request of a kind that `KINDS` names."""
+    def ask(self, kind: str, **more: Any) -> Exchange:
+        """Send a request of a kind in `KINDS`."""
         return KINDS[kind](self, **more)
 
-    def send(self, kind: str, method: str, where: str, **options: Any) -> Asked:
-        """Send a request, and give what came of it; `where` is below the workspace, or begins with //."""
-        wrote = {name: options.pop(name) for name in ("path", "text") if name in options}
+    def send(self, kind: str, method: str, where: str, **options: Any) -> Exchange:
+        """Send a request, and return its exchange; `where` is below the workspace, or begins with //."""
+        write = {name: options.pop(name) for name in ("path", "text") if name in options}
         url = where[1:] if where.startswith("//") else f"/api/v1/workspaces/{self.slug}{where}"
         began = time.monotonic()
         try:
             answer = self._client().request(method, url, **options)
         except httpx.HTTPError as error:
             self.close()
-            gone = {"code": type(error).__name__}
-            return self._asked(kind, began, status=0, retry_after=None, body=gone, **wrote)
+            error_body = {"code": type(error).__name__}
+            return self._exchange(kind, began, status=0, retry_after=None, body=error_body, **write)
         seq = answer.headers.get("Kebab-Seq")
-        return self._asked(
+        return self._exchange(
             kind,
             began,
             status=answer.status_code,
             retry_after=answer.headers.get("Retry-After"),
             body=_body(answer),
             seq=None if seq is None else int(seq),
-            **wrote,
+            **write,
         )
 
     def close(self) -> None:
-        """Close its connection; the next request opens another."""
+        """Close the connection; the next request opens another."""
         if self._http is not None:
             self._http.close()
             self._http = None
@@ -106,8 +106,8 @@ class Client:
             self._http = httpx.Client(base_url=self.node.url, headers=headers, timeout=PATIENCE_S)
         return self._http
 
-    def _asked(self, kind: str, began: float, **fields: Any) -> Asked:
-        return Asked(kind=kind, node=self.node.name, began_s=began, ended_s=time.monotonic(), **fields)
+    def _exchange(self, kind: str, began: float, **fields: Any) -> Exchange:
+        return Exchange(kind=kind, node=self.node.name, began_s=began, ended_s=time.monotonic(), **fields)
 
 
 def _body(answer: httpx.Response) -> Any:
@@ -116,16 +116,16 @@ def _body(answer: httpx.Response) -> Any:
     return answer.text
 
 
-def paths_of(asked: Asked) -> list[str]:
-    """The documents of a search's hits."""
-    return [hit["doc_path"] for hit in asked.body["hits"]]
+def paths_of(exchange: Exchange) -> list[str]:
+    """Return the documents of a search's hits."""
+    return [hit["doc_path"] for hit in exchange.body["hits"]]
 
 
-def _search(client: Client, *, query: str = "harbour", mode: str = "hybrid", **more: Any) -> Asked:
+def _search(client: Client, *, query: str = "harbour", mode: str = "hybrid", **more: Any) -> Exchange:
     return client.send(f"search {mode}", "POST", "/search", json={"q": query, "mode": mode, **more})
 
 
-def _upload(client: Client, *, waits: bool = False, path: str = "", text: str = "") -> Asked:
+def _upload(client: Client, *, waits: bool = False, path: str = "", text: str = "") -> Exchange:
     number = next(_numbers)
     path = path or f"up/{client.node.name}-{number}.md"
     text = text or f"# Note {number}\n\nHarbour note, number{number}.\n"
@@ -141,19 +141,19 @@ def _upload(client: Client, *, waits: bool = False, path: str = "", text: str = 
     )
 
 
-def _page(client: Client) -> Asked:
+def _page(client: Client) -> Exchange:
     return client.send("page", "GET", f"//w/{client.slug}/search?q=harbour", cookies=dict(client.cookies))
 
 
-def _mcp(client: Client) -> Asked:
+def _mcp(client: Client) -> Exchange:
     call = {"name": "search", "arguments": {"query": "harbour"}}
     message = {"jsonrpc": "2.0", "id": next(_numbers), "method": "tools/call", "params": call}
     headers = {"Accept": "application/json, text/event-stream"}
     return client.send("mcp", "POST", "//mcp", json=message, headers=headers)
 
 
-#: What a node is asked while it is cut off.
-KINDS: Mapping[str, Callable[..., Asked]] = {
+#: The kinds of requests sent to a node while it is cut off.
+KINDS: Mapping[str, Callable[..., Exchange]] = {
     "search": _search,
     "lexical": lambda client, **more: _search(client, mode="lexical", **more),
     "vector": lambda client: _search(client, mode="vector"),

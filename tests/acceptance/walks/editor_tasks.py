@@ -1,4 +1,4 @@
-"""What editors do: put files in, add sources, look after jobs and what could not be read."""
+"""Tasks of editors: upload files, add sources, handle jobs and unreadable files."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ _SEARCHABLE_MS = 60_000
 
 
 def markdown(name: str, text: str) -> dict[str, Any]:
-    """A file as a person chooses it."""
+    """Return a file as a person chooses it."""
     return {"name": name, "mimeType": "text/markdown", "buffer": text.encode()}
 
 
 def expect_searchable(page: Page, count: int) -> None:
-    """Wait until the page of uploads says that so many files can be found."""
+    """Wait until the uploads page reports that so many files can be found."""
     expect(page.locator("[data-summary]")).to_have_text(
         f"{count} of {count} searchable.", timeout=_SEARCHABLE_MS
     )
 
 
-def put_in_files_that_are_chosen(visitor: Visitor) -> None:
+def upload_chosen_files(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("sources")
     visitor.follow("Upload files")
@@ -45,7 +45,7 @@ def put_in_files_that_are_chosen(visitor: Visitor) -> None:
     expect(page.locator(".hit").filter(has_text=name)).to_have_count(2)
 
 
-def put_in_files_that_are_dropped(visitor: Visitor) -> None:
+def upload_dropped_files(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("upload")
     page.get_by_label("Folder", exact=True).fill(f"dropped/{visitor.name}")
@@ -56,7 +56,7 @@ def put_in_files_that_are_dropped(visitor: Visitor) -> None:
     expect(page.locator("[data-list]")).to_contain_text(f"dropped/{visitor.name}/capstan.md")
 
 
-def put_in_a_folder(visitor: Visitor) -> None:
+def upload_a_folder(visitor: Visitor) -> None:
     page = visitor.page
     folder = visitor.folder / "carried"
     (folder / "below").mkdir(parents=True)
@@ -96,10 +96,10 @@ def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
     expect(page.locator(".facts-table .tag")).to_have_text("weather")
     page.get_by_text("Delete this source…").click()
     visitor.submit("Delete it with its documents")
-    named = page.get_by_role("link", name=f"Logs of {visitor.name}")
+    source_link = page.get_by_role("link", name=f"Logs of {visitor.name}")
 
     visitor.open("sources")
-    visitor.reload_until(lambda: named.count() == 0, "the source is gone")
+    visitor.reload_until(lambda: source_link.count() == 0, "the source is gone")
 
 
 def see_why_a_file_could_not_be_read(visitor: Visitor) -> None:
@@ -134,9 +134,9 @@ def watch_a_job_and_cancel_it(visitor: Visitor) -> None:
 
 
 TASKS = (
-    Task(do=put_in_files_that_are_chosen, need=Role.EDITOR, begins_at="upload"),
-    Task(do=put_in_files_that_are_dropped, need=Role.EDITOR, begins_at="upload"),
-    Task(do=put_in_a_folder, need=Role.EDITOR, begins_at="upload"),
+    Task(do=upload_chosen_files, need=Role.EDITOR, begins_at="upload"),
+    Task(do=upload_dropped_files, need=Role.EDITOR, begins_at="upload"),
+    Task(do=upload_a_folder, need=Role.EDITOR, begins_at="upload"),
     Task(do=add_a_source_sync_edit_and_delete_it, need=Role.EDITOR, begins_at="sources/new"),
     Task(do=see_why_a_file_could_not_be_read, need=Role.EDITOR, begins_at="upload"),
     Task(do=watch_a_job_and_cancel_it, need=Role.EDITOR, begins_at="jobs", control="main form[method=post]"),

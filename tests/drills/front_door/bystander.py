@@ -1,4 +1,4 @@
-"""What others notice of an attack, and what it leaves."""
+"""Effects of an attack on other clients, and resources that it leaves behind."""
 
 import re
 import socket
@@ -11,14 +11,14 @@ import psutil
 
 from tests.support.stack import eventually
 
-_LENT = re.compile(r"^kebab_turns_lent\{[^}]*\} (\S+)$", re.MULTILINE)
-#: Where those come from who attack nobody.
+_TURNS_IN_USE = re.compile(r"^kebab_turns_lent\{[^}]*\} (\S+)$", re.MULTILINE)
+#: Address of the bystander.
 SOURCE = "127.0.0.2"
 
 
 @dataclass(slots=True)
-class Noticed:
-    """The answers that others got: statuses, and seconds by what was asked."""
+class BystanderAnswers:
+    """The answers that the bystander got: statuses, and seconds by kind of request."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: dict[str, list[float]] = field(default_factory=dict)
@@ -29,19 +29,19 @@ class Noticed:
         return 1_000 * ordered[int(0.95 * (len(ordered) - 1))]
 
 
-class Others:
-    """Somebody at another address, who opens the log-in page and searches, each on a new connection."""
+class Bystander:
+    """A client at another address that opens the log-in page and searches, each on a new connection."""
 
     def __init__(self, url: str, search: str, token: str) -> None:
         self._url, self._search, self._token = url, search, token
 
-    def at(self, url: str) -> "Others":
-        """Return the same at another address of the same processes."""
-        return Others(url, self._search, self._token)
+    def at(self, url: str) -> "Bystander":
+        """Return the same bystander at another address of the same processes."""
+        return Bystander(url, self._search, self._token)
 
-    def ask(self, *, seconds: float, least: int) -> Noticed:
-        """Ask in turn for so long, and at least so often."""
-        noticed, until = Noticed(), time.monotonic() + seconds
+    def ask(self, *, seconds: float, least: int) -> BystanderAnswers:
+        """Send requests in turn for `seconds`, and at least `least` of them."""
+        answers, until = BystanderAnswers(), time.monotonic() + seconds
         n_asked = 0
         while time.monotonic() < until or n_asked < least:
             n_asked += 1
@@ -50,10 +50,10 @@ class Others:
                 ("search", self._search, {"Authorization": f"Bearer {self._token}"}),
             ):
                 began = time.perf_counter()
-                noticed.statuses[self._get(path, headers)] += 1
-                noticed.seconds.setdefault(what, []).append(time.perf_counter() - began)
+                answers.statuses[self._get(path, headers)] += 1
+                answers.seconds.setdefault(what, []).append(time.perf_counter() - began)
             time.sleep(0.02)
-        return noticed
+        return answers
 
     def _get(self, path: str, headers: dict[str, str]) -> int:
         transport = httpx.HTTPTransport(local_address=SOURCE)
@@ -66,7 +66,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What web processes hold: turns, threads, bytes of memory."""
+    """Resources of the web processes: admission turns, threads, bytes of memory."""
 
     turns: int
     threads: int
@@ -77,21 +77,21 @@ class WebProcesses:
     """The processes that serve a port."""
 
     def __init__(self, url: str, pid: int) -> None:
-        """`pid` is the parent's."""
+        """Find the processes; `pid` is their parent's."""
         self._url = url
         self._processes = [child for child in psutil.Process(pid).children() if _serves(child)]
 
     def state(self) -> State:
-        """Return what they hold now."""
+        """Return the present resources."""
         metrics = httpx.get(f"{self._url}/metrics", timeout=20).text
         return State(
-            turns=round(sum(float(found) for found in _LENT.findall(metrics))),
+            turns=round(sum(float(found) for found in _TURNS_IN_USE.findall(metrics))),
             threads=sum(each.num_threads() for each in self._processes),
             memory_bytes=sum(each.memory_info().rss for each in self._processes),
         )
 
-    def wait_for_none(self, limit_s: float) -> None:
-        """Wait until no turn is lent. Raises GaveUp."""
+    def wait_until_idle(self, limit_s: float) -> None:
+        """Wait until no turn is in use. Raises GaveUp."""
         eventually(lambda: self.state().turns == 0, "all turns have come back", limit_s, 0.5)
 
 

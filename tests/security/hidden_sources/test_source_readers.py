@@ -1,4 +1,4 @@
-"""Who may say who reads a source, and what is written down of it."""
+"""Permissions to change a source's readers, and the audit of such changes."""
 
 import uuid
 
@@ -6,7 +6,7 @@ import pytest
 
 from kebab.people.models import AuditEvent, Group
 from search.models import Source, SourceReader
-from tests.security.hidden_sources.calling import CANARY, send
+from tests.security.hidden_sources.requests import CANARY, send
 from tests.support.actors import Role, make_workspace
 
 NEW = {"key": "vault", "kind": "upload"}
@@ -26,7 +26,7 @@ def change(client, workspace, source, **fields):
     return send(client, workspace, f"/sources/{source.pk}", "patch", fields)
 
 
-def audited(workspace):
+def audit_events(workspace):
     events = AuditEvent.objects.filter(workspace=workspace.pk, action="source.readers_changed")
     return [(event.subject, event.detail) for event in events.order_by("at")]
 
@@ -37,99 +37,99 @@ def readers_in_table(source):
     return found.is_restricted, set(rows)
 
 
-def test_a_new_source_is_every_members(admin, person, workspace):
-    made = send(person(Role.EDITOR), workspace, "/sources", "post", NEW)
+def test_new_source_is_visible_to_every_member(admin, person, workspace):
+    created = send(person(Role.EDITOR), workspace, "/sources", "post", NEW)
 
-    assert (made.status_code, made.json()["readers"]) == (201, None)
-    assert audited(workspace) == []
+    assert (created.status_code, created.json()["readers"]) == (201, None)
+    assert audit_events(workspace) == []
 
 
 @pytest.mark.parametrize("role", [Role.ADMIN, Role.OWNER])
-def test_admins_and_owners_make_a_restricted_source(person, workspace, group, role):
-    made = send(person(role), workspace, "/sources", "post", {**NEW, "readers": [str(group.pk)] * 2})
+def test_admin_and_owner_create_a_restricted_source(person, workspace, group, role):
+    created = send(person(role), workspace, "/sources", "post", {**NEW, "readers": [str(group.pk)] * 2})
 
-    assert (made.status_code, made.json()["readers"]) == (201, [str(group.pk)])
+    assert (created.status_code, created.json()["readers"]) == (201, [str(group.pk)])
     assert readers_in_table(Source.objects.get()) == (True, {group.pk})
-    assert audited(workspace) == [("vault", {"before": None, "after": [str(group.pk)]})]
+    assert audit_events(workspace) == [("vault", {"before": None, "after": [str(group.pk)]})]
 
 
 @pytest.mark.parametrize("readers", [None, [], ["group"]])
 @pytest.mark.parametrize("caller", ["editor", "token"])
-def test_others_may_not_name_readers(person, tool, workspace, restricted, group, caller, readers):
+def test_others_may_not_name_readers(person, tool, workspace, restricted_source, group, caller, readers):
     client = tool(inside=True) if caller == "token" else person(Role.EDITOR, inside=True)
     readers = [str(group.pk)] if readers else readers
     answers = [
         send(client, workspace, "/sources", "post", {**NEW, "readers": readers}),
-        change(client, workspace, restricted.source, title="mine", readers=readers),
+        change(client, workspace, restricted_source.source, title="mine", readers=readers),
     ]
 
     assert [answer.status_code for answer in answers] == [403, 403]
     assert "owner or admin" in answers[0].json()["detail"]
     assert not Source.objects.filter(key="vault").exists()
-    assert Source.objects.get(pk=restricted.source.pk).title == f"{CANARY} source"
-    assert readers_in_table(restricted.source) == (True, {group.pk})
+    assert Source.objects.get(pk=restricted_source.source.pk).title == f"{CANARY} source"
+    assert readers_in_table(restricted_source.source) == (True, {group.pk})
 
 
-def test_an_editor_in_the_group_changes_all_else_of_it(person, workspace, restricted, group):
-    changed = change(person(Role.EDITOR, inside=True), workspace, restricted.source, title="Ours")
+def test_editor_in_the_group_changes_everything_but_the_readers(person, workspace, restricted_source, group):
+    changed = change(person(Role.EDITOR, inside=True), workspace, restricted_source.source, title="Ours")
 
     assert (changed.status_code, changed.json()["title"]) == (200, "Ours")
     assert changed.json()["readers"] == [str(group.pk)]
-    assert audited(workspace) == []
+    assert audit_events(workspace) == []
 
 
-def test_other_groups_that_read_it_are_told_to_owners_and_admins_alone(
-    insider, admin, workspace, restricted, group, other_group
+def test_other_reader_groups_are_visible_to_owners_and_admins_alone(
+    insider, admin, workspace, restricted_source, group, other_group
 ):
     both = sorted([str(group.pk), str(other_group.pk)])
-    change(admin, workspace, restricted.source, readers=both)
-    tail = f"/sources/{restricted.source.pk}"
+    change(admin, workspace, restricted_source.source, readers=both)
+    tail = f"/sources/{restricted_source.source.pk}"
     reads_all = send(insider, workspace, "/groups").status_code == 200
     shown = both if reads_all else [str(group.pk)]
 
     assert send(insider, workspace, tail).json()["readers"] == shown
     rows = send(insider, workspace, "/sources").json()["results"]
-    assert {row["key"]: row["readers"] for row in rows} == {restricted.source.key: shown, "open": None}
+    assert {row["key"]: row["readers"] for row in rows} == {restricted_source.source.key: shown, "open": None}
     assert send(insider, workspace, tail, "patch", {"title": "x"}).json()["readers"] == shown
-    assert readers_in_table(restricted.source) == (True, {group.pk, other_group.pk})
+    assert readers_in_table(restricted_source.source) == (True, {group.pk, other_group.pk})
 
 
-def test_a_change_of_readers_holds_from_the_next_request_on(
-    admin, person, workspace, restricted, group, other_group
+def test_change_of_readers_holds_from_the_next_request_on(
+    admin, person, workspace, restricted_source, group, other_group
 ):
     editor, insider = person(Role.EDITOR), person(Role.EDITOR, inside=True)
-    tail = f"/sources/{restricted.source.pk}"
+    tail = f"/sources/{restricted_source.source.pk}"
 
-    def seen_by():
+    def statuses():
         return [send(client, workspace, tail).status_code for client in (editor, insider)]
 
-    assert seen_by() == [404, 200]
+    assert statuses() == [404, 200]
     steps = [None, [], [str(other_group.pk)], sorted([str(group.pk), str(other_group.pk)])]
     seen = []
     for readers in steps:
-        answer = change(admin, workspace, restricted.source, readers=readers)
+        answer = change(admin, workspace, restricted_source.source, readers=readers)
         assert (answer.status_code, answer.json()["readers"]) == (200, readers)
-        seen.append(seen_by())
+        seen.append(statuses())
 
     assert seen == [[200, 200], [404, 404], [404, 404], [404, 200]]
     before = [[str(group.pk)], *steps[:-1]]
-    key = restricted.source.key
-    assert audited(workspace) == [
+    key = restricted_source.source.key
+    assert audit_events(workspace) == [
         (key, {"before": one, "after": other}) for one, other in zip(before, steps, strict=True)
     ]
 
 
-def test_the_same_readers_again_are_not_audited(admin, workspace, restricted, group):
-    assert change(admin, workspace, restricted.source, readers=[str(group.pk)]).status_code == 200
-    assert audited(workspace) == []
+def test_unchanged_readers_are_not_audited(admin, workspace, restricted_source, group):
+    assert change(admin, workspace, restricted_source.source, readers=[str(group.pk)]).status_code == 200
+    assert audit_events(workspace) == []
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another workspace"])
-def test_a_group_that_is_not_the_workspaces_is_refused_by_its_id(admin, workspace, restricted, group, whose):
+def test_group_of_another_workspace_is_rejected_by_its_id(admin, workspace, restricted_source, group, whose):
     foreign = Group.objects.create(workspace=make_workspace(), name="theirs")
     id_ = str(foreign.pk if whose == "another workspace" else uuid.uuid4())
     answers = [
-        change(admin, workspace, restricted.source, title="x", readers=[str(group.pk), id_]),
+        change(admin, workspace, restricted_source.source, title="x", readers=[str(group.pk), id_]),
         send(admin, workspace, "/sources", "post", {**NEW, "readers": [id_]}),
     ]
 
@@ -138,20 +138,20 @@ def test_a_group_that_is_not_the_workspaces_is_refused_by_its_id(admin, workspac
         assert id_ in answer.json()["detail"]
         assert str(group.pk) not in answer.json()["detail"]
     assert not Source.objects.filter(key="vault").exists()
-    assert Source.objects.get(pk=restricted.source.pk).title == f"{CANARY} source"
-    assert readers_in_table(restricted.source) == (True, {group.pk})
+    assert Source.objects.get(pk=restricted_source.source.pk).title == f"{CANARY} source"
+    assert readers_in_table(restricted_source.source) == (True, {group.pk})
 
 
-def test_what_is_no_list_of_ids_is_refused(admin, workspace, restricted, subtests):
+def test_invalid_list_of_readers_is_rejected(admin, workspace, restricted_source, subtests):
     for readers in ("all", {}, ["board"], [[]], [str(uuid.uuid4())] * 101):
         with subtests.test(readers=readers):
-            answer = change(admin, workspace, restricted.source, readers=readers)
+            answer = change(admin, workspace, restricted_source.source, readers=readers)
             assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
-def test_a_source_whose_group_goes_stays_restricted(admin, person, workspace, restricted, group):
+def test_source_whose_group_is_deleted_stays_restricted(admin, person, workspace, restricted_source, group):
     insider = person(Role.EDITOR, inside=True)
     group.delete()
 
-    assert send(insider, workspace, f"/sources/{restricted.source.pk}").status_code == 404
-    assert send(admin, workspace, f"/sources/{restricted.source.pk}").json()["readers"] == []
+    assert send(insider, workspace, f"/sources/{restricted_source.source.pk}").status_code == 404
+    assert send(admin, workspace, f"/sources/{restricted_source.source.pk}").json()["readers"] == []

@@ -1,4 +1,4 @@
-"""What admins do: people, groups, tokens, settings, and whether the search is any good."""
+"""Tasks of admins: people, groups, tokens, settings, and search quality."""
 
 import re
 
@@ -9,36 +9,36 @@ from tests.acceptance.walks.task import Task
 from tests.acceptance.walks.visitor import Visitor
 
 
-def invite_somebody_and_withdraw_it(visitor: Visitor) -> None:
+def invite_and_withdraw(visitor: Visitor) -> None:
     page, guest = visitor.page, f"guest-of-{visitor.name}@harbour.example"
     visitor.open("search")
     visitor.go_by_tab("People")
     page.get_by_label("E-mail address").fill(guest)
     page.get_by_label("Role").select_option("editor")
     visitor.submit("Invite")
-    visitor.is_told(guest)
+    visitor.expect_message(guest)
     visitor.submit(f"Withdraw the invitation of {guest}")
 
     expect(page.get_by_role("cell", name=guest)).to_have_count(0)
 
 
-def change_a_members_role_and_see_what_they_may(visitor: Visitor) -> None:
+def change_a_members_role(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("people")
     visitor.follow("clerk@harbour.example")
     page.locator("#id_role").select_option("editor")
     visitor.submit("Change the role")
-    visitor.is_told("clerk@harbour.example is editor now.")
+    visitor.expect_message("clerk@harbour.example is editor now.")
     visitor.follow("What they can see and do, and why")
     expect(page.get_by_text("Role: editor.")).to_be_visible()
     page.go_back()
     page.locator("#id_role").select_option("viewer")
     visitor.submit("Change the role")
 
-    visitor.is_told("clerk@harbour.example is viewer now.")
+    visitor.expect_message("clerk@harbour.example is viewer now.")
 
 
-def make_a_group_fill_and_delete_it(visitor: Visitor) -> None:
+def create_fill_and_delete_a_group(visitor: Visitor) -> None:
     page, name = visitor.page, f"Crew of {visitor.name}"
     visitor.open("people")
     visitor.follow("Groups")
@@ -56,7 +56,7 @@ def make_a_group_fill_and_delete_it(visitor: Visitor) -> None:
     expect(page.get_by_role("link", name=name)).to_have_count(0)
 
 
-def make_a_token_use_it_and_revoke_it(visitor: Visitor) -> None:
+def create_use_and_revoke_a_token(visitor: Visitor) -> None:
     page, name = visitor.page, f"Bot of {visitor.name}"
     visitor.open("tokens")
     page.get_by_label("Name").fill(name)
@@ -78,7 +78,7 @@ def make_a_token_use_it_and_revoke_it(visitor: Visitor) -> None:
 
 
 def _status(visitor: Visitor, secret: str) -> int:
-    """Search with a token and nothing else."""
+    """Return the status of a search with the token alone."""
     found = visitor.page.evaluate(
         """([address, secret]) => {
           const headers = { Authorization: `Bearer ${secret}` };
@@ -90,7 +90,7 @@ def _status(visitor: Visitor, secret: str) -> int:
     return int(found)
 
 
-def set_how_it_is_searched(visitor: Visitor) -> None:
+def change_search_settings(visitor: Visitor) -> None:
     page = visitor.page
     visitor.open("search")
     visitor.go_by_tab("Settings")
@@ -106,12 +106,12 @@ def set_how_it_is_searched(visitor: Visitor) -> None:
     expect(page.get_by_role("table")).to_contain_text(visitor.email)
 
 
-def see_what_is_asked_and_how_fast(visitor: Visitor) -> None:
+def view_query_statistics(visitor: Visitor) -> None:
     page, query = visitor.page, f"barnacles {visitor.name}"
     visitor.open(f"search?q={query.replace(' ', '+')}&mode=lexical")
     visitor.go_by_tab("Insight")
-    asked = page.get_by_role("link", name=query)
-    visitor.reload_until(lambda: asked.count() > 0, "the query is written down")
+    query_link = page.get_by_role("link", name=query)
+    visitor.reload_until(lambda: query_link.count() > 0, "the query is written down")
     expect(page.locator("svg.plot").first).to_be_visible()
 
     expect(page.get_by_role("group", name="Indexes")).to_contain_text("up to date")
@@ -125,7 +125,7 @@ def judge_run_and_compare(visitor: Visitor) -> None:
     page.get_by_label("What answers it").fill("moorings.md")
     page.get_by_label("Set").fill(topics)
     visitor.submit("Add the query")
-    visitor.is_told("The query was added.")
+    visitor.expect_message("The query was added.")
     for mode in ("lexical", "hybrid"):
         visitor.open(f"evaluation/runs/new?set={topics}")
         page.get_by_label("Set").select_option(topics)
@@ -137,7 +137,7 @@ def judge_run_and_compare(visitor: Visitor) -> None:
     expect(page.locator(".verdict")).to_contain_text("the same")
 
 
-def make_judgements_of_feedback(visitor: Visitor) -> None:
+def turn_feedback_into_judgements(visitor: Visitor) -> None:
     page, query = visitor.page, f"chafed rope of {visitor.name}"
     visitor.open(f"search?q={query.replace(' ', '+')}")
     visitor.press("Hit 1 answers the query")
@@ -151,7 +151,7 @@ def make_judgements_of_feedback(visitor: Visitor) -> None:
     expect(page.get_by_role("cell", name=query)).to_be_visible()
 
 
-def review_what_everybody_was_answered(visitor: Visitor) -> None:
+def review_answers(visitor: Visitor) -> None:
     page, question = visitor.page, f"What do the moorings cost {visitor.name}?"
     visitor.open("ask")
     page.get_by_label("Your question").fill(question)
@@ -166,16 +166,16 @@ def review_what_everybody_was_answered(visitor: Visitor) -> None:
 
 
 TASKS = (
-    Task(do=invite_somebody_and_withdraw_it, need=Role.ADMIN, begins_at="people"),
-    Task(do=change_a_members_role_and_see_what_they_may, need=Role.ADMIN, begins_at="people"),
-    Task(do=make_a_group_fill_and_delete_it, need=Role.ADMIN, begins_at="groups"),
-    Task(do=make_a_token_use_it_and_revoke_it, need=Role.ADMIN, begins_at="tokens"),
-    Task(do=set_how_it_is_searched, need=Role.ADMIN, begins_at="settings"),
-    Task(do=see_what_is_asked_and_how_fast, need=Role.ADMIN, begins_at="insight"),
+    Task(do=invite_and_withdraw, need=Role.ADMIN, begins_at="people"),
+    Task(do=change_a_members_role, need=Role.ADMIN, begins_at="people"),
+    Task(do=create_fill_and_delete_a_group, need=Role.ADMIN, begins_at="groups"),
+    Task(do=create_use_and_revoke_a_token, need=Role.ADMIN, begins_at="tokens"),
+    Task(do=change_search_settings, need=Role.ADMIN, begins_at="settings"),
+    Task(do=view_query_statistics, need=Role.ADMIN, begins_at="insight"),
     Task(do=judge_run_and_compare, need=Role.ADMIN, begins_at="evaluation"),
-    Task(do=make_judgements_of_feedback, need=Role.ADMIN, begins_at="evaluation/feedback"),
+    Task(do=turn_feedback_into_judgements, need=Role.ADMIN, begins_at="evaluation/feedback"),
     Task(
-        do=review_what_everybody_was_answered,
+        do=review_answers,
         need=Role.ADMIN,
         begins_at="answers",
         control=".asked-text + td + td + td",

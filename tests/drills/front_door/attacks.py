@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-#: A file of 3.9 MB, Swagger UI's largest, which anybody may ask for.
+#: A public file of 3.9 MB, Swagger UI's largest.
 LARGE_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
 _LIMIT_S = 20.0
 _SMALL_BUFFER_BYTES = 4_096
@@ -17,14 +17,14 @@ _SMALL_BUFFER_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is attacked."""
+    """The target of an attack."""
 
     port: int
-    #: An address whose answer has megabytes.
+    #: A path whose answer has megabytes.
     large: str
-    #: Of who attacks; "" for somebody who has not signed in.
+    #: The attacker's token; "" when not signed in.
     token: str = ""
-    #: Where the attacks come from: all of 127.0.0.0/8 is this machine.
+    #: The attacker's address: all of 127.0.0.0/8 is this machine.
     source: str = "127.0.0.1"
 
     def connect(self, *, reads_little: bool = False) -> socket.socket:
@@ -38,7 +38,7 @@ class Target:
         return client
 
     def request(self, path: str = "", *headers: str) -> bytes:
-        """Return a whole request, of the large answer where no path is given."""
+        """Return a whole request, of the large answer when no path is given."""
         own = [f"Authorization: Bearer {self.token}"] if self.token else []
         lines = [f"GET {path or self.large} HTTP/1.1", "Host: localhost", *own, *headers, "", ""]
         return "\r\n".join(lines).encode()
@@ -52,7 +52,7 @@ def _many(number: int, target: Target, stack: ExitStack, **how: bool) -> list[so
 
 
 def _send(client: socket.socket, content: bytes) -> None:
-    with contextlib.suppress(OSError):  # it may have been refused before its end
+    with contextlib.suppress(OSError):  # it may have been rejected before its end
         client.sendall(content)
 
 
@@ -72,7 +72,7 @@ def _in_background(stack: ExitStack, act: Callable[[], object], pause_s: float) 
 
 
 def reset_while_answered(target: Target, stack: ExitStack) -> None:
-    """Ask twice at once, read nothing, and reset."""
+    """Send two requests at once, read nothing, and reset."""
     with ExitStack() as own:
         clients = _many(40, target, own, reads_little=True)
         for client in clients:
@@ -83,32 +83,32 @@ def reset_while_answered(target: Target, stack: ExitStack) -> None:
 
 
 def half_close(target: Target, stack: ExitStack) -> None:
-    """Ask, and say that nothing more comes."""
+    """Send a request, and close the sending side."""
     for client in _many(40, target, stack, reads_little=True):
         _send(client, target.request())
         client.shutdown(socket.SHUT_WR)
 
 
 def pipeline_two(target: Target, stack: ExitStack) -> None:
-    """Ask twice before the first answer, and read nothing."""
+    """Send two requests before the first answer, and read nothing."""
     for client in _many(20, target, stack, reads_little=True):
         _send(client, 2 * target.request())
 
 
 def pipeline_hundred(target: Target, stack: ExitStack) -> None:
-    """Ask a hundred times before the first answer, and read nothing."""
+    """Send a hundred requests before the first answer, and read nothing."""
     for client in _many(20, target, stack, reads_little=True):
         _send(client, 100 * target.request())
 
 
 def read_nothing(target: Target, stack: ExitStack) -> None:
-    """Ask, and read nothing."""
+    """Send a request, and read nothing."""
     for client in _many(80, target, stack, reads_little=True):
         _send(client, target.request())
 
 
 def read_slowly(target: Target, stack: ExitStack) -> None:
-    """Ask, and read 500 bytes a second."""
+    """Send a request, and read 500 bytes a second."""
     clients = _many(40, target, stack, reads_little=True)
     for client in clients:
         _send(client, target.request())
@@ -151,21 +151,21 @@ def many_headers(target: Target, stack: ExitStack) -> None:
         _send(client, b"GET / HTTP/1.1\r\nHost: localhost\r\n" + lines + b"\r\n")
 
 
-def half_sent(target: Target, stack: ExitStack) -> None:
+def open_half_requests(target: Target, stack: ExitStack) -> None:
     """Open 3,000 connections, and send half a head on each."""
     for client in _many(3_000, target, stack):
         _send(client, b"GET / HTTP/1.1\r\nHost:")
 
 
 def websockets(target: Target, stack: ExitStack) -> None:
-    """Ask for a WebSocket where there is none."""
+    """Request a WebSocket where there is none."""
     upgrade = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
     for client in _many(20, target, stack):
         _send(client, target.request("/w/any/search", *upgrade, "Sec-WebSocket-Key: " + "A" * 22 + "=="))
 
 
 def http2_preface(target: Target, stack: ExitStack) -> None:
-    """Begin to speak HTTP/2."""
+    """Send the preface of HTTP/2."""
     for client in _many(20, target, stack):
         _send(client, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9))
 
@@ -180,15 +180,15 @@ ATTACKS: tuple[Attack, ...] = (
     send_head_slowly,
     endless_header,
     many_headers,
-    half_sent,
+    open_half_requests,
     websockets,
     http2_preface,
 )
 
 
 @contextmanager
-def attacking(attack: Attack, target: Target) -> Iterator[None]:
-    """Attack while the context lasts."""
+def run_attack(attack: Attack, target: Target) -> Iterator[None]:
+    """Attack during the block."""
     with ExitStack() as stack:
         attack(target, stack)
         yield

@@ -1,4 +1,4 @@
-"""Judges migrations: each leaves the version before it working, while it runs and after (decision 0008)."""
+"""Rules for migrations: the previous version works while they run and afterwards (decision 0008)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from django.db.migrations.operations.base import Operation
 
 from kebab.tenancy.migration_operations import AddIndexBeside
 
-#: The last migration of each app in the first release; those up to it are not judged.
+#: The last migration of each app in the first release; the rules apply to later ones.
 FIRST_RELEASE: Mapping[str, int] = {"api": 2, "ingest": 11, "people": 6, "search": 18, "stack": 2}
 
 _EXPANDING = (
@@ -28,7 +28,7 @@ _CONTRACTING = (
     migrations.DeleteModel,
     migrations.AlterModelTable,
 )
-# Of a field, what is nothing to the database.
+# Options of fields that don't affect the database.
 _WORDS = {
     "choices",
     "help_text",
@@ -42,47 +42,47 @@ _WORDS = {
 _TABLES = re.compile(r"\b(?:ALTER TABLE(?: ONLY)?|ON)\s+\"?(\w+)\"?", re.IGNORECASE)
 
 
-def judged(app: str, name: str) -> bool:
-    """Return whether a migration of ours came after the first release."""
+def is_subject_to_rules(app: str, name: str) -> bool:
+    """Return whether a migration of ours is later than the first release."""
     return app in FIRST_RELEASE and int(name.split("_")[0]) > FIRST_RELEASE[app]
 
 
 def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
-    """Return what in a migration blocks or contracts, `state` being the project's before it.
+    """Yield the operations of a migration that block or contract; `state` is the project's state before it.
 
-    A fault that is none for a reason is allowed by the migration's `safe_because`, from the number of the
-    operation to the reason; an allowance of nothing is a fault, too.
+    The migration's `safe_because` may permit a fault, by the number of the operation, with a reason; an
+    unused permission is a fault, too.
     """
     allowed = dict(getattr(migration, "safe_because", {}))
-    made: set[str] = set()
+    new_tables: set[str] = set()
     for number, operation in enumerate(migration.operations):
-        found = _fault(operation, migration.app_label, state, made)
+        found = _fault(operation, migration.app_label, state, new_tables)
         reason = allowed.pop(number, "")
         if found and not reason.strip():
             yield f"operation {number}, {operation.describe()}: {found}"
         if reason and not found:
             yield f"operation {number}, {operation.describe()}: it needs no allowance"
         if isinstance(operation, migrations.CreateModel):
-            made |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
+            new_tables |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
         operation.state_forwards(migration.app_label, state)
     yield from (f"safe_because names operation {number}, which there is not" for number in allowed)
 
 
-def _fault(operation: Operation, app: str, state: Any, made: set[str]) -> str:
+def _fault(operation: Operation, app: str, state: Any, new_tables: set[str]) -> str:
     model = getattr(operation, "model_name_lower", "")
-    if isinstance(operation, (migrations.CreateModel, *_EXPANDING)) or model in made:
+    if isinstance(operation, (migrations.CreateModel, *_EXPANDING)) or model in new_tables:
         return ""
     if isinstance(operation, _CONTRACTING):
         return "the version before still uses it; a later release may"
     if isinstance(operation, migrations.SeparateDatabaseAndState):
-        found = (_fault(each, app, state, made) for each in operation.database_operations)
+        found = (_fault(each, app, state, new_tables) for each in operation.database_operations)
         return next((each for each in found if each), "")
     if isinstance(operation, migrations.AddField):
         return _fault_of_new(operation.field)
     if isinstance(operation, migrations.AlterField):
         return _fault_of_altered(operation, app, state)
     if isinstance(operation, migrations.RunSQL):
-        return _fault_of_sql(operation, made)
+        return _fault_of_sql(operation, new_tables)
     return "it may block or take away; do it beside, or say why it is safe in safe_because"
 
 
@@ -111,12 +111,12 @@ def _is_longer(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return (new.get("max_length") or 0) > (old.get("max_length") or 0)
 
 
-def _fault_of_sql(operation: migrations.RunSQL, made: set[str]) -> str:
+def _fault_of_sql(operation: migrations.RunSQL, new_tables: set[str]) -> str:
     statements = [operation.sql] if isinstance(operation.sql, str) else [str(each) for each in operation.sql]
     for statement in statements:
         if statement.strip().upper().startswith("CREATE OR REPLACE FUNCTION"):
             continue
         tables = {name.lower() for name in _TABLES.findall(statement)} - {"delete", "update", "conflict"}
-        if not tables or not tables <= made:
+        if not tables or not tables <= new_tables:
             return "nobody can see whether it blocks; say why it is safe in safe_because"
     return ""

@@ -1,6 +1,6 @@
-"""Costs of one document more, to ingest, to find unchanged, to embed, to mirror.
+"""Costs of one more document: to ingest, to find unchanged, to embed, to mirror.
 
-Each is the difference between many and few, so that what a job costs once does not hide it.
+Each is the difference between many and few documents, which excludes the fixed cost of a job.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ from tests.support.corpus import make_place, write
 from tests.support.jobs import drop_embedding_jobs, embed, fill, sync
 
 Figures = dict[str, float]
-# Documents of one job are written 32 at a time: with the many there is one transaction more.
+# A job writes 32 documents per transaction: the many need one more transaction.
 FEW, MANY = 8, 40
-#: Chunks that one batch of the embedding job takes.
+#: Chunks per batch of the embedding job.
 BATCH = 64
 _TEXT = (
     "# Report {n}\n\nThe pump of station {n} ran for {n} hours.\n\n## Readings\n\nPressure {n} bar, "
@@ -33,35 +33,35 @@ _TEXT = (
 
 
 def synced_documents(folder: Path, few: int = FEW, many: int = MANY) -> dict[str, Figures]:
-    """Return what a new file of a folder costs, and what it costs to find that it says what it said."""
+    """Return the costs of a new file of a folder, and of an unchanged one."""
 
-    def synced(n: int) -> tuple[Figures, Figures]:
+    def sync_twice(n: int) -> tuple[Figures, Figures]:
         source = _source(folder / str(n), n)
-        return _synced(source), _synced(source)
+        return _sync_costs(source), _sync_costs(source)
 
-    synced(2)  # caches are filled, parsers started
-    (new_few, again_few), (new_many, again_many) = synced(few), synced(many)
+    sync_twice(2)  # fills caches, starts parsers
+    (new_few, again_few), (new_many, again_many) = sync_twice(few), sync_twice(many)
     return {
-        "ingested document": _each_more(new_few, new_many, many - few),
-        "unchanged document": _each_more(again_few, again_many, many - few),
+        "ingested document": _marginal(new_few, new_many, many - few),
+        "unchanged document": _marginal(again_few, again_many, many - few),
     }
 
 
 def embedded_batch(many: int = 3) -> Figures:
-    """Return what a batch of chunks costs to be embedded, in a workspace that has vectors already."""
+    """Return the costs of embedding a batch of chunks, in a workspace that already has vectors."""
 
-    def embedded(n: int) -> Figures:
+    def embed_batches(n: int) -> Figures:
         workspace = make_workspace()
         _write_batches(workspace, range(2))
         assert embed(workspace).state == "succeeded"
         analyse()
         _write_batches(workspace, range(2, 2 + n))
-        with _measured() as found:
+        with _measure() as found:
             job = embed(workspace)
         assert (job.state, job.chunks_done) == ("succeeded", n * BATCH), job.error
         return found
 
-    return _each_more(embedded(1), embedded(many), many - 1)
+    return _marginal(embed_batches(1), embed_batches(many), many - 1)
 
 
 def _write_batches(workspace: Workspace, numbers: range) -> None:
@@ -70,22 +70,22 @@ def _write_batches(workspace: Workspace, numbers: range) -> None:
 
 
 def mirrored_document() -> Figures:
-    """Return what a document of three chunks costs to be taken into a mirror that is there already."""
+    """Return the costs of adding a document of three chunks to an existing mirror."""
 
-    def mirrored(n: int) -> Figures:
+    def mirror_documents(n: int) -> Figures:
         workspace = make_workspace()
         _write_and_mirror(workspace, range(1))
         with watched_mirrors() as mirrors:
             return _write_and_mirror(workspace, range(1, 1 + n), mirrors)
 
-    mirrored(2)
-    return _each_more(mirrored(FEW // 2), mirrored(FEW * 2), FEW * 2 - FEW // 2)
+    mirror_documents(2)
+    return _marginal(mirror_documents(FEW // 2), mirror_documents(FEW * 2), FEW * 2 - FEW // 2)
 
 
 def _write_and_mirror(workspace: Workspace, numbers: range, mirrors: MirrorWork | None = None) -> Figures:
     for number in numbers:
         write(workspace, f"{number}.md", *(f"pump {number} part {part}" for part in range(3)))
-    with _measured(mirrors) as found:
+    with _measure(mirrors) as found:
         sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     return found
 
@@ -97,8 +97,8 @@ def _source(folder: Path, files: int) -> Source:
     return ensure_source(workspace, "folder", kind="folder", config={"path": str(folder)})
 
 
-def _synced(source: Source) -> Figures:
-    with _measured() as found:
+def _sync_costs(source: Source) -> Figures:
+    with _measure() as found:
         report = sync(source)
     assert report["seen"] == report["new"] + report["unchanged"], report
     drop_embedding_jobs()
@@ -106,7 +106,7 @@ def _synced(source: Source) -> Figures:
 
 
 @contextmanager
-def _measured(mirrors: MirrorWork | None = None) -> Iterator[Figures]:
+def _measure(mirrors: MirrorWork | None = None) -> Iterator[Figures]:
     found: Figures = {}
     if mirrors is not None:
         mirrors.begin()
@@ -117,7 +117,7 @@ def _measured(mirrors: MirrorWork | None = None) -> Iterator[Figures]:
         found.update(mirrors.figures())
 
 
-def _each_more(few: Figures, many: Figures, more: int) -> Figures:
-    """Return what each one more costs; of memory at its height, the height itself."""
+def _marginal(few: Figures, many: Figures, more: int) -> Figures:
+    """Return the cost of each further one; for peak memory, the peak itself."""
     each: dict[str, Any] = {name: (many[name] - few.get(name, 0)) / more for name in many}
     return {**each, "bytes at most": many["bytes at most"]}

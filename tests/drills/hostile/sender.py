@@ -1,4 +1,4 @@
-"""Sends hostile requests, and keeps what became of them."""
+"""Sends hostile requests, and records their outcomes."""
 
 import time
 from collections import Counter
@@ -9,27 +9,27 @@ from typing import Any
 import httpx
 
 from tests.drills.hostile.attempt import Attempt
-from tests.drills.hostile.doors import DOORS, Ground
-from tests.drills.hostile.judging import Judge
+from tests.drills.hostile.endpoints import ENDPOINTS, Ground
+from tests.drills.hostile.judge import Judge
 
-_MORE_S = {door.name: door.more_s for door in DOORS}
+_MORE_S = {endpoint.name: endpoint.more_s for endpoint in ENDPOINTS}
 _SLOWEST = 10
 _SHOWN_CHARS = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one request."""
+    """The outcome of one request."""
 
     number: int
-    #: The request, its address and body cut: ten thousand whole ones take half a gigabyte.
+    #: The request, with shortened address and body: ten thousand whole ones take half a gigabyte.
     attempt: Attempt
-    #: Of address and body.
+    #: Of the original address and body.
     size_bytes: int
-    #: 0: there was no answer.
+    #: 0: no answer.
     status: int
     elapsed_s: float
-    #: Why it should have been answered otherwise; '' when the answer is right.
+    #: The defect of the answer; '' when it is right.
     fault: str = ""
 
 
@@ -42,34 +42,38 @@ class Tally:
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Return the number of outcomes."""
         return len(self.outcomes)
 
     @property
     def faults(self) -> list[Outcome]:
-        """Those that are wrong."""
+        """Return the wrong outcomes."""
         return [outcome for outcome in self.outcomes if outcome.fault]
 
     @property
     def statuses(self) -> Counter[int]:
-        """How many of each status there are."""
+        """Return the number of each status."""
         return Counter(outcome.status for outcome in self.outcomes)
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""
         slowest = sorted(self.outcomes, key=lambda each: -each.elapsed_s)[:_SLOWEST]
-        doors = sorted({outcome.attempt.door for outcome in self.outcomes})
+        endpoints = sorted({outcome.attempt.endpoint for outcome in self.outcomes})
+        by_endpoint = {
+            name: _summary([each for each in self.outcomes if each.attempt.endpoint == name])
+            for name in endpoints
+        }
         return {
             "limit_s": self.limit_s,
             **_summary(self.outcomes),
-            "doors": {door: _summary([o for o in self.outcomes if o.attempt.door == door]) for door in doors},
-            "slowest": [_told(outcome) for outcome in slowest],
-            "faults": [_told(outcome) for outcome in self.faults],
+            "endpoints": by_endpoint,
+            "slowest": [_as_json(outcome) for outcome in slowest],
+            "faults": [_as_json(outcome) for outcome in self.faults],
         }
 
 
 def survey(http: httpx.Client, workspace: str, words: list[str]) -> Ground:
-    """Return what there is in a workspace with documents."""
+    """Return the ids and names of a workspace with documents."""
     api = f"/api/v1/workspaces/{workspace}"
 
     def first(path: str, name: str) -> dict[str, Any]:
@@ -89,10 +93,10 @@ def survey(http: httpx.Client, workspace: str, words: list[str]) -> Ground:
 
 
 def ask_all(http: httpx.Client, attempts: Iterable[Attempt], judge: Judge, *, limit_s: float) -> Tally:
-    """Send the requests one after another; a wrong answer, or one that comes late, is a fault."""
+    """Send the requests one after another; a wrong or late answer is a fault."""
     tally = Tally(limit_s=limit_s)
     for number, attempt in enumerate(attempts):
-        tally.outcomes.append(_ask(http, number, attempt, judge, limit_s + _MORE_S[attempt.door]))
+        tally.outcomes.append(_ask(http, number, attempt, judge, limit_s + _MORE_S[attempt.endpoint]))
     return tally
 
 
@@ -109,7 +113,7 @@ def _ask(http: httpx.Client, number: int, attempt: Attempt, judge: Judge, limit_
         status, fault = answer.status_code, judge.fault(attempt, answer)
     return Outcome(
         number=number,
-        attempt=_cut(attempt),
+        attempt=_shorten(attempt),
         size_bytes=len(attempt.target) + len(attempt.body or b""),
         status=status,
         elapsed_s=elapsed_s,
@@ -117,7 +121,7 @@ def _ask(http: httpx.Client, number: int, attempt: Attempt, judge: Judge, limit_
     )
 
 
-def _cut(attempt: Attempt) -> Attempt:
+def _shorten(attempt: Attempt) -> Attempt:
     headers = tuple((name, ascii(value[:_SHOWN_CHARS])) for name, value in attempt.headers)
     body = None if attempt.body is None else attempt.body[:_SHOWN_CHARS]
     return replace(attempt, target=attempt.target[:_SHOWN_CHARS], body=body, headers=headers)
@@ -125,7 +129,7 @@ def _cut(attempt: Attempt) -> Attempt:
 
 def _request(http: httpx.Client, attempt: Attempt) -> httpx.Request:
     headers = [(name, value.encode("latin-1")) for name, value in attempt.headers]
-    # Given as the target, the address is neither mended nor escaped once more.
+    # As the target, so that the address is neither normalised nor escaped again.
     extensions = {"target": attempt.target.encode()}
     request = http.build_request(
         attempt.method, "/", content=attempt.body, headers=headers, extensions=extensions
@@ -147,12 +151,12 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
     }
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _as_json(outcome: Outcome) -> dict[str, Any]:
     attempt = outcome.attempt
     return {
         "number": outcome.number,
         "kind": attempt.kind,
-        "door": attempt.door,
+        "endpoint": attempt.endpoint,
         "method": attempt.method,
         "status": outcome.status,
         "ms": round(outcome.elapsed_s * 1000, 1),

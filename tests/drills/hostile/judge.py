@@ -1,4 +1,4 @@
-"""What is wrong with an answer to a hostile request."""
+"""Judgement of answers to hostile requests."""
 
 import re
 import sys
@@ -11,29 +11,29 @@ from jsonschema import ValidationError
 
 from tests.acceptance import schemas
 from tests.drills.hostile.attempt import API, MAX_TARGET, Attempt
-from tests.drills.hostile.doors import DOORS
+from tests.drills.hostile.endpoints import ENDPOINTS
 from tests.support.paths import ROOT
 
-# Validating the hits of one page takes milliseconds, of a thousand seconds.
+# Validating the hits of one page takes milliseconds, of a thousand hits seconds.
 _VALIDATED_BYTES = 100_000
-# A refusal names what is wrong, and does not throw back what came.
+# A rejection names the defect, and doesn't repeat the whole input.
 _REFUSAL_BYTES = 20_000
-# What the HTTP server says of a request that it can't read, before it is one of ours.
+# The HTTP server's answer to an unreadable request, which never reaches the application.
 _UNREAD = "Invalid HTTP request received."
 _REFUSAL = "application/problem+json"
 _METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"}
-_SCHEMAS = {door.name: door.schema for door in DOORS}
+_SCHEMAS = {endpoint.name: endpoint.schema for endpoint in ENDPOINTS}
 _INNARDS = re.compile(r"Traceback \(most recent|File \"[^\"]+\", line \d|object at 0x|site-packages|<class '")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Judges answers; no refusal may name one of the `private` paths."""
+    """Judges answers; no rejection may name one of the `private` paths."""
 
     private: Collection[str] = ()
 
     def fault(self, attempt: Attempt, answer: httpx.Response) -> str:
-        """Return why `answer` is wrong; '' when it is right."""
+        """Return the defect of `answer`; '' when it is right."""
         if answer.status_code >= 500:
             return f"{answer.status_code}: {answer.text[:300]}"
         if not attempt.target.startswith(f"{API}/") or attempt.method == "HEAD":
@@ -64,11 +64,13 @@ def _fault_of_success(attempt: Attempt, answer: httpx.Response) -> str:
     content_type = answer.headers.get("content-type", "")
     if content_type != "application/json":
         return (
-            "" if "type=txt" in attempt.target or attempt.door.endswith("/content") else f"as {content_type}"
+            ""
+            if "type=txt" in attempt.target or attempt.endpoint.endswith("/content")
+            else f"as {content_type}"
         )
     if len(answer.content) > _VALIDATED_BYTES:
         return ""
-    document, schema = answer.json(), _SCHEMAS[attempt.door]
+    document, schema = answer.json(), _SCHEMAS[attempt.endpoint]
     return (schema and _fault_of_document(document, schema)) or _fault_within(document)
 
 
@@ -81,7 +83,7 @@ def _fault_of_document(document: Any, schema: str) -> str:
 
 
 def _fault_within(document: Any) -> str:
-    """A bulk has an answer for each query, which may be as wrong as any; out of time is no defect."""
+    """Return the defect of a bulk's single answers; a timeout is none."""
     failed = [
         each
         for each in document.get("results", ())

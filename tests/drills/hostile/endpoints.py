@@ -1,4 +1,4 @@
-"""The doors that take text from a person, and what each takes."""
+"""The reading endpoints that take text from users, and their fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _BULK_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What attempts stand on: a workspace with documents in it, and names that hold there."""
+    """A workspace with documents, and names that exist there."""
 
     workspace: str
     #: Words that occur in the documents.
@@ -42,60 +42,60 @@ class Ground:
     source_id: str = "00000000-0000-0000-0000-000000000000"
     doc_id: str = "0" * 32
     chunk_id: str = "0" * 32
-    #: Of a search that has more hits, where there is one.
+    #: Cursors of a search with more hits, if there are any.
     cursors: Sequence[str] = ()
 
     def ids(self) -> dict[str, str]:
-        """Return what stands in an address in the place of each name in braces."""
+        """Return the ids by their names in the braces of paths."""
         return {"ws": self.workspace, "doc": self.doc_id, "chunk": self.chunk_id, "source": self.source_id}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """One method at one address. Names of fields are dotted where one holds others."""
+class Endpoint:
+    """One method at one address. Names of nested fields are dotted."""
 
     method: str
     #: Below the API's root, with names of ids in braces.
     path: str
-    #: Fields that a request can't do without.
+    #: Required fields.
     needed: Sequence[str] = ()
     others: Sequence[str] = ()
-    #: Of an answer in JSON; '' where none is published.
+    #: Schema of a JSON answer; '' where none is published.
     schema: str = ""
-    #: Seconds that an answer may take beyond a search's.
+    #: Seconds that an answer may take beyond those of a search.
     more_s: float = 0.0
 
     @property
     def name(self) -> str:
-        """Method and address."""
+        """Return method and address."""
         return f"{self.method} {self.path}"
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Return the names of everything it takes."""
+        """Return the names of all fields."""
         return (*self.needed, *self.others)
 
-    def fitting(self, source: Random, ground: Ground) -> dict[str, Any]:
-        """Return what has to be there, as anybody would ask it."""
-        given: dict[str, Any] = {"libraryId": ground.library_id, "queries": [{"q": "a"}, {"q": "b", "k": 3}]}
-        return {name: given.get(name, source.choice(ground.words)) for name in self.needed}
+    def valid_fields(self, source: Random, ground: Ground) -> dict[str, Any]:
+        """Return valid values of the required fields."""
+        valid: dict[str, Any] = {"libraryId": ground.library_id, "queries": [{"q": "a"}, {"q": "b", "k": 3}]}
+        return {name: valid.get(name, source.choice(ground.words)) for name in self.needed}
 
     def target(self, ids: Mapping[str, str]) -> str:
-        """Return the address with `ids`, which are escaped already, in their places."""
+        """Return the address with the escaped `ids` in place."""
         return API + self.path.format(**ids)
 
 
 _WS = "/workspaces/{ws}"
 _DOCUMENT = f"{_WS}/documents/{{doc}}"
 
-SEARCH_BY_GET = Door(
+SEARCH_BY_GET = Endpoint(
     method="GET",
     path=f"{_WS}/search",
     needed=("q",),
     others=(*_QUERY, *_REST, *_FILTERS, _AFTER),
     schema="search_response.v1",
 )
-SEARCH = Door(
+SEARCH = Endpoint(
     method="POST",
     path=f"{_WS}/search",
     needed=("q",),
@@ -103,46 +103,46 @@ SEARCH = Door(
     schema="search_response.v1",
 )
 
-#: All that read: a hostile request may not be one that changes something.
-DOORS = (
+#: All of them only read, as a hostile request must not change anything.
+ENDPOINTS = (
     SEARCH_BY_GET,
     SEARCH,
-    Door(
+    Endpoint(
         method="POST",
         path=f"{_WS}/search/bulk",
         needed=("queries",),
         schema="bulk_response.v1",
         more_s=_BULK_S,
     ),
-    Door(
+    Endpoint(
         method="GET",
         path=f"{_WS}/suggest",
         needed=("q",),
         others=("limit",),
         schema="suggest_response.v1",
     ),
-    Door(
+    Endpoint(
         method="GET",
         path=f"{_WS}/libs/search",
         needed=("libraryName",),
         others=("query", "limit", "type"),
         schema="library_search.v1",
     ),
-    Door(
+    Endpoint(
         method="GET",
         path=f"{_WS}/libs/snippets",
         needed=("libraryId", "query"),
         others=("version", "kind", "limit", "offset"),
         schema="snippet_search.v1",
     ),
-    Door(
+    Endpoint(
         method="GET",
         path=f"{_WS}/context",
         needed=("libraryId", "query"),
         others=("type", "tokens"),
         schema="context.v1",
     ),
-    Door(
+    Endpoint(
         method="POST",
         path=f"{_WS}/context-pack",
         needed=("information_request",),
@@ -158,13 +158,13 @@ DOORS = (
         ),
         schema="context_pack.v1",
     ),
-    Door(method="GET", path=f"{_WS}/documents", others=(*_PAGE, "path_prefix", "source", "version")),
-    Door(method="GET", path=_DOCUMENT),
-    Door(method="GET", path=f"{_DOCUMENT}/chunks", others=_PAGE),
-    Door(method="GET", path=f"{_DOCUMENT}/content"),
-    Door(method="GET", path=f"{_WS}/chunks/{{chunk}}", others=("context",)),
-    Door(method="GET", path=f"{_WS}/sources", others=_PAGE),
-    Door(method="GET", path=f"{_WS}/sources/{{source}}/versions", others=_PAGE),
-    Door(method="GET", path=f"{_WS}/jobs", others=(*_PAGE, "state", "kind")),
-    Door(method="GET", path="/workspaces", others=_PAGE),
+    Endpoint(method="GET", path=f"{_WS}/documents", others=(*_PAGE, "path_prefix", "source", "version")),
+    Endpoint(method="GET", path=_DOCUMENT),
+    Endpoint(method="GET", path=f"{_DOCUMENT}/chunks", others=_PAGE),
+    Endpoint(method="GET", path=f"{_DOCUMENT}/content"),
+    Endpoint(method="GET", path=f"{_WS}/chunks/{{chunk}}", others=("context",)),
+    Endpoint(method="GET", path=f"{_WS}/sources", others=_PAGE),
+    Endpoint(method="GET", path=f"{_WS}/sources/{{source}}/versions", others=_PAGE),
+    Endpoint(method="GET", path=f"{_WS}/jobs", others=(*_PAGE, "state", "kind")),
+    Endpoint(method="GET", path="/workspaces", others=_PAGE),
 )

@@ -1,4 +1,4 @@
-"""A mirror is built again and again while it is searched: each search finds what it did before."""
+"""Scene: a mirror is rebuilt repeatedly while it is searched, and each search finds its document."""
 
 import threading
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from tests.support.stack import GaveUp, Stack, eventually
 _REBUILDS = 3
 _THREADS = 2
 _LIMIT_S = 120.0
-_MOST_TOLD = 3
+_MOST_LISTED = 3
 
 
 def search_while_rebuilding(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated. Raises GaveUp."""
+    """Play the scene, and yield the violations. Raises GaveUp."""
     tenant = Tenant(stack.url, "rebuilding", corpus.folders)
     tenant.request_syncs()
     eventually(lambda: not patiently(tenant.has_open_jobs), "all is ingested", _LIMIT_S)
@@ -32,13 +32,13 @@ def search_while_rebuilding(stack: Stack, corpus: Corpus) -> Iterator[str]:
                 raise GaveUp(f"The mirror could not be rebuilt: {done.stderr}")
             eventually(lambda before=before: searches.done > before, "searches go on")
     found = list(dict.fromkeys(searches.violations))
-    yield from found[:_MOST_TOLD]
-    if len(searches.violations) > _MOST_TOLD:
+    yield from found[:_MOST_LISTED]
+    if len(searches.violations) > _MOST_LISTED:
         yield f"{len(searches.violations)} of {searches.done} searches were wrong"
 
 
 class _Searches:
-    """Threads that search for one word after the other, `words` by the path of the document that has it."""
+    """Threads that search for one word after another; `words` has them by path of their document."""
 
     def __init__(self, tenant: Tenant, words: dict[str, str]) -> None:
         self._tenant = tenant
@@ -62,13 +62,13 @@ class _Searches:
             if self._stop.is_set():
                 return
             try:
-                self._look(path.split("/", 1)[1], self._tenant.search(word, mode="lexical"))
+                self._check(path.split("/", 1)[1], self._tenant.search(word, mode="lexical"))
             except httpx.HTTPError as error:
                 self.violations.append(f"a search was not answered ({type(error).__name__})")
             self.done += 1
 
-    def _look(self, path: str, answer: httpx.Response) -> None:
+    def _check(self, path: str, answer: httpx.Response) -> None:
         if answer.status_code != 200:
             self.violations.append(f"a search was answered with {answer.status_code}")
         elif all(hit["doc_path"] != path for hit in answer.json()["hits"]):
-            self.violations.append(f"{path} was not found while the mirror was built anew")
+            self.violations.append(f"{path} was not found while the mirror was rebuilt")
