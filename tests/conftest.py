@@ -157,7 +157,7 @@ def corpus(
     """
     from django.test import override_settings
 
-    from tests.support.api import committed
+    from tests.support.api import committed_workspace
     from tests.support.stores import stores_in
 
     if not hasattr(request.module, "fill"):
@@ -167,7 +167,7 @@ def corpus(
     found_by = stores_in(folder)
     with (
         override_settings(**found_by),
-        committed(django_db_blocker, folder / "mirrors", request.module.fill) as workspace,
+        committed_workspace(django_db_blocker, folder / "mirrors", request.module.fill) as workspace,
     ):
         yield workspace, found_by
 

@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 
 from tests.acceptance.notes import write_notes
-from tests.api.mcp.speaking import ERAS, Line, said
+from tests.api.mcp.speaking import ERAS, Line, text_of
 
 _CLIENTS = 20
 _PATIENCE_S = 90
@@ -43,7 +43,7 @@ def test_twenty_clients_at_once_are_answered_by_whichever_process_they_meet(stac
     for answer in answers:
         assert not answer.is_error
         # On a busy machine a leg may be stopped at its limit, and says so.
-        assert "lantern.md#L" in said(answer) or "Answered without the whole" in said(answer)
+        assert "lantern.md#L" in text_of(answer) or "Answered without the whole" in text_of(answer)
 
 
 def test_a_token_that_a_verb_revokes_ends_a_session(stack, filled, verb):

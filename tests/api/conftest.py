@@ -12,7 +12,7 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _stores(blobs, mirrors):
-    """Bytes and mirrors are each test's own."""
+    """Keep blobs and mirrors in the test's own folder."""
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from kebab.tenancy.current_workspace import acting_everywhere
-from tests.api.mcp.serving import served
+from tests.api.mcp.serving import running_web_server
 from tests.pages.every_page.ground import prepared_ground
 
 
@@ -22,5 +22,5 @@ def ground(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(ground):
     """Return the address of the web process's application, streams and all."""
-    with served() as url:
+    with running_web_server() as url:
         yield url

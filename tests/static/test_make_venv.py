@@ -1,4 +1,4 @@
-"""How deploy/make-venv finds a Python."""
+"""deploy/make-venv chooses a suitable Python."""
 
 import shutil
 import stat

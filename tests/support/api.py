@@ -75,7 +75,9 @@ def embed(workspace: Any) -> None:
 
 
 @contextmanager
-def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object]) -> Iterator[Workspace]:
+def committed_workspace(
+    blocker: Any, mirrors: Path, write: Callable[[Workspace], object]
+) -> Iterator[Workspace]:
     """Return a workspace that `write` has filled, embedded and mirrored once for many tests.
 
     A mirror is made from what is committed, so the tests' own transactions can't hold it.
@@ -94,7 +96,7 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
 
 
 def forget_acts() -> None:
-    """Empty the audit, which outlives the committed workspace that it tells of."""
+    """Delete the audit events, which outlive the committed workspace that they refer to."""
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE people_auditevent")
 

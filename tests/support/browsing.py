@@ -76,7 +76,7 @@ def running_browser():
 
 @pytest.fixture
 def open_page(browser, live_server):
-    """Gives a page of a browser of its own; what its console complains about fails the test."""
+    """Return a function that opens a page in a browser of its own; console messages fail the test."""
     complaints, contexts = [], []
 
     def open_(person=None, **options):
@@ -101,11 +101,11 @@ def listen(page, url, complaints, *, is_own=lambda said: False):
     `is_own` tells whether a message of the console is what the page was opened for.
     """
 
-    def said(message):
+    def note_message(message):
         if message.type in ("error", "warning") and not is_own(message):
             complaints.append(f"{message.type}: {message.text}")
 
-    page.on("console", said)
+    page.on("console", note_message)
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
     page.on(
         "request",

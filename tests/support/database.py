@@ -75,6 +75,6 @@ def replace_flush() -> None:
 
 
 def count_corpus() -> None:
-    """Free deleted rows and count the others, or plans would suit what other tests had."""
+    """Vacuum and analyse the tables, so that plans do not depend on the rows of earlier tests."""
     with owner_connection() as owner:
         owner.execute("VACUUM (ANALYZE) search_document, search_chunk, search_chunkvector")

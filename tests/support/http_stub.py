@@ -30,11 +30,11 @@ class Stub(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address that takes `/rerank`."""
+        """Return the address of `/rerank`."""
         return f"http://127.0.0.1:{self.server_address[1]}/rerank"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are what is tested."""
+        """Ignore errors: the tests make clients hang up."""
 
 
 class Exchange(BaseHTTPRequestHandler):
@@ -57,7 +57,7 @@ class Exchange(BaseHTTPRequestHandler):
 
     @property
     def passages(self) -> list[str]:
-        """The passages that were sent, in whatever shape."""
+        """Return the passages that were sent, whatever the shape of the request."""
         return self.sent.get("texts") or self.sent["documents"]
 
     def reply(self, body: bytes, *, status: int = 200, keeps: bool = False, **headers: str) -> None:

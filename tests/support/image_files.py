@@ -1,4 +1,4 @@
-"""What the image has in /app, made without any builder: by the build file and the ignore file beside it."""
+"""Recreate the image's /app from the build file and the ignore file, without a builder."""
 
 import re
 import shutil

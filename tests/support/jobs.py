@@ -105,7 +105,7 @@ def counts(report: Mapping[str, Any]) -> dict[str, int]:
     return {name: report[name] for name in names if report[name]}
 
 
-def indexed(workspace: Any) -> dict[str, list[str]]:
+def indexed_texts(workspace: Any) -> dict[str, list[str]]:
     """Return the texts of every document, by path."""
     documents = Document.objects.in_workspace(workspace)
     return {

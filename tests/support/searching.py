@@ -32,7 +32,7 @@ def finish_syncs() -> None:
 
 
 def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:
-    """Give up to `limit` chunks their vectors."""
+    """Embed up to `limit` chunks."""
     embedder = configured_embedder()
     assert embedder is not None
     space = ensure_live_space(workspace, embedder.space)

@@ -43,7 +43,7 @@ def eventually(
 
 
 def free_port() -> int:
-    """A TCP port that was free a moment ago, of those that the kernel gives to nobody by itself."""
+    """Return a TCP port that was free a moment ago, outside of the kernel's ephemeral range."""
     for port in random.SystemRandom().sample(range(15_000, 32_000), 200):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -52,7 +52,7 @@ def free_port() -> int:
 
 
 def temporary_directory() -> Path:
-    """A folder that Postgres' own user may walk through when root runs the stack."""
+    """Return a folder that Postgres' own user may enter when root runs the stack."""
     path = Path(tempfile.mkdtemp(prefix="kebab-stack-"))
     path.chmod(0o711)
     return path
@@ -79,7 +79,7 @@ class Stack:
 
     @property
     def url(self) -> str:
-        """Where it serves."""
+        """Return the address of the web process."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -113,7 +113,7 @@ class Stack:
         )
 
     def state(self) -> StackState | None:
-        """What the running stack says; None while none runs."""
+        """Return the state that the running stack reports; None while none runs."""
         return running_state(self.data_dir)
 
     def is_ready(self) -> bool:
@@ -126,7 +126,7 @@ class Stack:
         return is_serving(self.url)
 
     def pids(self) -> dict[str, int]:
-        """Its processes by name, the supervisor among them; who is being started again is missing."""
+        """Return the pids by process name, the supervisor's included; restarting processes are missing."""
         state = self.state()
         if state is None:
             return {}
@@ -138,12 +138,12 @@ class Stack:
         self._seen |= self._family()
 
     def strays(self) -> set[int]:
-        """Processes that once belonged to it, live, and do so no more."""
+        """Return the live processes that once belonged to the stack and no longer do."""
         family = self._family()
         return {mark.pid for mark in self._seen - family if mark.is_alive()}
 
     def log(self, name: str, lines: int = 30) -> str:
-        """The end of a log."""
+        """Return the last lines of a log."""
         path = DataDirectory(self.data_dir).logs / f"{name}.log"
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
 

@@ -13,7 +13,7 @@ from tests.support.stack import eventually, free_port
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def running_web_server() -> Iterator[str]:
     """Serve, and give the address."""
     from kebab.http.application import create_application
 

@@ -42,7 +42,7 @@ class Line:
     def use(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
         """Connect, give what `work` does with the client, and leave. Raises MCPError as it does."""
 
-        async def connected() -> Result | MCPError:
+        async def connect_and_work() -> Result | MCPError:
             with anyio.fail_after(PATIENCE_S):
                 async with self.client() as client:
                     try:
@@ -50,7 +50,7 @@ class Line:
                     except MCPError as error:  # raised here it would come in a group
                         return error
 
-        found = anyio.run(connected)
+        found = anyio.run(connect_and_work)
         if isinstance(found, MCPError):
             raise found
         return found
@@ -60,10 +60,10 @@ class Line:
         return self.use(lambda client: client.call_tool(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
-        """Return what a tool says, which is no error."""
+        """Return the text of a tool's successful result."""
         result = self.call(name, **arguments)
-        assert not result.is_error, said(result)
-        return said(result)
+        assert not result.is_error, text_of(result)
+        return text_of(result)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
@@ -119,7 +119,7 @@ def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
             process.kill()
 
 
-def said(result: Any) -> str:
+def text_of(result: Any) -> str:
     """Return the one text of a tool's result."""
     (content,) = result.content
     assert content.type == "text"
@@ -127,7 +127,7 @@ def said(result: Any) -> str:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return what a process needs to work on the tests' own database, and on files in `folder`."""
+    """Return the environment of a process that uses the test database and files in `folder`."""
     return {
         "DATABASE_URL": _database_url("default"),
         "KEBAB_OWNER_DATABASE_URL": _database_url("owner"),

@@ -16,8 +16,8 @@ from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import mcp_server
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
-from tests.api.mcp.shelf import committed
-from tests.api.mcp.speaking import PATIENCE_S, Line, said
+from tests.api.mcp.shelf import commit
+from tests.api.mcp.speaking import PATIENCE_S, Line, text_of
 
 _CALLS = 12
 
@@ -44,7 +44,7 @@ def holding(shelf, monkeypatch):
 
 def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, other, holding):
     arrived, let_go = holding
-    _, secret = committed(lambda: mint_token(other, scopes=("search",)))
+    _, secret = commit(lambda: mint_token(other, scopes=("search",)))
     asked = {"query": "comet", "mode": "lexical"}
     answers = []
 
@@ -70,8 +70,8 @@ def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, othe
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """The problems that are counted."""
+def counted_problems(monkeypatch):
+    """Return the list to which each counted problem is added."""
     seen = []
     monkeypatch.setattr(PROBLEMS, "add", lambda *values: seen.append(values))
     return seen
@@ -82,7 +82,7 @@ def access(shelf):
     return token_access(Caller(token=token), token)
 
 
-def test_call_without_room_is_refused_and_counted_once(shelf, counted):
+def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
     full = mcp_server(
         lambda context: access(shelf), lane_of=lambda context, is_long: Lane(queue=turns, name="own")
@@ -99,8 +99,8 @@ def test_call_without_room_is_refused_and_counted_once(shelf, counted):
     told = anyio.run(ask)
 
     assert told.is_error
-    assert said(told).startswith("overloaded:")
-    assert counted == [("503", "overloaded")] * 2
+    assert text_of(told).startswith("overloaded:")
+    assert counted_problems == [("503", "overloaded")] * 2
     assert turns.n_lent == 1
 
 

@@ -13,7 +13,7 @@ from search.mcp.tools.fetch import fetch_tool
 from search.mcp.tools.search import hits_text
 from search.mcp.tools.token_budget import Frame
 from search.retrieval.types import Mode, SearchQuery
-from tests.api.mcp.shelf import INSTALL, committed
+from tests.api.mcp.shelf import INSTALL, commit
 from tests.support.actors import bearer_client
 from tests.support.corpus import chunk, make_workspace, write
 
@@ -58,7 +58,7 @@ def test_libraries_and_snippets_read_as_specified(line):
 def test_libraries_and_snippets_are_the_bytes_of_the_api(over_http, shelf):
     def get(tail, **given):
         path = f"/api/v1/workspaces/{shelf.workspace.slug}{tail}"
-        return committed(lambda: bearer_client(shelf.secret).get(path, {**given, "type": "txt"}))
+        return commit(lambda: bearer_client(shelf.secret).get(path, {**given, "type": "txt"}))
 
     libraries = get("/libs/search", libraryName="a", query="tides")
     wanted = {"libraryId": "/local/handbook", "query": "tides of the harbour", "tokens": 3_000}

@@ -83,13 +83,13 @@ def test_administrator_is_made_once_with_a_password_that_works_and_owns_the_work
 
 
 def test_interrupted_demonstration_tells_how_to_sign_in(db, monkeypatch):
-    def stopped(*_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     stack = DemoStack(url="http://127.0.0.1:8000", child=None)
     monkeypatch.setattr(demo, "serving_stack", lambda *_: nullcontext(stack))
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(demo.Command, "_ingest", stopped)
+    monkeypatch.setattr(demo.Command, "_ingest", interrupt)
 
     code, out, _ = run("demo")
     user = User.objects.get()

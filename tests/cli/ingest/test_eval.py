@@ -69,11 +69,11 @@ def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vector
 ):
     asked, real = [], HashEmbedder.embed_query
 
-    def noted(self, text):
+    def note_text(self, text):
         asked.append(text)
         return real(self, text)
 
-    monkeypatch.setattr(HashEmbedder, "embed_query", noted)
+    monkeypatch.setattr(HashEmbedder, "embed_query", note_text)
     settings.KEBAB_EMBEDDERS = ["hash:32"]
     workspace = make_workspace(settings={"embedder": chosen})
     replace_document(make_place(workspace), draft("apple harvest"))

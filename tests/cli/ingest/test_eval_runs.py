@@ -18,7 +18,7 @@ LEXICAL = ("--modes", "lexical")
 
 @pytest.fixture(autouse=True)
 def fruit(workspace):
-    """Three documents and as many topics; what is judged for one is found second."""
+    """Write three documents and as many topics; for one topic the relevant document comes second."""
     write(workspace, "apples.md", "apple harvest apple harvest")
     write(workspace, "pears.md", "pear harvest")
     write(workspace, "plums.md", "plum harvest, and one apple")
@@ -33,7 +33,7 @@ def fruit(workspace):
     return workspace
 
 
-def asked(*arguments):
+def run_evaluation(*arguments):
     return run_json("eval", "run", *LEXICAL, *arguments)["runs"]["lexical"]
 
 
@@ -52,7 +52,7 @@ def test_each_mode_is_run_and_kept():
 
 
 def test_measures_depth_and_settings_are_those_asked_for():
-    found = asked("--measures", "RR@1,AP", "--k", "1", "--setting", "rrf_k=7", "--per-file-cap", "1")
+    found = run_evaluation("--measures", "RR@1,AP", "--k", "1", "--setting", "rrf_k=7", "--per-file-cap", "1")
     assert found["settings"] | {"mode": "lexical", "k": 1, "rrf_k": 7, "per_file_cap": 1} == found["settings"]
     assert (found["RR@1"], found["AP"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert "nDCG@10" not in found
@@ -72,7 +72,7 @@ def test_several_runs_have_a_file_each(tmp_path):
 
 
 def test_runs_are_compared_by_whatever_names_them():
-    first = asked("--name", "whole")
+    first = run_evaluation("--name", "whole")
     told = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
     compared = told["comparisons"]["lexical"]["measures"]["R@100"]
     assert told["baseline"] == first["id"]
@@ -91,7 +91,7 @@ def test_runs_are_compared_by_whatever_names_them():
 
 
 def test_runs_are_listed_newest_first():
-    first, second = asked("--name", "one"), asked("--name", "two")
+    first, second = run_evaluation("--name", "one"), run_evaluation("--name", "two")
     assert [each["id"] for each in run_json("eval", "runs")["runs"]] == [second["id"], first["id"]]
     assert [each["id"] for each in run_json("eval", "runs", "--limit", "1")["runs"]] == [second["id"]]
     assert run_json("eval", "runs", "--set", "none")["runs"] == []
@@ -99,7 +99,7 @@ def test_runs_are_listed_newest_first():
 
 
 def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
-    made = asked("--name", "one")
+    made = run_evaluation("--name", "one")
     told = run_json("eval", "show", "one")
     assert (told["id"], told["record"]["set"]["topics"]) == (made["id"], 3)
     plums = told["per_topic"][2]
@@ -114,7 +114,7 @@ def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
 
 
 def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupted(monkeypatch):
-    first = asked("--k", "2", "--name", "one")
+    first = run_evaluation("--k", "2", "--name", "one")
     run_json("eval", "topics", "delete", "--set", "golden", "--all")
     again = run_json("eval", "run", "--repeat", "one", "--name", "two")["runs"]["lexical"]
     assert (again["settings"], again["topics"], again["name"]) == (first["settings"], 3, "two")

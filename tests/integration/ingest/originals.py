@@ -72,7 +72,7 @@ def _mail(content: bytes, file: CitedFile, citation: Citation) -> str:
 
 
 def _word_document(content: bytes, file: CitedFile, citation: Citation) -> str:
-    """The lines that `docs/ingestion.md` counts: paragraphs, items and rows, a blank line between blocks."""
+    """Return the lines as `docs/ingestion.md` counts them, with a blank line between blocks."""
     lines: list[str] = []
     was_item = False
     for paragraph in docx.Document(io.BytesIO(content)).iter_inner_content():

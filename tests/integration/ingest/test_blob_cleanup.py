@@ -18,11 +18,11 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source
 from search.corpus.blobs import has_blob, lock_blobs, store_blob
 from search.corpus.content_ids import content_hash
-from tests.support.archives import zipped
+from tests.support.archives import zip_of
 from tests.support.jobs import fill, work
 
 CONTENT = b"# Shared\n\nOne lets go of it, another needs it.\n"
-ARCHIVE = zipped({"a.md": CONTENT})
+ARCHIVE = zip_of({"a.md": CONTENT})
 
 
 def upload_it(workspace, folder):

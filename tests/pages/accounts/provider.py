@@ -60,7 +60,7 @@ class Provider(ThreadingHTTPServer):
         }
 
     def tokens(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        """Exchange a code, as RFC 6749 and RFC 7636 ask for."""
+        """Exchange a code as RFC 6749 and RFC 7636 require."""
         self.token_requests += 1
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

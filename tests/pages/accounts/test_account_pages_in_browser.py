@@ -13,7 +13,7 @@ pytestmark = needs_browser
 
 
 @pytest.fixture
-def invited(transactional_db, owner):
+def invitation(transactional_db, owner):
     access = member_access(Caller(user=owner), readable_memberships(owner).get())
     return invite(access, "ada@example.org", Role.EDITOR)
 
@@ -24,9 +24,11 @@ def check_fit(page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
 
 
-def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(open_page, invited, mirrors):
+def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(
+    open_page, invitation, mirrors
+):
     page = open_page()
-    page.goto(invited.path)
+    page.goto(invitation.path)
     check_fit(page)
     expect(page.get_by_label("Your name")).to_be_focused()
     page.keyboard.type("Ada")

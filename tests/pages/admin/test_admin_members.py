@@ -16,7 +16,7 @@ def narrow(monkeypatch):
 
 @pytest.fixture
 def old(workspace):
-    """Somebody of the workspace, older than many members of another one."""
+    """Return a member of the workspace, older than many members of another one."""
     ada = make_person("ada@example.org")
     membership = Membership.objects.create(workspace=workspace, user=ada, role=Role.EDITOR)
     elsewhere = make_workspace("elsewhere")

@@ -141,14 +141,14 @@ def rows_read(statement):
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}")
         found = cursor.fetchone()[0]
     plans = json.loads(found) if isinstance(found, str) else found
-    return sum(map(_met, plans[0]["Plan"].get("Plans", []))) + _own(plans[0]["Plan"])
+    return sum(map(_rows_of_plan, plans[0]["Plan"].get("Plans", []))) + _rows_of_node(plans[0]["Plan"])
 
 
-def _met(plan):
-    return _own(plan) + sum(map(_met, plan.get("Plans", [])))
+def _rows_of_plan(plan):
+    return _rows_of_node(plan) + sum(map(_rows_of_plan, plan.get("Plans", [])))
 
 
-def _own(plan):
+def _rows_of_node(plan):
     if "Scan" not in plan["Node Type"]:
         return 0
     thrown = sum(plan.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck"))
@@ -163,7 +163,7 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
     assert {model._meta.label_lower.replace(".", "/") for model in site._registry} == LISTS.keys()
     measured: dict[str, float] = {}
     for address in addresses(workspace):
-        response, asked = _opened(office, address)
+        response, asked = _get(office, address)
         statements = [sql for sql in map(_statement, asked) if sql.startswith("SELECT")]
         for sql in set(statements) - measured.keys():
             measured[sql] = rows_read(sql)
@@ -176,14 +176,14 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
 
 def test_what_was_searched_for_is_not_looked_for_in_the_whole_list(transactional_db, office, workspace):
     fill(workspace, tables=("people_workspace", "people_user", "people_membership"), others=400_000)
-    response, asked = _opened(office, "/admin/people/membership/?q=handbook")
+    response, asked = _get(office, "/admin/people/membership/?q=handbook")
     read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]
 
     assert "1000 memberships" in response.content.decode()
     assert max(read) <= 2 * FOUND + PAGE
 
 
-def _opened(office, address):
+def _get(office, address):
     with CaptureQueriesContext(connection) as asked:
         response = office.get(address)
     return response, asked

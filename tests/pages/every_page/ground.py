@@ -64,7 +64,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
         }
         spaces = [Workspace.objects.create(slug=slug, name=name) for slug, name in names.items()]
         try:
-            yield _filled(*spaces)
+            yield _fill(*spaces)
         finally:
             local_mirrors.reader_pool().close()
             for workspace in spaces:
@@ -73,7 +73,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
             forget_acts()
 
 
-def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
+def _fill(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
     people = {role: _person(role.value, {workspace: role, empty: role}) for role in Role}
     # Before the link to a new password is made, which logging in makes useless.
     sessions = {role: _session(person) for role, person in people.items()}

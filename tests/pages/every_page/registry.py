@@ -96,11 +96,11 @@ class RegisteredPage:
 
     @property
     def is_core(self) -> bool:
-        """Tell if it works without JavaScript, too."""
+        """Return whether the page works without JavaScript, too."""
         return self.route in CORE
 
     def address(self, ground: Ground) -> str:
-        """Return where it lies, filled in."""
+        """Return the page's address, filled in."""
         if self.link:
             return ground.ids[self.link]
         route = page_routes()[self.route]

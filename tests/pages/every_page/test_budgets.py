@@ -6,7 +6,7 @@ Static files come compressed, pages don't (kebab/http/compression.py says why).
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import opened
+from tests.pages.every_page.visiting import open_page_of
 from tests.support.browsing import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
@@ -23,7 +23,7 @@ _SEARCH = [entry for entry in PAGES if entry.route == "search" and entry.variant
 
 @pytest.mark.parametrize("entry", _SEARCH, ids=lambda entry: entry.label)
 def test_the_search_page_is_light_and_soon_painted(browser, server, ground, entry):
-    with opened(browser, server, ground, entry) as page:
+    with open_page_of(browser, server, ground, entry) as page:
         sizes = []
         wire = page.context.new_cdp_session(page)
         wire.send("Network.enable")

@@ -53,7 +53,7 @@ class Visit:
 
 
 @contextmanager
-def opened(
+def open_page_of(
     browser: Browser, url: str, ground: Ground, entry: RegisteredPage, **options: Any
 ) -> Iterator[Page]:
     """Return a blank page of a browser of its own in which whoever opens the entry is logged in."""
@@ -74,7 +74,7 @@ def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> 
     found: dict[str, list[str]] = {"complaints": [], "overflow": [], "violations": [], "keyboard": []}
     is_shown, status = True, entry.status
     for size in SIZES:
-        with opened(browser, url, ground, entry, viewport=size) as page:
+        with open_page_of(browser, url, ground, entry, viewport=size) as page:
             heard: list[str] = []
             listen(page, url, heard, is_own=lambda said: entry.status >= 400 and _REFUSED in said.text)
             status = turn_to(page, ground, entry)
@@ -115,7 +115,7 @@ def _is_of_axe(complaint: str) -> bool:
 
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
     found["overflow"] += [f"{width}: {each}" for each in overflow(page)]
-    found["keyboard"] += [f"{width}: {each}" for each in unreached(page)]
+    found["keyboard"] += [f"{width}: {each}" for each in unreached_elements(page)]
     found["violations"] += [f"{width}: several elements have the id {each}" for each in page.evaluate(_TWINS)]
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -123,7 +123,7 @@ def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """Return what axe-core finds wrong: the rule, each element, what is wrong with it, and where help is."""
+    """Return the violations that axe-core finds: rule, elements, explanation and help page."""
     told = []
     for rule in Axe().run(page).response["violations"]:
         for each in rule["nodes"][:5]:
@@ -133,11 +133,11 @@ def violations(page: Page) -> list[str]:
 
 
 def overflow(page: Page) -> list[str]:
-    """Return how wide the page is and what makes it so, where that is more than the window."""
+    """Return the width of the page and the elements that cause it, if it exceeds the window."""
     return page.evaluate(_OVERFLOW)
 
 
-def unreached(page: Page) -> list[str]:
+def unreached_elements(page: Page) -> list[str]:
     """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."

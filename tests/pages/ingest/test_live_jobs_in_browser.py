@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from ingest.models import Job
 from search.corpus import ensure_source
-from tests.api.mcp.serving import served
+from tests.api.mcp.serving import running_web_server
 from tests.support.browsing import listen, needs_browser, session_cookie
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
@@ -18,9 +18,9 @@ LIST = "/w/handbook/jobs"
 
 @pytest.fixture
 def page(browser, editor):
-    """A page of the editor on the server that streams; what its console says fails the test."""
+    """Yield the editor's page on a server that streams; messages on its console fail the test."""
     complaints = []
-    with served() as url:
+    with running_web_server() as url:
         context = browser.new_context(base_url=url)
         context.add_cookies([session_cookie(editor, url)])
         page = context.new_page()
@@ -40,7 +40,7 @@ def running(workspace):
 
 @pytest.fixture
 def quiet_page(browser, live_server, editor):
-    """The editor's page on a server that isn't let stream; its console may complain of that."""
+    """Yield the editor's page on a server that may not stream; messages on its console are allowed."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(editor, live_server.url)])
     yield context.new_page()

@@ -26,11 +26,11 @@ def send(client, *files, **fields):
     return client.post(PAGE, {"file": list(files), **fields})
 
 
-def offered(page):
+def offered_sources(page):
     return re.findall(r'<option value="([^"]*)">', page)
 
 
-def chosen(page):
+def chosen_source(page):
     return re.search(r'<input id="source" [^>]* value="([^"]*)"', page)[1]
 
 
@@ -99,25 +99,31 @@ def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, work
     restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
     page = markup_of(visit(editor).get(PAGE, {"source": "notes"}))
 
-    assert (chosen(page), offered(page)) == ("notes", ["uploads", "notes"])
+    assert (chosen_source(page), offered_sources(page)) == ("notes", ["uploads", "notes"])
     assert "salaries" not in page
     Source.objects.bulk_create(
         Source(workspace=workspace, key=f"area-{number:03}", kind="upload", library_id=f"/a/{number}")
         for number in range(210)
     )
     page = markup_of(visit(editor).get(PAGE, {"source": "area-209"}))
-    assert (chosen(page), len(offered(page))) == ("area-209", 201)
+    assert (chosen_source(page), len(offered_sources(page))) == ("area-209", 201)
 
 
 def test_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace):
     taken = ensure_source(workspace, "uploads", kind="upload")
     restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
     client = visit(editor)
-    assert (chosen(markup_of(client.get(PAGE))), offered(markup_of(client.get(PAGE)))) == ("", [])
+    assert (chosen_source(markup_of(client.get(PAGE))), offered_sources(markup_of(client.get(PAGE)))) == (
+        "",
+        [],
+    )
     taken.delete()
     ensure_source(workspace, "uploads", kind="folder", config={"path": "/d"})
-    assert (chosen(markup_of(client.get(PAGE))), offered(markup_of(client.get(PAGE)))) == ("", [])
+    assert (chosen_source(markup_of(client.get(PAGE))), offered_sources(markup_of(client.get(PAGE)))) == (
+        "",
+        [],
+    )
     ensure_source(workspace, "notes", kind="upload")
     page = markup_of(client.get(PAGE))
 
-    assert (chosen(page), offered(page)) == ("notes", ["notes"])
+    assert (chosen_source(page), offered_sources(page)) == ("notes", ["notes"])

@@ -15,7 +15,7 @@ SENDING, LOOKING = "**/api/v1/workspaces/handbook/documents", "**/api/v1/workspa
 
 @pytest.fixture
 def page(browser, live_server, editor):
-    """The page of an editor; its console may complain of what a test has the server answer."""
+    """Yield an editor's page, whose console may report responses that tests fake."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(editor, live_server.url)])
     page, broken = context.new_page(), []

@@ -17,13 +17,13 @@ from tests.support.extensions import set_contributions
 SETTINGS = "/w/handbook/settings"
 
 
-def stored(workspace):
+def stored_workspace(workspace):
     return Workspace.objects.get(pk=workspace.pk)
 
 
 @pytest.fixture
 def strict_gate(monkeypatch):
-    """Golden queries that get worse by any change, whatever is searched."""
+    """Make every change of settings fail the quality gate."""
 
     def guard(change):
         if change.is_forced:
@@ -38,11 +38,11 @@ def test_name_and_slug_are_changed_or_refused_beside_the_form(at, workspace, oth
         answer = at.post(SETTINGS, {"name": "Typed", "slug": "handbook", **fields})
         assert answer.status_code == status, fields
         assert f'value="{fields.get("slug", "handbook")}"' in answer.content.decode()
-        assert stored(workspace).slug == "handbook"
+        assert stored_workspace(workspace).slug == "handbook"
     answer = at.post(SETTINGS, {"name": "Our book", "slug": "book"})
 
     assert answer["Location"] == "/w/book/settings"
-    assert (stored(workspace).name, stored(workspace).slug) == ("Our book", "book")
+    assert (stored_workspace(workspace).name, stored_workspace(workspace).slug) == ("Our book", "book")
 
 
 def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
@@ -56,15 +56,15 @@ def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
 def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):
     form = {"default_k": "25", "answers_kept_days": "30", "stale_after_days": ""}
     at.post(f"{SETTINGS}/values", form)
-    assert stored(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
+    assert stored_workspace(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
     assert 'value="25"' in at.get(SETTINGS).content.decode()
     at.post(f"{SETTINGS}/values", {"default_k": "", "answers_kept_days": "30"})
-    assert stored(workspace).settings == {"answers_kept_days": 30}
+    assert stored_workspace(workspace).settings == {"answers_kept_days": 30}
 
     Workspace.objects.filter(pk=workspace.pk).update(settings={"embedder": "gone"})  # no choice any more
     assert '<option value="gone" selected>' in at.get(SETTINGS).content.decode()
     assert at.post(f"{SETTINGS}/values", {"embedder": "gone", "default_k": "5"}).status_code == 400
-    assert stored(workspace).settings == {"embedder": "gone"}
+    assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
 def test_value_that_cannot_be_is_refused_beside_its_field_and_kept(at, workspace, subtests):
@@ -80,7 +80,7 @@ def test_value_that_cannot_be_is_refused_beside_its_field_and_kept(at, workspace
             assert answer.status_code == 400
             assert f'id="id_{name}_error"' in answer.content.decode()
             assert 'value="300"' in answer.content.decode()
-            assert stored(workspace).settings == {}
+            assert stored_workspace(workspace).settings == {}
 
 
 def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, strict_gate):
@@ -90,10 +90,10 @@ def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, str
     assert "nDCG@10" in answer.content.decode()
     assert 'name="force"' in answer.content.decode()
     assert 'value="5"' in answer.content.decode()
-    assert stored(workspace).settings == {}
+    assert stored_workspace(workspace).settings == {}
     assert 'name="force"' not in at.get(SETTINGS).content.decode()
     at.post(f"{SETTINGS}/values", {"rrf_k": "5", "force": "1"})
-    assert stored(workspace).settings == {"rrf_k": 5}
+    assert stored_workspace(workspace).settings == {"rrf_k": 5}
     assert AuditEvent.objects.get(action="workspace.changed").detail["quality_gate"]["is_forced"]
 
 

@@ -18,8 +18,8 @@ def workspace(db, mirrors, monkeypatch):
 
 
 @pytest.fixture
-def searched(workspace):
-    """The workspace with a document about apples."""
+def searched_workspace(workspace):
+    """Return the workspace with a document about apples."""
     write(workspace, "guides/a.md", "apple pear")
     workspace.refresh_from_db()
     sync(workspace)
@@ -28,7 +28,7 @@ def searched(workspace):
 
 @pytest.fixture
 def log(settings):
-    """This process's log, which is written when a test says so."""
+    """Return this process's query log, which is written when a test calls for it."""
     settings.KEBAB_QUERY_LOG_EVERY_S = 3_600
     renew_runtime()
     yield runtime().query_log

@@ -22,7 +22,7 @@ from tests.support.stack import eventually, free_port
 
 @pytest.fixture
 def secret(transactional_db):
-    """The secret of a token that searches, for processes on the tests' own database."""
+    """Return the secret of a token with scope search, for processes on the test database."""
     return mint_token(make_workspace(), scopes=["search"])[1]
 
 
@@ -83,15 +83,15 @@ def test_a_process_that_speaks_mcp_writes_them_when_its_client_leaves(surroundin
     assert AskedQuery.objects.get().text == "apple"
 
 
-def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched, log, monkeypatch):
+def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched_workspace, log, monkeypatch):
     kept = []
 
     @contextmanager
-    def borrowed(*_, **__):
+    def read_queries_first(*_, **__):
         yield
         kept.extend(AskedQuery.objects.values_list("text", flat=True))
 
-    monkeypatch.setattr(command, "borrow_stack", borrowed)
-    run("search", "Apple", "--mode", "lexical", "--workspace", searched.slug)
+    monkeypatch.setattr(command, "borrow_stack", read_queries_first)
+    run("search", "Apple", "--mode", "lexical", "--workspace", searched_workspace.slug)
 
     assert kept == ["Apple"]

@@ -32,7 +32,7 @@ class Passage:
 
 
 def passages_of(text, **fields):
-    """One chunk a paragraph, each with the lines it lies on."""
+    """Return one passage for each paragraph, with its lines."""
     found, line = [], 1
     for paragraph in text.split("\n\n"):
         end = line + paragraph.count("\n")

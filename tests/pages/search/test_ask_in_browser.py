@@ -15,7 +15,7 @@ QUESTION = "How do I restart the workers?"
 
 @pytest.fixture
 def answer(guide, member):
-    """An answer of the member's that cites the guide's first line."""
+    """Return an answer of the member's that cites the guide's first line."""
     quote = "Push the image, then restart the workers one by one."
     return make_answer(guide, creator=f"user:{member.pk}", question=QUESTION, quote=quote)
 

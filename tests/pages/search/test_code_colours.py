@@ -131,7 +131,7 @@ def luminance(colour):
 
 
 def contrast(one, other):
-    """By WCAG 2.2, 1 to 21."""
+    """Return the contrast by WCAG 2.2, from 1 to 21."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 

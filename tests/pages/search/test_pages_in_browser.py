@@ -100,16 +100,16 @@ _PICTURE_SIZE = "image => image.decode().then(() => [image.naturalWidth, image.n
 
 
 @pytest.fixture
-def printed(workspace):
+def printed_document(workspace):
     text = content_of("pdf/printed.pdf").decode("latin-1")
     passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
     fields = {"media": "pdf", "mime": "application/pdf", "metadata": {"pages": 3}, "passages": passages}
     return shelve(workspace, "printed.pdf", text, charset="latin-1", **fields)
 
 
-def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, member, printed):
+def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, member, printed_document):
     page = open_page(member, viewport={"width": 1440, "height": 844})
-    page.goto(f"/w/handbook/documents/{printed.doc_id.hex}?from=2")
+    page.goto(f"/w/handbook/documents/{printed_document.doc_id.hex}?from=2")
     sheet = page.get_by_alt_text(re.compile("^Page 2"))
     passage = page.get_by_text("The marmalade siren")
 
@@ -198,9 +198,9 @@ def test_the_outline_stands_aside_on_a_desktop_and_opens_on_a_phone(open_page, m
     expect(page.get_by_role("link", name="Windows")).to_be_visible()
 
 
-def test_arrow_keys_turn_the_pages_of_a_pdf(open_page, member, printed):
+def test_arrow_keys_turn_the_pages_of_a_pdf(open_page, member, printed_document):
     page = open_page(member)
-    page.goto(f"/w/handbook/documents/{printed.doc_id.hex}")
+    page.goto(f"/w/handbook/documents/{printed_document.doc_id.hex}")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("Page 2 of 3")).to_be_visible()
     page.get_by_label("Page", exact=True).fill("3")

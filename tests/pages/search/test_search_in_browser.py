@@ -19,7 +19,7 @@ def list_of_entries(workspace, member, guide):
 
 
 @pytest.fixture
-def tagged(workspace, member, guide):
+def tagged_entries(workspace, member, guide):
     for tag in ("old", "new"):
         shelve(workspace, f"{tag}.md", f"an entry of the {tag}", tags=(tag,))
     index(workspace)
@@ -85,7 +85,7 @@ def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, me
     expect(page).to_have_url(re.compile("/documents/"))
 
 
-def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_page, member, tagged):
+def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 1440, "height": 900})
     page.goto("/w/handbook/search")
     page.get_by_role("searchbox").press_sequentially("entry")
@@ -98,7 +98,7 @@ def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_
     expect(page.get_by_role("article").filter(has_text="new.md")).to_have_count(1)
 
 
-def test_on_a_phone_filters_open_when_asked(open_page, member, tagged):
+def test_on_a_phone_filters_open_when_asked(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 390, "height": 800})
     page.goto("/w/handbook/search?q=entry")
     value = page.get_by_role("link", name=re.compile("^old 1"))
@@ -165,7 +165,7 @@ def test_a_document_gives_the_citation_of_its_cited_place(open_page, member, gui
 
 @pytest.fixture
 def unwatched_page(browser, live_server, member):
-    """A page whose console may complain, as browsers do when a server refuses."""
+    """Yield a page on whose console messages are allowed, as browsers report refusals there."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(member, live_server.url)])
     yield context.new_page()
@@ -173,7 +173,7 @@ def unwatched_page(browser, live_server, member):
 
 
 def answer_with(status):
-    """Return what answers a request with `status`, or not at all."""
+    """Return a route handler that answers with `status`, or aborts the request for None."""
     return lambda route: route.abort() if status is None else route.fulfill(status=status, body="<p>no</p>")
 
 
@@ -201,7 +201,7 @@ def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
     assert not Feedback.objects.in_workspace(workspace).exists()
 
 
-def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged):
+def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged_entries):
     page = unwatched_page
     page.goto("/w/handbook/search?q=entry")
     page.route("**/search/filters?**", lambda route: route.fulfill(status=500, body="no"))
@@ -224,7 +224,7 @@ def test_what_is_wrong_with_the_query_is_said_of_the_box_until_it_is_mended(unwa
     expect(box).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_counts_of_the_query_before_come_too_late(open_page, member, tagged):
+def test_counts_of_the_query_before_come_too_late(open_page, member, tagged_entries):
     page, held = open_page(member), []
     page.goto("/w/handbook/search")
     page.route("**/search/filters?**", lambda route: held.append(route))
@@ -238,7 +238,7 @@ def test_counts_of_the_query_before_come_too_late(open_page, member, tagged):
     assert len(held) == 1
 
 
-def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged):
+def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged_entries):
     page, held = open_page(member), []
     page.goto("/w/handbook/search?q=entry&mode=lexical")
     page.route(re.compile(r"/search\?q=entry(\+|%20)of"), lambda route: held.append(route))

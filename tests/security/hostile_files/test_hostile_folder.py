@@ -22,7 +22,7 @@ from search.corpus import ensure_source
 from search.models import Chunk
 from search.retrieval.citation import parse_uri
 from tests.security.hostile_files.corpus import BAD, GOOD, N_EMPTY_FILES, ODD, READ, fill
-from tests.support.api import committed
+from tests.support.api import committed_workspace
 from tests.support.schemas import validate
 from tests.support.searching import ask
 
@@ -75,7 +75,7 @@ def synced(django_db_setup, django_db_blocker, tmp_path_factory):
             noted["spent"] = {**work(noted[name]), **noted.get("spent", {})}
             noted[name].refresh_from_db()
 
-    with committed(django_db_blocker, mirrors, read) as workspace:
+    with committed_workspace(django_db_blocker, mirrors, read) as workspace:
         yield Synced(workspace=workspace, mirrors=mirrors, **noted)
 
 

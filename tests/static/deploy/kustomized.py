@@ -44,7 +44,7 @@ def _configuration(folder: Path, told: Manifest) -> Manifest:
 def _patch(manifests: list[Manifest], patch: Manifest) -> None:
     names = [(each["kind"], each["metadata"]["name"]) for each in manifests]
     target = manifests[names.index((patch["kind"], patch["metadata"]["name"]))]
-    merged = _merged(target, patch)
+    merged = _merge(target, patch)
     target.clear()
     target.update(merged)
 
@@ -60,10 +60,10 @@ def _remove(manifests: list[Manifest], target: Manifest, operations: list[Manife
             del reduce(getitem, above, manifest)[last]
 
 
-def _merged(old: Any, new: Any) -> Any:
+def _merge(old: Any, new: Any) -> Any:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return copy.deepcopy(new)
-    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    return {**old, **{name: _merge(old.get(name), value) for name, value in new.items()}}
 
 
 def _transform(manifest: Manifest, told: Manifest) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY
-from tests.static.deploy.deployed import COMPOSE, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.static.deploy.deployed import COMPOSE, KUSTOMIZATIONS, counting_roles, ours, run_check
 from tests.static.deploy.kustomized import build, containers
 
 
@@ -23,7 +23,7 @@ def test_no_secret_has_a_default():
 
 def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
     script = str(DEPLOY / "compose" / "make-env")
-    made = [dict(line.split("=", 1) for line in checked("/bin/sh", script).splitlines()) for _ in range(2)]
+    made = [dict(line.split("=", 1) for line in run_check("/bin/sh", script).splitlines()) for _ in range(2)]
     text = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert set(re.findall(r"\$\{(\w+):\?", text)) == made[0].keys()
     assert not set(made[0].values()) & set(made[1].values())
@@ -39,8 +39,8 @@ def test_every_setting_can_be_given_to_all_of_our_containers_and_to_no_other():
     )
 
 
-def told_by_compose(value, **environment):
-    """What compose makes of a value with defaults, the innermost first."""
+def expand_defaults(value, **environment):
+    """Return a value with its defaults expanded as compose does, the innermost first."""
     while True:
         value, count = re.subn(
             r"\$\{(\w+):-([^${}]*)\}", lambda each: environment.get(each[1]) or each[2], value
@@ -52,9 +52,9 @@ def told_by_compose(value, **environment):
 @pytest.mark.parametrize("environment", [{}, {"KEBAB_PUBLIC_PORT": "9000"}])
 def test_links_lead_to_the_port_that_compose_publishes(environment):
     (published,) = COMPOSE["services"]["proxy"]["ports"]
-    address, port, _ = told_by_compose(published, **environment).split(":")
+    address, port, _ = expand_defaults(published, **environment).split(":")
     for name, service in ours().items():
-        url = told_by_compose(service["environment"]["KEBAB_URL"], **environment)
+        url = expand_defaults(service["environment"]["KEBAB_URL"], **environment)
         assert url == f"http://{address}:{port}", name
 
 
@@ -120,10 +120,10 @@ def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tm
     kebab.chmod(0o755)
     told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DATABASE_URL": "x", "REDIS_URL": "x", "TMPDIR": str(folder)}
     command = ["/bin/sh", str(DEPLOY / "image" / "entrypoint.sh"), "web"]
-    assert checked(*command, env=told) == "web\n"
+    assert run_check(*command, env=told) == "web\n"
     (folder / "tmpabc.upload.zip").touch()
     (folder / "kept").touch()
-    checked(*command, env=told)
+    run_check(*command, env=told)
     assert {each.name for each in folder.iterdir()} == {"kept", "kebab-role"}
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
-from tests.static.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.static.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, counting_roles, ours, run_check
 from tests.static.deploy.kustomized import build, containers
 from tests.support.image_files import IGNORED, Ignored, make_application
 
@@ -33,18 +33,18 @@ def program(name, remedy=LINTERS):
 
 
 def test_the_build_file_has_nothing_that_a_linter_finds():
-    checked(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
+    run_check(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_have_nothing_that_a_linter_finds(script):
-    checked(program("shellcheck", "install Debian's shellcheck"), str(script))
+    run_check(program("shellcheck", "install Debian's shellcheck"), str(script))
     assert script.stat().st_mode & 0o111
 
 
 def test_the_compose_file_fits_its_schema():
     file = str(DEPLOY / "compose" / "compose.yaml")
-    checked(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
+    run_check(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
 
 
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
@@ -53,16 +53,16 @@ def test_manifests_fit_kubernetes_schemas(folder, tmp_path):
     known = [each for each in build(folder) if each["apiVersion"] != "keda.sh/v1alpha1"]
     file = tmp_path / "manifests.yaml"
     file.write_text(yaml.safe_dump_all(known))
-    checked(validate, "--strict", str(file))
+    run_check(validate, "--strict", str(file))
 
 
 def test_the_autoscaler_without_keda_fits_the_schemas():
     file = KUBERNETES / "components" / "autoscaling-hpa" / "scaling.yaml"
-    checked(program("kubernetes-validate"), "--strict", str(file))
+    run_check(program("kubernetes-validate"), "--strict", str(file))
 
 
 def kustomize():
-    """The command that builds a folder: of kustomize itself, or of kubectl, which has it inside."""
+    """Return the command that builds a folder: kustomize itself, or kubectl, which contains it."""
     if shutil.which("kustomize"):
         return program("kustomize"), "build"
     return program("kubectl", "put kustomize or kubectl on the PATH"), "kustomize"
@@ -74,9 +74,9 @@ def images(manifest):
 
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
 def test_manifests_are_what_kustomize_makes_of_them(folder):
-    built = checked(*kustomize(), str(folder))
+    built = run_check(*kustomize(), str(folder))
 
-    def told(manifests):
+    def images_and_replicas(manifests):
         return {
             (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): (
                 images(each),
@@ -85,7 +85,7 @@ def test_manifests_are_what_kustomize_makes_of_them(folder):
             for each in manifests
         }
 
-    assert told(yaml.safe_load_all(built)) == told(build(folder))
+    assert images_and_replicas(yaml.safe_load_all(built)) == images_and_replicas(build(folder))
 
 
 def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
@@ -97,16 +97,16 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
 def test_haproxy_takes_its_configuration():
     haproxy = program("haproxy", "install Debian's haproxy")
     told = {"NODES_NAMESPACE": "kebab"}
-    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
+    run_check(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
 
 
 def proxy_file(name, folder):
-    """A copy of a configuration of nginx, with a certificate and a pid file of its own."""
+    """Return a copy of a configuration of nginx, with a certificate and a pid file of its own."""
     openssl = program("openssl", "install Debian's openssl")
     shutil.copytree(DEPLOY / "proxy", folder / "proxy")
     key, certificate = folder / "site.key", folder / "site.crt"
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
-    checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
+    run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     file = folder / "proxy" / name
     told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
     told = told.replace("/var/cache/nginx", str(folder / "proxy"))
@@ -116,7 +116,7 @@ def proxy_file(name, folder):
 
 @pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
 def test_nginx_takes_its_configuration(name, tmp_path):
-    checked(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
+    run_check(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
 
 
 def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
@@ -137,7 +137,7 @@ def test_units_are_sound_and_hardened(unit, tmp_path):
     name = unit.name.replace("@.", "@8000.")
     if name != unit.name:
         (tmp_path / name).write_text((tmp_path / unit.name).read_text())
-    said = checked(
+    said = run_check(
         analyze, "verify", "--man=no", str(tmp_path / name), env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
     )
     assert not [line for line in said.splitlines() if str(tmp_path) in line]
@@ -177,7 +177,7 @@ def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
 
 @pytest.fixture
 def application(tmp_path):
-    """What the image has in /app."""
+    """Return a folder with the files that the image has in /app."""
     make_application(tmp_path / "app")
     return tmp_path / "app"
 
@@ -195,7 +195,7 @@ print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
 """
 
 
-def imported(application):
+def import_views(application):
     """Import every view in a process that has this application alone."""
     folder = application.parent
     told = {
@@ -214,7 +214,7 @@ def imported(application):
 
 
 def test_the_image_has_all_that_its_views_need(application):
-    done = imported(application)
+    done = import_views(application)
     assert done.returncode == 0, done.stderr
     names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
     told = done.stdout.split()
@@ -225,7 +225,7 @@ def test_the_image_has_all_that_its_views_need(application):
 
 def test_an_image_that_lacks_something_is_found(application):
     shutil.rmtree(application / "docs")
-    assert "LookupError: There is no schema" in imported(application).stderr
+    assert "LookupError: There is no schema" in import_views(application).stderr
 
 
 def test_the_image_has_what_git_knows_of_its_folders(application):
@@ -235,7 +235,7 @@ def test_the_image_has_what_git_knows_of_its_folders(application):
     folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema")
     # The checkout may belong to somebody else than who runs the tests.
     listing = ("-c", "safe.directory=*", "-C", str(DEPLOY.parent), "ls-files", "--", *folders)
-    known = set(checked(git, *listing).splitlines())
+    known = set(run_check(git, *listing).splitlines())
     found = {file.relative_to(application).as_posix() for file in application.rglob("*") if file.is_file()}
     assert known <= found
     assert {Path(name).parts[0] for name in found} == {Path(name).parts[0] for name in folders}

@@ -12,7 +12,7 @@ from search.retrieval.errors import RerankerUnavailable
 
 @pytest.fixture
 def clock():
-    """A clock that is moved by hand."""
+    """Return a clock that is moved by hand."""
     return SimpleNamespace(now_s=100.0)
 
 

@@ -20,7 +20,7 @@ from ingest.models import Job, JobItem
 from search.corpus.blobs import read_blob, store_blob
 from search.models import Change, Document
 from tests.integration.ingest.jobs.processes import run_job_apart
-from tests.support.jobs import counts, fill, indexed, sync, work
+from tests.support.jobs import counts, fill, indexed_texts, sync, work
 
 ROOM_BYTES = 4_000
 SMALL, LARGE = "# Small\n\nfits\n", "# Large\n\n" + "does not fit\n" * 1_000
@@ -52,7 +52,7 @@ def test_job_waits_for_room_and_resumes_by_itself(workspace, folder, source):
 
     waiting = work_without_room(job)
     assert (waiting.state, waiting.finished_at, waiting.error[:9]) == ("running", None, "Disk full")
-    assert indexed(workspace)["a.md"] == ["old words"]
+    assert indexed_texts(workspace)["a.md"] == ["old words"]
     assert drafts(workspace) == []
 
     Job.objects.filter(pk=job.pk).update(due_at=Now())
@@ -86,18 +86,18 @@ def test_job_waits_while_no_blob_can_be_written(workspace, folder, source, monke
 
     Job.objects.update(due_at=Now())
     ended = work(job)
-    assert (ended.state, ended.error, indexed(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
+    assert (ended.state, ended.error, indexed_texts(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
 
 
 def test_full_disk_of_postgres_is_told_from_its_other_failures():
-    def failed(cause):
+    def message_for(cause):
         try:
             raise OperationalError("as Django wraps it") from cause
         except OperationalError as error:
             return outage_message(error)
 
-    assert failed(psycopg.errors.DiskFull("could not extend file")) is not None
-    assert failed(psycopg.errors.AdminShutdown("terminating connection")) is None
+    assert message_for(psycopg.errors.DiskFull("could not extend file")) is not None
+    assert message_for(psycopg.errors.AdminShutdown("terminating connection")) is None
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])

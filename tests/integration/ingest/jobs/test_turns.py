@@ -32,7 +32,7 @@ def slots(settings):
 
 @pytest.fixture
 def turns(monkeypatch):
-    """The number of turns of each job: syncs have no end, uploads end with their first."""
+    """Count the turns of each job: syncs never finish, uploads finish in their first turn."""
     had = Counter()
 
     def yield_(work):
@@ -61,7 +61,7 @@ def uploads(workspace, count):
 
 def take_hints(meanwhile=lambda: None):
     """Have as many workers as there are slots take a hint each and work on it; ten seconds go by."""
-    taken = list(islice(hinted(), SLOTS))
+    taken = list(islice(take_due_hints(), SLOTS))
     Job.objects.update(hinted_at=F("hinted_at") - timedelta(seconds=10))
     meanwhile()
     for ids in taken:
@@ -70,8 +70,8 @@ def take_hints(meanwhile=lambda: None):
         hint_due_jobs()
 
 
-def hinted():
-    """Take hints from the queue, and give the ids of those that lead to work: the others take no time."""
+def take_due_hints():
+    """Pop hints off the queue and yield the ids of jobs that are still due."""
     while (raw := hints._redis().rpop("ingest")) is not None:
         ids = [UUID(id_) for id_ in json.loads(b64decode(json.loads(raw)["body"]))[0]]
         if Job.objects.all().due().filter(pk=ids[1]).exists():

@@ -55,7 +55,7 @@ call_command("worker", "--name", sys.argv[2], "--queues", sys.argv[3], "--slots"
 
 @pytest.fixture
 def start_worker(transactional_db, tmp_path):
-    """Return what starts a worker of one queue, whose leases are long: nobody gets its jobs by waiting."""
+    """Return a function that starts a worker of one queue, with leases longer than the test."""
     started = []
 
     def start(name, queue, pause_s=0.0):

@@ -15,7 +15,7 @@ NAMES = ("zebra", "walrus", "otter", "badger", "ibis")
 
 @pytest.fixture
 def embedders(settings):
-    """Two embedders: of the second nearly everything is near to everything."""
+    """Configure two embedders; under the second nearly all texts are close to each other."""
     settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = FIRST, [SECOND]
     configured.clear_query_caches()
     yield
@@ -24,7 +24,7 @@ def embedders(settings):
 
 @pytest.fixture
 def zoo(transactional_db, mirrors, embedders):
-    """For each name a document that has it for its heading, and one that mentions it."""
+    """Write for each name a document with it as heading and one that mentions it."""
     workspace = make_workspace()
     for name in NAMES:
         write(workspace, f"{name}.md", chunk("It lives here with all others of its kind.", heading=name))
@@ -48,6 +48,6 @@ def judge_golden(workspace, judged):
 
 @pytest.fixture
 def golden(zoo):
-    """The zoo, where each name is asked for and the document under that heading is right."""
+    """Judge for each name that the document under its heading is relevant."""
     judge_golden(zoo, {name: f"{name}.md" for name in NAMES})
     return zoo

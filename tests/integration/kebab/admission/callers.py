@@ -97,7 +97,7 @@ class Callers:
         for _ in range(20):
             await asyncio.sleep(0)
 
-    async def answered(self, n):
+    async def wait_for_answers(self, n):
         """Wait for `n` answers and return the statuses, by path."""
         async with asyncio.timeout(30):
             while self.statuses.total() < n:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def now(monkeypatch):
-    """The time that turns go by."""
+    """Return the clock of the fair queue, set by hand."""
     time_s = [1000.0]
     monkeypatch.setattr(fair_queue.time, "monotonic", lambda: time_s[0])
     return time_s

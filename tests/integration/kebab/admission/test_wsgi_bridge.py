@@ -37,7 +37,7 @@ async def answer_of(app, body=b"", **more):
 
 
 class Streamed(list):
-    """What a streaming response of Django is to a server."""
+    """A streaming response of Django as a server sees it."""
 
     streaming = True
     is_closed = False
@@ -46,7 +46,7 @@ class Streamed(list):
         self.is_closed = True
 
 
-async def sent_by(answer):
+async def messages_of(answer):
     """Return the messages that send an answer."""
     messages = []
 
@@ -89,7 +89,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
         b"0123456789": Streamed((b"0123", b"456", b"", b"789")),
     }
     for expected, pieces in [*bodies.items(), (b"0123456789", FileWrapper(file))]:
-        messages = await sent_by(
+        messages = await messages_of(
             await answer_of(lambda e, start, pieces=pieces: start("200 OK", []) or pieces)
         )
         parts = [message["body"] for message in messages[1:]]
@@ -139,7 +139,7 @@ def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
         views = WsgiThreads(app, threads=1)
         for path in ("/", "/again"):
             answer = await views.answer(build_environ({**SCOPE, "path": path}, io.BytesIO()))
-            assert b"".join(each.get("body", b"") for each in await sent_by(answer)) == b"content"
+            assert b"".join(each.get("body", b"") for each in await messages_of(answer)) == b"content"
 
     asyncio.run(ask())
     assert seen == [True, False]

@@ -43,7 +43,7 @@ def workspace(transactional_db, mirrors, blobs, settings, tmp_path) -> Workspace
 
 @pytest.fixture
 def past_the_walls(workspace):
-    """Return what runs a statement as the owner, with constraints and triggers off."""
+    """Return a function that executes a statement as the owner, without constraints and triggers."""
 
     def execute(statement: str, *values: object) -> None:
         with owner_connection() as owner:

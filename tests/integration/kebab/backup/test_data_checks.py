@@ -40,7 +40,7 @@ def blob_paths(workspace) -> list[Path]:
     return [Path(default_storage.path(name)) for name in names]
 
 
-def failed(check, **how):
+def failed_result(check, **how):
     (found,) = [result for result in results(check, **how) if result.status == "failed"]
     return found
 
@@ -48,11 +48,11 @@ def failed(check, **how):
 def test_sound_data_passes_every_check_and_no_transaction_is_open_meanwhile(workspace, monkeypatch):
     held, real = [], checks.check_integrity
 
-    def noted(writer):
+    def note_transaction(writer):
         held.append(connection.in_atomic_block)
         real(writer)
 
-    monkeypatch.setattr(checks, "check_integrity", noted)
+    monkeypatch.setattr(checks, "check_integrity", note_transaction)
     assert_well(*ALL, deep=True)
     assert set(held) == {False}
 
@@ -138,7 +138,7 @@ def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, sub
 
 
 @pytest.fixture
-def indexed(workspace, settings):
+def indexed_space(workspace, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 1
     space = EmbeddingSpace.objects.get(workspace=workspace)
     assert ensure_index(space)
@@ -149,18 +149,18 @@ def indexed(workspace, settings):
 _INVALID = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass"
 
 
-def test_missing_or_invalid_index_is_rebuilt(indexed, past_the_walls):
-    past_the_walls(f"DROP INDEX vector_hnsw_{indexed.pk}")
+def test_missing_or_invalid_index_is_rebuilt(indexed_space, past_the_walls):
+    past_the_walls(f"DROP INDEX vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
-    past_the_walls(_INVALID, f"vector_hnsw_{indexed.pk}")
+    past_the_walls(_INVALID, f"vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
     past_the_walls(_INVALID, "chunk_by_document")
     assert_repaired("indexes")
 
 
-def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed, past_the_walls):
-    past_the_walls(f"ALTER INDEX vector_hnsw_{indexed.pk} RENAME TO vector_hnsw_99999999")
-    EmbeddingSpace.objects.filter(pk=indexed.pk).update(is_indexed=False)
+def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed_space, past_the_walls):
+    past_the_walls(f"ALTER INDEX vector_hnsw_{indexed_space.pk} RENAME TO vector_hnsw_99999999")
+    EmbeddingSpace.objects.filter(pk=indexed_space.pk).update(is_indexed=False)
     found = {result.name: result.status.value for result in results("vector indexes")}
     assert found.pop("vector_hnsw_99999999") == "failed"
     assert set(found.values()) == {"warning"}
@@ -171,10 +171,10 @@ def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed
 def test_changed_or_missing_bytes_are_reported_and_the_document_stays(workspace):
     (path,) = blob_paths(workspace)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert "heron.md" in failed("blobs", repair=True, deep=True).detail
+    assert "heron.md" in failed_result("blobs", repair=True, deep=True).detail
     assert path.exists()
     path.unlink()
-    found = failed("blobs", repair=True)
+    found = failed_result("blobs", repair=True)
     assert "heron.md" in found.detail
     assert "backup" in found.remedy
     assert Document.objects.in_workspace(workspace).count() == 1

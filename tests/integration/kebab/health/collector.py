@@ -20,7 +20,7 @@ class Collector(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address at which it listens."""
+        """Return the address at which the collector listens."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def spans(self) -> list[tuple[str, Any]]:

@@ -47,7 +47,7 @@ class Counting:
 
     @property
     def pid(self) -> str:
-        """The pid as a label."""
+        """Return the pid as a label."""
         return str(self.process.pid)
 
     def do(self, line: str) -> None:
@@ -67,7 +67,7 @@ class Counting:
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[Callable[..., Counting]]:
-    """Return what starts a process that counts in the folder of the test."""
+    """Return a function that starts a process that counts in the folder of the test."""
     started: list[Counting] = []
 
     def start(role: str, **options: int) -> Counting:
@@ -90,7 +90,7 @@ def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[], dict]:
-    """Return what reads the counts of all live processes."""
+    """Return a function that reads the counts of all live processes."""
     reader = ProcessReader(tmp_path)
 
     def read() -> dict:
@@ -101,6 +101,6 @@ def read(tmp_path: Path) -> Callable[[], dict]:
     return read
 
 
-def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def sample_key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """Return the key of a sample."""
     return name, frozenset(labels.items())

@@ -20,7 +20,7 @@ TOKEN = "operators-token-of-the-test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedStack:
     """A stack, its collector, and a client in a workspace that holds documents."""
 
     stack: Stack
@@ -52,7 +52,7 @@ class Observed:
         return [json.loads(line) for line in log.splitlines()]
 
     @contextmanager
-    def stopped(self, *names: str) -> Iterator[None]:
+    def suspend(self, *names: str) -> Iterator[None]:
         """Stop the processes of servers while the block runs."""
         pids = [pid for name in names for pid in family(self.stack.pids()[name])]
         for pid in pids:

@@ -15,7 +15,7 @@ _OF_ONE = Family(name="kebab_b", help="", kind="gauge", labels=("workspace",))
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Return what registers questions and writes the answers to a page."""
+    """Return a function that registers collectors and returns their samples as a page."""
     known = {}
     asker = CollectorRunner(nullcontext)
 

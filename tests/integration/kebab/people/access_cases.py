@@ -70,7 +70,7 @@ def compare_permissions(workspace: Any, compared: list[Any]) -> int:
         said = {each: may.is_allowed for may in report.permissions for each in may.operations}
         assert len(said) == len(operations())
         for operation in compared:
-            is_allowed = answered(client, workspace, caller, operation) != 403
+            is_allowed = operation_status(client, workspace, caller, operation) != 403
             assert said[str(operation)] is is_allowed, (caller.actor, report.role, str(operation))
     return len(seen)
 
@@ -85,12 +85,14 @@ def compare_things(workspace: Any, compared: Iterator[tuple[Caller, Any]]) -> in
         searchable = {name for name, thing in things.items() if thing.is_searchable}
         told = (caller.actor, [(thing.name, thing.why) for thing in things.values()])
 
-        def shown(tails, client=client):
+        def visible_keys(tails, client=client):
             return {key for key, tail in tails.items() if is_there(client, workspace, tail)}
 
-        assert visible == shown({key: f"sources/{thing.id}" for key, thing in things.items()}), told
-        assert searchable == shown({key: f"documents/{each.doc_id.hex}" for key, each in documents.items()})
-        assert searchable == found(client, workspace), told
+        assert visible == visible_keys({key: f"sources/{thing.id}" for key, thing in things.items()}), told
+        assert searchable == visible_keys(
+            {key: f"documents/{each.doc_id.hex}" for key, each in documents.items()}
+        )
+        assert searchable == searchable_sources(client, workspace), told
         for key, document in documents.items():
             (thing,) = explain_access(workspace, caller, document=document.doc_id).things
             assert (thing.kind, thing.name) == ("document", document.path)
@@ -100,7 +102,7 @@ def compare_things(workspace: Any, compared: Iterator[tuple[Caller, Any]]) -> in
     return n_callers
 
 
-def answered(client, workspace, caller, operation):
+def operation_status(client, workspace, caller, operation):
     """Return the status of an operation on a missing thing, and roll it back."""
     own = {"user_id": str(caller.user.pk)} if caller.user is not None else {}
     route = re.sub(r"\{(\w+)\}", lambda found: own.get(found[1]) or missing(found[1]), operation.route)
@@ -127,6 +129,6 @@ def is_there(client, workspace, tail):
     return client.get(f"/api/v1/workspaces/{workspace.slug}/{tail}").status_code == 200
 
 
-def found(client, workspace):
+def searchable_sources(client, workspace):
     response = client.get(f"/api/v1/workspaces/{workspace.slug}/search?q={WORD}&mode=lexical&k=50")
     return {hit["source"] for hit in response.json()["hits"]} if response.status_code == 200 else set()

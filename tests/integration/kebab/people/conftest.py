@@ -35,7 +35,7 @@ def group(workspace):
 
 
 def check_response(response: Any) -> None:
-    """Raises ValidationError for an answer whose status is not documented, or that is not as documented."""
+    """Raise ValidationError for a response that the OpenAPI document does not describe."""
     try:
         match = resolve(response.request["PATH_INFO"])
     except Resolver404:

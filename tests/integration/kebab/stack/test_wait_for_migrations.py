@@ -24,7 +24,7 @@ def _servers_of_our_own(settings):
 
 
 @pytest.fixture
-def unmigrated():
+def missing_migration():
     """Have the database lack the last migration of an app, as its list says."""
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
     yield
@@ -45,7 +45,7 @@ def test_migrated_database_is_not_waited_for(caplog):
     assert "Waiting" not in caplog.text
 
 
-def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
+def test_missing_migration_is_named_once_until_it_is_there(missing_migration, caplog):
     waiting = Thread(target=wait_until_migrated)
     waiting.start()
     eventually(lambda: "stack.0003_blob_store" in caplog.text, "it is named")

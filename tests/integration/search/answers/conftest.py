@@ -13,7 +13,7 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _node(mirrors, blobs, monkeypatch):
-    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    """Sync mirrors in this thread: other threads do not see the test's transaction."""
     sync_in_this_thread(monkeypatch)
 
 
@@ -24,13 +24,13 @@ def _answers_are_as_their_schema_says(monkeypatch):
 
 @pytest.fixture
 def workspace(request, corpus, db):
-    """An empty workspace, or the committed one of the module."""
+    """Return an empty workspace, or the committed one of the module."""
     return request.getfixturevalue("filled") if corpus else make_workspace()
 
 
 @pytest.fixture
 def guides(workspace):
-    """A workspace that holds the guides."""
+    """Return a workspace that holds the guides."""
     put_guides(workspace)
     index(workspace)
     workspace.refresh_from_db()

@@ -24,7 +24,7 @@ class ModelStub(stub.Stub):
 
     @property
     def url(self) -> str:
-        """The address that `/chat/completions` is below."""
+        """Return the base address, below which `/chat/completions` lies."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 
@@ -114,7 +114,7 @@ def replies(document: Any, *, status: int = 200, **headers: str) -> Behaviour:
 
 
 def hangs(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.server.released.wait()
 
 
@@ -147,7 +147,7 @@ def dies(exchange: Exchange) -> None:
 
 
 def errs(exchange: Exchange) -> None:
-    """Tell of an error in the middle of a stream."""
+    """Send an error event in the middle of a stream."""
     exchange.begin_stream()
     exchange.send_piece("Run the installer [#1]. Then")
     exchange.send_event({"error": {"message": "overloaded", "type": "server_error"}})

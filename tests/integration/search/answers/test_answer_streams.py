@@ -137,7 +137,7 @@ def _restrict(vault, token):
 
 
 def assert_it_ended(seen):
-    """See that the stream ended without its last event; one more token may have been on its way."""
+    """Assert that the stream stopped before its last event, at most one token late."""
     names = [name for name, _ in seen]
     assert names[:2] == ["retrieval", "token"]
     assert len(names) <= 3

@@ -14,7 +14,7 @@ from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.filling import index, put_file
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.corpus import make_workspace, restrict, write
 
@@ -122,7 +122,7 @@ def test_answers_are_kept_for_as_long_as_their_workspace_says(workspace):
 
 
 def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at):
-    put(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
+    put_file(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
     index(workspace)
     token = token_client(workspace, "ask")
     answer = ask("Which word opens the vault?", client=token)
@@ -184,7 +184,7 @@ def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
     [checked] = check(answer)
     assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3")
     assert checked["citation"]["uri"] == "guides/backup.md#L3"
-    put(
+    put_file(
         guides,
         "guides/backup.md",
         "# Backups\n\n## Why\n\nDisks break.\n\n## When\n\nA backup runs every night at three o'clock. Now"
@@ -199,7 +199,7 @@ def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
 
 def test_a_cited_text_that_is_not_there_any_more_has_changed(ask, guides, check):
     answer = ask(QUESTION)
-    put(guides, "guides/backup.md", "# Backups\n\nA backup runs every Sunday.\n")
+    put_file(guides, "guides/backup.md", "# Backups\n\nA backup runs every Sunday.\n")
     [checked] = check(answer)
 
     assert (checked["state"], checked["citation"]) == ("changed", None)

@@ -179,11 +179,11 @@ BEFORE_THE_COMMIT = (
 
 def test_import_that_ends_before_its_commit_leaves_nothing(sample, blobs, monkeypatch, subtests):
     def end_at(failpoint):
-        def reached(name):
+        def exit_at(name):
             if name == failpoint:
                 raise SystemExit(failpoint)
 
-        return reached
+        return exit_at
 
     for failpoint in BEFORE_THE_COMMIT:
         for module in (importer, loading):

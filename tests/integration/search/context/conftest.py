@@ -9,7 +9,7 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _node(mirrors, blobs, monkeypatch):
-    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    """Sync mirrors in this thread: other threads do not see the test's transaction."""
     sync_in_this_thread(monkeypatch)
 
 

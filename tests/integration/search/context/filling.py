@@ -13,7 +13,7 @@ from tests.support.corpus import make_place
 from tests.support.searching import embed, sync
 
 
-def put(
+def put_file(
     workspace: Any,
     path: str,
     text: str | bytes,

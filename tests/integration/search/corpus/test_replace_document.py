@@ -24,7 +24,7 @@ def head_of(workspace):
 
 
 def everything(workspace):
-    """Every row of the workspace, as values."""
+    """Return every row of the workspace, as values."""
     models = (Document, Chunk, ChunkVector, Change)
     return [list(model.objects.in_workspace(workspace).order_by("pk").values()) for model in models]
 

@@ -124,7 +124,7 @@ def test_rows_of_many_statements_are_all_stored(workspace, monkeypatch):
 
 
 def vector_rows(workspace, vectors):
-    """A row for each vector, of the first chunks there are, not stored yet."""
+    """Return an unsaved row for each vector, for the first chunks of the workspace."""
     identity = {"model": "m", "revision": "1", "dim": len(vectors[0])}
     space, _ = EmbeddingSpace.objects.get_or_create(workspace=workspace, **identity)
     return [

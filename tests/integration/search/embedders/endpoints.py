@@ -20,17 +20,17 @@ def vector_of(text: str, dim: int = DIM) -> Vector:
     return [float(number) for number in HashEmbedder(dim).embed_query(text)]
 
 
-def well(exchange: Exchange) -> None:
+def answer_well(exchange: Exchange) -> None:
     """Answer each text's vector as a list of numbers, the last first."""
     answer(exchange, [vector_of(text) for text in exchange.sent["input"]])
 
 
-def in_base64(exchange: Exchange) -> None:
+def answer_in_base64(exchange: Exchange) -> None:
     """Answer each vector as the base64 of little-endian float32."""
     answer(exchange, [as_base64(vector_of(text)) for text in exchange.sent["input"]])
 
 
-def unscaled(exchange: Exchange) -> None:
+def answer_unscaled(exchange: Exchange) -> None:
     """Answer vectors that are seven long."""
     answer(exchange, [[7 * number for number in vector_of(text)] for text in exchange.sent["input"]])
 
@@ -53,7 +53,7 @@ def after_a_good_start(then: Behaviour) -> Behaviour:
     """Answer the first request, which looks whether all is well, and then behave otherwise."""
 
     def behave(exchange: Exchange) -> None:
-        (well if len(exchange.server.requests) == 1 else then)(exchange)
+        (answer_well if len(exchange.server.requests) == 1 else then)(exchange)
 
     return behave
 
@@ -75,7 +75,7 @@ def refusing(is_refused: Callable[[str], bool], status: int = 400) -> Behaviour:
         if any(map(is_refused, exchange.sent["input"])):
             exchange.reply(b'{"error": {"message": "input is too long"}}', status=status)
         else:
-            well(exchange)
+            answer_well(exchange)
 
     return behave
 

@@ -19,7 +19,7 @@ def make_embedding_model(folder: Path, *, graph: str = "onnx/model.onnx") -> Pat
 
 
 def mean_of(*words: str) -> np.ndarray:
-    """Return what the model gives for a text of these words, scaled to length 1."""
+    """Return the model's vector for a text of these words, scaled to length 1."""
     tokens = ["[CLS]", *words, "[SEP]"]
     mean = np.mean([_table()[(SPECIAL + WORDS).index(token)] for token in tokens], axis=0)
     return mean / np.linalg.norm(mean)

@@ -10,20 +10,20 @@ from tests.support.mirrors import sync_in_this_thread
 
 @pytest.fixture
 def workspace(db, mirrors, monkeypatch):
-    """A workspace in the test's own transaction: no snapshot can begin there, no other thread sees it."""
+    """Return a workspace in the test's transaction, where no snapshot can begin."""
     sync_in_this_thread(monkeypatch)
     return make_workspace()
 
 
 @pytest.fixture
 def shared_workspace(transactional_db, mirrors):
-    """A workspace that other threads and connections see."""
+    """Yield a workspace that other threads and connections see."""
     return make_workspace()
 
 
 @pytest.fixture
 def filled(filled, monkeypatch):
-    """The committed workspace for one test, which may change rows and leaves the mirror alone."""
+    """Yield the committed workspace to a test that may change rows but not the mirror."""
     monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
     yield filled
     local_mirrors.reader_pool().close()

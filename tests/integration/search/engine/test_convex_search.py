@@ -15,7 +15,7 @@ QUERY = "apple harvest"
 
 
 def fill(workspace):
-    """Documents of which the legs have different opinions."""
+    """Write documents that the legs rank differently."""
     texts = [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n} {'pear ' * n}" for n in range(12)]
     write_each(workspace, texts)
 

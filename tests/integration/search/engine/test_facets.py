@@ -19,7 +19,7 @@ BOTH_WORDS = "'apple AND tree'"
 
 
 def fill(workspace):
-    """Documents with the same words, several passages to some, each different in what is said about it."""
+    """Write documents with the same words and different fields, some with several passages."""
     write(
         workspace, "a.md", "apple tree", "apple again, tree", tags=("fruit", "plant"), trust_level="primary"
     )

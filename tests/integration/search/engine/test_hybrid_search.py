@@ -27,7 +27,7 @@ def ranks(result):
 
 
 def fill(workspace):
-    """Ten documents that both legs rank."""
+    """Write ten documents that both legs rank."""
     write_each(
         workspace, [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n}" for n in range(10)]
     )

@@ -25,7 +25,7 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def fill(workspace):
-    """Five documents with the same words, each different in what is said about it."""
+    """Write five documents with the same words and different fields."""
     write(workspace, "docs/a.md", "apple tree", tags=("fruit", "plant"), trust_level="primary", lang="en")
     write(workspace, "docs/deep/b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
     code = {"media": "code", "trust_level": "generated", "lang": "und"}

@@ -1,4 +1,4 @@
-"""What is suggested while somebody types: titles, headings and words that they may see."""
+"""Suggestions while a user types: titles, headings and words that they may see."""
 
 from kebab.people.reader import Reader
 from search.engine.suggest import MAX_LIMIT, suggest

@@ -26,7 +26,7 @@ def verdict(workspace, target, text="apple", mode=Mode.LEXICAL, **options):
 
 @pytest.fixture
 def orchard(workspace):
-    """One document with the word, one without, one in a language of code."""
+    """Return a workspace of three documents: one with the word, one without, one of code."""
     write(workspace, "a.md", "apple")
     write(workspace, "pear.md", "pear")
     write(workspace, "a.py", chunk("apple", kind="code", language="python"))

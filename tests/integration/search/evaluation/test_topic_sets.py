@@ -31,7 +31,7 @@ LINES = Qrel(path="apples.md", source="docs", fragment="L1-L9", grade=2)
 
 @pytest.fixture
 def place(db):
-    """A workspace with an open source and one that the group `legal` reads."""
+    """Return a workspace with an open source and one that the group `legal` reads."""
     workspace = make_workspace()
     write(workspace, "apples.md", "apples")
     write(workspace, "secret.md", "secrets", source="vault")

@@ -12,7 +12,7 @@ from tests.support.corpus import make_workspace, write
 from tests.support.searching import sync
 
 
-def found(workspace, name, **options):
+def found_libraries(workspace, name, **options):
     return [
         (each.source.title, each.score)
         for each in find_libraries(workspace, Reader(), name, **options).libraries
@@ -20,7 +20,7 @@ def found(workspace, name, **options):
 
 
 def titles(workspace, name, **options):
-    return [title for title, _ in found(workspace, name, **options)]
+    return [title for title, _ in found_libraries(workspace, name, **options)]
 
 
 def test_libraries_score_as_the_specification_works_it_out(workspace):
@@ -30,8 +30,12 @@ def test_libraries_score_as_the_specification_works_it_out(workspace):
     add_library(workspace, "L'écran", key="a")
     add_library(workspace, "Strasse", key="b")
     add_library(workspace, "λόγος", key="c")
-    assert found(workspace, "react") == [("React", 274.47), ("React Router", 133.0), ("Preact", 103.0)]
-    assert found(workspace, "REACT") == found(workspace, "react")
+    assert found_libraries(workspace, "react") == [
+        ("React", 274.47),
+        ("React Router", 133.0),
+        ("Preact", 103.0),
+    ]
+    assert found_libraries(workspace, "REACT") == found_libraries(workspace, "react")
     assert titles(workspace, "react", limit=2) == ["React", "React Router"]
     assert titles(workspace, "ÉCRAN") == ["L'écran"]
     assert titles(workspace, "straSSE") == ["Strasse"]
@@ -42,7 +46,7 @@ def test_percent_and_underscore_mean_themselves(workspace, subtests):
     add_library(workspace, "React")
     for name in ("%", "_", "\\", "re%t", "r_act"):
         with subtests.test(name=name):
-            assert found(workspace, name) == []
+            assert found_libraries(workspace, name) == []
             library = add_library(workspace, f"About {name} signs", key="signs")
             assert titles(workspace, name) == [f"About {name} signs"]
             library.delete()
@@ -53,7 +57,7 @@ def test_title_id_and_description_are_searched(workspace):
     add_library(workspace, "Beta zeta")
     add_library(workspace, "Gamma", description="Of zeta.")
     add_library(workspace, "Delta")
-    assert found(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
+    assert found_libraries(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
 
 
 def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
@@ -67,9 +71,9 @@ def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
         add_library(workspace, title, total_snippets=100)
     sync(workspace)
     sync(other)
-    assert found(workspace, "quixotic") == [("Alpha", 1.0)]
-    assert found(workspace, "adapter quixotic") == [("Alpha", 1.0)]
-    assert found(workspace, "quixotic else") == []
+    assert found_libraries(workspace, "quixotic") == [("Alpha", 1.0)]
+    assert found_libraries(workspace, "adapter quixotic") == [("Alpha", 1.0)]
+    assert found_libraries(workspace, "quixotic else") == []
     assert titles(workspace, "alpha") == ["Alpha"]
 
 
@@ -121,7 +125,7 @@ def test_query_breaks_ties_by_the_best_snippet(tied, subtests):
     assert titles(tied, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
     assert titles(tied, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
     assert titles(tied, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
-    assert found(tied, "tool", query="waffles")[0] == ("Tool d", 50.01)
+    assert found_libraries(tied, "tool", query="waffles")[0] == ("Tool d", 50.01)
     assert titles(tied, "tool d", query="nothing") == ["Tool d"]
     for query in ("'waffles AND'", "'", '"', "(", "NEAR(", "waffles*"):
         with subtests.test(query=query):

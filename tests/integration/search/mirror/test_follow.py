@@ -27,14 +27,14 @@ from tests.support.corpus import make_workspace, write
 
 @pytest.fixture
 def files(files, workspace):
-    """The files of a mirror that is current."""
+    """Return the files of a mirror that is current."""
     sync_mirror(files, workspace.pk)
     return files
 
 
 @pytest.fixture
 def other(mirrors):
-    """Another workspace with a mirror, and its files."""
+    """Return another workspace with a mirror, and its files."""
     workspace = make_workspace()
     files = MirrorFiles.of(mirrors, workspace.pk)
     sync_mirror(files, workspace.pk)
@@ -48,20 +48,20 @@ def follower(mirrors):
 
 @pytest.fixture
 def syncs(files, monkeypatch):
-    """Which workspaces were synced, in order."""
+    """Return the list of synced workspaces, in order."""
     seen, real = [], sync.sync_mirror
 
-    def counted(files, workspace_id, **options):
+    def note_sync(files, workspace_id, **options):
         seen.append(workspace_id)
         return real(files, workspace_id, **options)
 
-    monkeypatch.setattr(sync, "sync_mirror", counted)
+    monkeypatch.setattr(sync, "sync_mirror", note_sync)
     return seen
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The follower's clock, set by hand."""
+    """Return the follower's clock, set by hand."""
     clock = SimpleNamespace(now=1_000.0)
     patched = SimpleNamespace(monotonic=lambda: clock.now, time_ns=time.time_ns, sleep=lambda seconds: None)
     monkeypatch.setattr(follow, "time", patched)
@@ -172,11 +172,11 @@ def test_follower_hears_of_a_change_and_stops_when_told(workspace, files, mirror
 def test_no_heads_are_read_while_none_has_moved(files, follower, monkeypatch):
     read = []
 
-    def counted(among=None):
+    def note_heads(among=None):
         read.append(among)
         return log_heads.read_heads(among)
 
-    monkeypatch.setattr(follow, "read_heads", counted)
+    monkeypatch.setattr(follow, "read_heads", note_heads)
     follower.catch_up()
     before = len(read)
     follower.catch_up()
@@ -202,13 +202,13 @@ def test_notification_has_its_own_workspace_looked_at_alone(workspace, other, fo
 def reconnect(follower, monkeypatch):
     """Connect the follower to a server that has started then, and leave again."""
 
-    def reconnected(started):
+    def reconnect_as(started):
         monkeypatch.setattr(follow, "_SERVER", f"SELECT '{started}'")
         follower._stop.set()
         follower._follow_while_connected()
         follower._stop.clear()
 
-    return reconnected
+    return reconnect_as
 
 
 def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files, follower, reconnect):
@@ -233,11 +233,11 @@ def test_broken_connection_costs_no_look_at_mirrors_that_are_current(workspace, 
 
 
 def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, clock, monkeypatch):
-    def hung():
+    def hang():
         clock.now += 30.0
         return log_heads.heads_digest()
 
-    monkeypatch.setattr(follow, "heads_digest", hung)
+    monkeypatch.setattr(follow, "heads_digest", hang)
     began = clock.now
     follower.catch_up()
     assert follower._check_heads_at <= began + 10.0
@@ -269,7 +269,7 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
 
 
 @pytest.fixture
-def held_up(files, other, monkeypatch):
+def rebuild_gate(files, other, monkeypatch):
     """Hold up what is made beside until it is set."""
     may_go_on, build = threading.Event(), sync._rebuild
 
@@ -282,7 +282,7 @@ def held_up(files, other, monkeypatch):
     may_go_on.set()
 
 
-def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, follower, held_up):
+def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, follower, rebuild_gate):
     before = files.current()
     change_index(workspace)
     write(workspace, "a.md", "one")
@@ -290,16 +290,16 @@ def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, fol
     write(other[0], "b.md", "two")
     follower.catch_up()
     assert (texts(files), texts(other[1])) == ({}, {"b.md": ["two"]})
-    held_up.set()
+    rebuild_gate.set()
     catch_up_wholly(follower)
     assert texts(files) == {"a.md": ["one"]}
     assert files.current() != before
 
 
-def test_change_written_while_a_mirror_was_made_follows(workspace, files, follower, held_up):
+def test_change_written_while_a_mirror_was_made_follows(workspace, files, follower, rebuild_gate):
     change_index(workspace)
     follower.catch_up()
-    held_up.set()
+    rebuild_gate.set()
     wait(list(follower._long_syncs._tasks.values()), timeout=30)
     write(workspace, "a.md", "one")
     follower._check_all_heads()  # which finds it behind, and busy

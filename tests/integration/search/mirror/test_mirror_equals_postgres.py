@@ -43,16 +43,16 @@ def rebuild(workspace, files):
     rebuild_mirror(files, workspace.pk)
 
 
-def drawn(action, **values):
+def step_with(action, **values):
     return st.builds(partial, st.just(action), **values)
 
 
 ACTIONS = st.one_of(
-    drawn(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
-    drawn(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
-    drawn(delete, path=PATHS),
-    drawn(restate, path=PATHS, tags=TAGS, trust=st.sampled_from(["primary", "unknown"])),
-    drawn(rebuild),
+    step_with(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
+    step_with(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
+    step_with(delete, path=PATHS),
+    step_with(restate, path=PATHS, tags=TAGS, trust=st.sampled_from(["primary", "unknown"])),
+    step_with(rebuild),
 )
 
 

@@ -33,7 +33,7 @@ _QUERIES = {
 }
 
 
-def described(table: str) -> dict[str, list[tuple[object, ...]]]:
+def describe_table(table: str) -> dict[str, list[tuple[object, ...]]]:
     """Return everything that a table has beside its rows."""
     with connection.cursor() as cursor:
         found = {}

@@ -26,13 +26,13 @@ def capacity():
 
 
 @pytest.fixture(scope="module")
-def measured(capacity):
+def figures(capacity):
     return capacity.read_figures(FIGURES)
 
 
 @pytest.fixture(scope="module")
-def costs(capacity, measured):
-    return capacity.Costs.of(measured)
+def costs(capacity, figures):
+    return capacity.Costs.of(figures)
 
 
 def ask(*arguments):
@@ -73,8 +73,8 @@ def test_a_level_curve_has_a_floor_and_never_falls_beyond_what_was_measured(capa
     assert level.where(11) == float("inf")
 
 
-def test_predictions_are_what_was_measured(capacity, costs, measured):
-    for row in measured["growth"]["rows"]:
+def test_predictions_are_what_was_measured(capacity, costs, figures):
+    for row in figures["growth"]["rows"]:
         found, disk, modes = capacity.predicted(costs, row["chunks"]), row["disk_mb"], row["modes"]
         expected = {
             "tables_mb": disk["tables"],
@@ -97,18 +97,18 @@ FORETOLD = {
 }
 
 
-def test_size_that_was_left_out_is_foretold_from_the_others(capacity, measured, subtests):
+def test_size_that_was_left_out_is_foretold_from_the_others(capacity, figures, subtests):
     for name, (begins, value, factor) in FORETOLD.items():
         for place in (1, 2, 3, 4):
-            points = [(row["chunks"], value(row)) for row in measured["growth"]["rows"]]
+            points = [(row["chunks"], value(row)) for row in figures["growth"]["rows"]]
             chunks, expected = points.pop(place)
             curve = getattr(capacity.Curve, begins)(points)
             with subtests.test(figure=name, place=place):
                 assert near(curve.at(chunks), expected, factor)
 
 
-def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, measured):
-    limit = measured["growth"]["exact_scan_limit"]
+def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, figures):
+    limit = figures["growth"]["exact_scan_limit"]
     scanned, indexed = capacity.predicted(costs, limit), capacity.predicted(costs, limit + 1)
     assert scanned["codes_mb"] > 0 == scanned["vector_index_mb"]
     assert indexed["vector_index_mb"] > 0 == indexed["codes_mb"]

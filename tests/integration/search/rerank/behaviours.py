@@ -36,7 +36,7 @@ def raw(body: bytes, **how: Any) -> Behaviour:
 
 
 def hang(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.server.released.wait()
 
 

@@ -13,7 +13,7 @@ from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocum
 SENTENCE = "The quick brown fox jumps over the lazy dog. "
 
 
-def sliced(lines, span):
+def slice_lines(lines, span):
     return "\n".join(lines[span["start"] - 1 : span["end"]])
 
 
@@ -25,7 +25,7 @@ def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
         first = chunk.spans[0]
         assert chunk.ordinal == ordinal
         assert chunk.text.strip()
-        assert chunk.text == sliced(lines, first) or (
+        assert chunk.text == slice_lines(lines, first) or (
             first["start"] == first["end"] and chunk.text in lines[first["start"] - 1]
         )
         assert chunk.token_count == exact_counter.count(chunk.text)

@@ -81,7 +81,7 @@ def test_git_agrees(tmp_path):
 
 
 def _is_hidden(text: str, path: str) -> bool:
-    """Tell whether the rules hide the path or a directory above it, as a walk would find."""
+    """Return whether the rules exclude the path or a directory above it, as a walk does."""
     rules = IgnoreRules(text)
     parts = path.split("/")
     above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))

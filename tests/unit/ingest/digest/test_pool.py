@@ -79,12 +79,12 @@ def test_documents_that_are_ready_together_come_as_a_group():
 
 
 def test_long_document_that_nobody_wants_is_ended_at_once():
-    def unwanted():
+    def interrupt():
         raise InterruptedError
 
     with DigesterPool(1) as pool:
         with pytest.raises(InterruptedError):
-            list(pool.digest_groups([LONG], unwanted))
+            list(pool.digest_groups([LONG], interrupt))
         pids = child_pids(pool)
         wait_until(lambda: not any(map(is_running, pids)))
         (((key, digest),),) = pool.digest_groups([SHORT])
@@ -134,7 +134,7 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
         may_end.wait(30)
         return ParseRefused("no_parser", "it took long")
 
-    def unwanted():
+    def interrupt():
         raise InterruptedError
 
     monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
@@ -142,7 +142,7 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(2)]
     with DigesterPool(2) as pool:
         with pytest.raises(InterruptedError):
-            list(pool.digest_groups(documents, unwanted))
+            list(pool.digest_groups(documents, interrupt))
         may_end.set()
         both_are_free = threading.Barrier(2, timeout=30)
         for thread in [pool._threads.submit(both_are_free.wait) for _ in range(2)]:

@@ -16,7 +16,7 @@ TEXTS = st.one_of(st.text(), st.text(alphabet=SIGNS), st.text(st.characters(code
 
 
 def pieces(text):
-    """Return what each token of a text covers, and its terms."""
+    """Return the text and the terms of each token."""
     octets = text.encode()
     return [(octets[start:end].decode(), *terms) for start, end, *terms in analyse(text)]
 

@@ -11,12 +11,12 @@ from ingest.connectors.git.local_copy import CopyPaths
 from search.models import Document
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
-from tests.support.jobs import counts, failure, indexed, sync
+from tests.support.jobs import counts, failure, indexed_texts, sync
 
 
 @pytest.fixture
 def mark(tmp_path):
-    """A file that exists once a program has run that none may run."""
+    """Return a path that exists only if a forbidden program has run."""
     return tmp_path / "mark"
 
 
@@ -37,7 +37,7 @@ def test_hooks_filters_and_encodings_do_nothing(workspace, repository, source, m
     repository.git("commit", "--quiet", "--message=attributes")
 
     assert counts(sync(source))["updated"] == 1
-    assert indexed(workspace)["docs/a.md"] == ["$Id$ as it is"]
+    assert indexed_texts(workspace)["docs/a.md"] == ["$Id$ as it is"]
     assert not mark.exists()
 
 

@@ -11,7 +11,7 @@ from search.corpus import ensure_source
 from search.models import ChunkVector, Document, Source, SourceVersion
 from tests.integration.ingest.connectors.git.documents import place_of, texts
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
-from tests.support.jobs import PICTURE, counts, drop_embedding_jobs, embed, failure, indexed, sync, work
+from tests.support.jobs import PICTURE, counts, drop_embedding_jobs, embed, failure, indexed_texts, sync, work
 
 
 def commit_of(source, tag=""):
@@ -22,7 +22,7 @@ def test_default_branch_is_read_once_and_its_commit_noted(workspace, repository,
     report = sync(source)
 
     assert counts(report) == {"seen": 3, "new": 3, "parser_calls": 3}
-    assert indexed(workspace) == {"README.md": ["read"], "docs/a.md": ["alpha"], "docs/b.md": ["beta"]}
+    assert indexed_texts(workspace) == {"README.md": ["read"], "docs/a.md": ["alpha"], "docs/b.md": ["beta"]}
     assert commit_of(source) == repository.head()
     blob = repository.git("rev-parse", "HEAD:docs/a.md")
     assert Document.objects.get(path="docs/a.md").source_revision == blob

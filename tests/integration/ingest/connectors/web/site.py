@@ -74,13 +74,13 @@ class Site(ThreadingHTTPServer):
         return f"{self.scheme}://{self.host}:{self.server_address[1]}{path}"
 
     def targets(self) -> list[str]:
-        """Return what was asked for since the last time, robots.txt aside."""
+        """Return the targets requested since the last call, without robots.txt."""
         found = [asked.target for asked in self.asked if asked.target != "/robots.txt"]
         self.asked.clear()
         return found
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are what is tested."""
+        """Ignore errors: the tests make clients hang up."""
 
 
 class Exchange(BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ class Exchange(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-def packed(page: Page) -> Page:
+def gzip_page(page: Page) -> Page:
     """Return the page with its body packed."""
     return Page(body=gzip.compress(page.body), mime=page.mime, headers=(("Content-Encoding", "gzip"),))
 

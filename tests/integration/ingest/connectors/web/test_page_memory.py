@@ -18,7 +18,7 @@ from ingest.models import Job, WebPage
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import has_blob
 from tests.integration.ingest.connectors.web.site import Page, html, redirect
-from tests.support.jobs import Killed, counts, die, expire, indexed, sync, upload, work
+from tests.support.jobs import Killed, counts, die, expire, indexed_texts, sync, upload, work
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 ALL = {"index.html", "a.html", "b.html", "c.html"}
@@ -37,8 +37,8 @@ def source(site, make_source):
 
 
 @pytest.fixture
-def listed(source, monkeypatch):
-    """A job whose worker died when it had listed the site."""
+def listed_job(source, monkeypatch):
+    """Return a job whose worker was killed after it had listed the site."""
     job = request_sync(source)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(worker.ItemWorker, "run", die)
@@ -71,7 +71,7 @@ def test_job_is_cancelled_while_it_waits_for_a_page(workspace, site, source, set
     job = request_sync(source)
     site.pages["/a.html"] = Page(behaviour=cancel_and_never_answer)
     assert work(job).state == "cancelled"
-    assert indexed(workspace).keys() == ALL
+    assert indexed_texts(workspace).keys() == ALL
 
 
 def test_job_is_cancelled_while_it_waits_for_its_turn(site, source):
@@ -101,18 +101,18 @@ def test_listing_that_broke_off_resumes_without_asking_again(workspace, site, so
     assert site.targets() == ["/c.html"]
 
 
-def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed):
+def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed_job):
     site.pages.clear()
     site.asked.clear()
-    assert counts(ingest_report(again(listed))) == {"seen": 4, "new": 4, "parser_calls": 4}
+    assert counts(ingest_report(again(listed_job))) == {"seen": 4, "new": 4, "parser_calls": 4}
     assert site.asked == []
 
 
-def test_bytes_that_wait_to_be_read_are_not_released_by_others(workspace, site, listed):
+def test_bytes_that_wait_to_be_read_are_not_released_by_others(workspace, site, listed_job):
     work(upload(workspace, "same.html", site.pages["/a.html"].body))
     work(upload(workspace, "same.html", b"something else"))
     assert has_blob(workspace.pk, WebPage.objects.get(path="a.html").content_hash)
-    assert counts(ingest_report(again(listed)))["new"] == 4
+    assert counts(ingest_report(again(listed_job)))["new"] == 4
 
 
 def test_bytes_that_were_lost_are_asked_for_again(site, source, monkeypatch):
