@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kebab.tenancy.current_workspace import acting_everywhere
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+from tests.support.browser import browser, open_page  # noqa: F401  fixtures
 from tests.support.database import close_owner_connection, replace_flush
 
 

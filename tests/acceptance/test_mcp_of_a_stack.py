@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 
 from tests.acceptance.notes import write_notes
-from tests.api.mcp.speaking import ERAS, Line, text_of
+from tests.api.mcp.clients import ERAS, Line, text_of
 
 _CLIENTS = 20
 _PATIENCE_S = 90

@@ -10,7 +10,7 @@ from pathlib import Path
 from django.core.management import CommandError
 
 from search.models import Source, SourceVersion
-from tests.cli.running import run
+from tests.cli.commands import run
 from tests.support.api import quarantine
 from tests.support.corpus import make_workspace, write
 

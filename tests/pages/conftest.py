@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from kebab.tenancy.current_workspace import acting_everywhere
-from tests.api.mcp.serving import running_web_server
+from tests.api.mcp.web_server import running_web_server
 from tests.pages.every_page.ground import prepared_ground
 
 

@@ -16,12 +16,12 @@ from kebab.people.models import Membership, Role, User
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
-from tests.api.mcp.serving import running_web_server
-from tests.pages.every_page.visiting import overflow
+from tests.api.mcp.web_server import running_web_server
+from tests.pages.every_page.visit import overflow
 from tests.pages.search.shelf import index, shelve
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
-from tests.support.browsing import browser_beside_django, listen, session_cookie, skip_without_chromium
+from tests.support.browser import browser_beside_django, listen, session_cookie, skip_without_chromium
 from tests.support.stores import stores_in
 
 pytestmark = [pytest.mark.django_db, skip_without_chromium]

@@ -7,10 +7,10 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.api.mcp import shelf as shelves
-from tests.api.mcp.serving import running_web_server
+from tests.api.mcp.clients import ERAS, Line, environment
 from tests.api.mcp.shelf import Shelf, fill
-from tests.api.mcp.speaking import ERAS, Line, environment
-from tests.integration.search.context.filling import put_file
+from tests.api.mcp.web_server import running_web_server
+from tests.integration.search.context.workspace_files import put_file
 from tests.support.api import committed_workspace, forget_acts
 from tests.support.corpus import make_workspace
 from tests.support.stores import stores_in

@@ -13,7 +13,7 @@ from kebab.people.tokens import mint_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source
-from tests.integration.search.context.filling import json_package, put_file
+from tests.integration.search.context.workspace_files import json_package, put_file
 
 HANDBOOK = "handbook"
 CODE = "stdlib"

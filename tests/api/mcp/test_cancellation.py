@@ -14,7 +14,7 @@ from search.mcp.handshake import read_cancelled_id
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
 from search.models import KeptAnswer
-from tests.api.mcp.speaking import ERAS, Line, environment, raw_line, text_of
+from tests.api.mcp.clients import ERAS, Line, environment, raw_line, text_of
 from tests.integration.search.answers.fixtures import use_url
 from tests.integration.search.answers.stub import serving_model
 from tests.support.runtime import renew_runtime

@@ -16,8 +16,8 @@ from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import mcp_server
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
+from tests.api.mcp.clients import PATIENCE_S, Line, text_of
 from tests.api.mcp.shelf import commit
-from tests.api.mcp.speaking import PATIENCE_S, Line, text_of
 
 _CALLS = 12
 

@@ -8,8 +8,8 @@ from mcp import MCPError
 
 from kebab.people.models import ApiToken
 from kebab.people.token_lifecycle import mark_revoked
+from tests.api.mcp.clients import ERAS, Line
 from tests.api.mcp.shelf import commit
-from tests.api.mcp.speaking import ERAS, Line
 
 _HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 _LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -10,8 +10,8 @@ from mcp import MCPError
 from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
+from tests.api.mcp.clients import ERAS, MANAGE, PATIENCE_S, Line, environment, text_of
 from tests.api.mcp.shelf import commit
-from tests.api.mcp.speaking import ERAS, MANAGE, PATIENCE_S, Line, environment, text_of
 from tests.support.stack import eventually
 
 # Each test starts whole processes.

@@ -3,7 +3,7 @@
 import pytest
 from mcp import MCPError
 
-from tests.api.mcp.speaking import text_of
+from tests.api.mcp.clients import text_of
 
 TOOLS = ["search", "fetch", "resolve-library-id", "query-docs", "codebase-retrieval", "ask"]
 NOBODYS = "00000000-0000-4000-8000-000000000000"

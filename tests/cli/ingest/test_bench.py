@@ -12,9 +12,9 @@ from ingest.models import Job
 from kebab.cli.output import people_console
 from kebab.people.models import Workspace
 from search.models import Document
-from tests.cli.running import run, run_json
+from tests.cli.commands import run, run_json
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 

@@ -18,7 +18,7 @@ from search.evaluation.latency import percentile
 from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving
 from tests.support.corpus import chunk, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(1, 100))

@@ -11,7 +11,7 @@ from ingest.cli.demo.people import ADMIN, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack
 from ingest.management.commands import demo
 from kebab.people.models import AuditEvent, Membership, User
-from tests.cli.running import run
+from tests.cli.commands import run
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from search.evaluation.run_topics import evaluate
 from search.evaluation.settings import RunSettings
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space
+from tests.cli.commands import error_of, run, run_json
 from tests.cli.ingest.beir_folder import DOCUMENTS, QRELS, QUERIES, write_beir
-from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import draft, make_place, make_workspace
 from tests.support.mirrors import sync_in_this_thread
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture

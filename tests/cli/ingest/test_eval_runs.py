@@ -9,9 +9,9 @@ from kebab.people.operator import command_line_access
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
 from search.models import Run
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 LEXICAL = ("--modes", "lexical")
 

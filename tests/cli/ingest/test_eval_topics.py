@@ -10,7 +10,7 @@ from kebab.people.operator import command_line_access
 from search.evaluation.feedback import record_feedback
 from search.evaluation.topic_sets import judged_topics
 from search.models import Topic
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import write
 
 GOLDEN = """

@@ -14,7 +14,7 @@ from ingest.models import Job, JobKind, JobState
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Workspace
 from search.models import Chunk, Document, Source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.integration.ingest.connectors.authority import Authority
 from tests.integration.ingest.connectors.git.git_host import git_host
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository

@@ -6,9 +6,9 @@ from ingest.jobs.queue.request import request_document, request_embedding
 from ingest.models import ItemState, JobItem
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import chunk, write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
 @pytest.fixture

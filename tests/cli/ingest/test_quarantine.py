@@ -4,7 +4,7 @@ from ingest.models import Job
 from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
 from search.models import Source, SourceVersion
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.api import quarantine
 from tests.support.corpus import make_workspace, write
 

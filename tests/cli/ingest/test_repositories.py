@@ -13,7 +13,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.errors import SourceMismatch
 from search.models import Source
-from tests.cli.running import error_of
+from tests.cli.commands import error_of
 from tests.support.corpus import make_workspace
 
 HTTPS = "https://github.com/owner/My_Repo.git"

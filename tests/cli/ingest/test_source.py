@@ -8,7 +8,7 @@ from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of
 from search.models import Source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 
 

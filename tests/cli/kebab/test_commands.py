@@ -17,7 +17,7 @@ from kebab.cli.output import plain, write_json
 from kebab.cli.parser import path_argument
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
-from tests.cli.running import error_of
+from tests.cli.commands import error_of
 
 _NOT_UTF8 = "caf\udce9"
 _DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}

@@ -3,12 +3,12 @@ import re
 import pytest
 
 from kebab.cli.errors import Exit
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.integration.search.answers.stub import errs, says, serving_model
 from tests.support.corpus import write
 from tests.support.runtime import renew_runtime
 from tests.support.schemas import validate
-from tests.support.searching import embed
+from tests.support.search import embed
 
 QUESTION = "When does the backup run?"
 

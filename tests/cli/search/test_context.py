@@ -1,8 +1,8 @@
 import pytest
 
 from kebab.cli.errors import Exit
-from tests.cli.running import error_of, run, run_json
-from tests.integration.search.context.filling import index, put_file
+from tests.cli.commands import error_of, run, run_json
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.schemas import validate
 
 GRILL = "### kitchen/grill.py#L1-L2 (docs)\n```python\ndef grill(skewer):\n    return skewer\n```\n"

@@ -1,7 +1,7 @@
 """Growth and many workspaces, with the worker's part done between two looks at a job."""
 
 from kebab.people.models import Workspace
-from tests.cli.running import error_of, run_json
+from tests.cli.commands import error_of, run_json
 from tests.drills.bench.command import Command
 from tests.drills.bench.growth import measure
 

@@ -18,10 +18,10 @@ from search.mirror import local_mirrors
 from search.mirror.sync.follow import MirrorFollower
 from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.corpus import write
 from tests.support.jobs import fill, grow_old, upload
-from tests.support.searching import sync
+from tests.support.search import sync
 
 LONG_AGO = timezone.now() - timedelta(days=365)
 

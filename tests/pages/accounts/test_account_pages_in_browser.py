@@ -7,7 +7,7 @@ from kebab.people.access.caller import Caller, member_access, readable_membershi
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Role, User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 

@@ -1,7 +1,7 @@
 import pytest
 
 from kebab.people.models import Role, User
-from tests.pages.admin.filling import AdminRows
+from tests.pages.admin.admin_rows import AdminRows
 from tests.support.actors import make_member, make_workspace
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.pages.admin.filling import HOSTILE
+from tests.pages.admin.admin_rows import HOSTILE
 from tests.support.actors import make_workspace
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 

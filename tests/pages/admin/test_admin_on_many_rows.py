@@ -11,7 +11,7 @@ from ingest.models import Unreadable
 from kebab.admin.changelist import FOUND
 from kebab.admin.site import site
 from kebab.people.models import Membership, User
-from tests.pages.admin.many import fill
+from tests.pages.admin.bulk_rows import fill
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from kebab.admin.site import site
 from kebab.people.models import AuditEvent
-from tests.pages.admin.filling import HOSTILE
-from tests.pages.admin.many import fill
+from tests.pages.admin.admin_rows import HOSTILE
+from tests.pages.admin.bulk_rows import fill
 from tests.support.actors import make_workspace
 
 

@@ -22,7 +22,7 @@ from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Source
-from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
+from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
 from tests.support.samples import content_of

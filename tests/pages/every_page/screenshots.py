@@ -30,8 +30,8 @@ def main(arguments: Sequence[str]) -> int:
 def _take_screenshots(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
     """Take the pictures; give each file."""
     from tests.pages.every_page.registry import PAGES
-    from tests.pages.every_page.visiting import SIZES, THEMES, open_page_of, turn_to
-    from tests.support.browsing import running_browser
+    from tests.pages.every_page.visit import SIZES, THEMES, open_page_of, turn_to
+    from tests.support.browser import running_browser
 
     _FOLDER.mkdir(exist_ok=True)
     with running_browser() as browser:
@@ -76,7 +76,7 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
     from kebab.stack.servers.postgres import EmbeddedPostgres
     from kebab.stack.servers.redis import EmbeddedRedis
     from kebab.tenancy.current_workspace import acting_everywhere
-    from tests.api.mcp.serving import running_web_server
+    from tests.api.mcp.web_server import running_web_server
     from tests.pages.every_page.ground import prepared_ground
 
     DataDirectory(data_dir).ensure()

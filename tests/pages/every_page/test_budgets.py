@@ -6,8 +6,8 @@ Static files come compressed, pages don't (kebab/http/compression.py says why).
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import open_page_of
-from tests.support.browsing import needs_browser
+from tests.pages.every_page.visit import open_page_of
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
 _BUDGET_BYTES = 100_000

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import open_page_of, visit
-from tests.support.browsing import needs_browser
+from tests.pages.every_page.visit import open_page_of, visit
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
 _CORE = [entry for entry in PAGES if entry.is_core and not entry.opens]

@@ -8,11 +8,11 @@ from django.test import Client
 
 from kebab.people.models import Role, Workspace
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import visit
+from tests.pages.every_page.visit import visit
 from tests.pages.search.shelf import Passage, index, passages_of, shelve
 from tests.support.actors import person_client
 from tests.support.api import address, post_text, run
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 # Ingesting a heading of 200 KB and shelving 10,000 passages takes many seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

@@ -1,7 +1,7 @@
 """A visit notices and names what is wrong with a page."""
 
-from tests.pages.every_page.visiting import overflow, unreached_elements, violations
-from tests.support.browsing import listen, needs_browser
+from tests.pages.every_page.visit import overflow, unreached_elements, violations
+from tests.support.browser import listen, needs_browser
 
 pytestmark = needs_browser
 _WRONG = """<!doctype html><html lang="en"><title>Wrong</title><style>

@@ -6,7 +6,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of, restrict
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.jobs import fill
 
 NEW = "/w/handbook/sources/new"

@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from ingest.models import Job
 from search.corpus import ensure_source
-from tests.api.mcp.serving import running_web_server
-from tests.support.browsing import listen, needs_browser, session_cookie
+from tests.api.mcp.web_server import running_web_server
+from tests.support.browser import listen, needs_browser, session_cookie
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 

@@ -11,7 +11,7 @@ from kebab.people.models import Group, Workspace
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 
 LIST = "/w/handbook/jobs"
 

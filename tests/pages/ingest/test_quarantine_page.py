@@ -6,7 +6,7 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source, ensure_version
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.api import quarantine
 
 PAGE = "/w/handbook/quarantine"

@@ -12,7 +12,7 @@ from kebab.people.models import Group, User
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Document, Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.jobs import work
 
 PAGE = "/w/handbook/upload"

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ingest.models import Job
-from tests.support.browsing import needs_browser, session_cookie
+from tests.support.browser import needs_browser, session_cookie
 from tests.support.jobs import PICTURE
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]

@@ -11,7 +11,7 @@ from kebab.people.models import Membership, Role, Workspace
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member, shelve
 
 ALL = "/workspaces"

@@ -9,12 +9,12 @@ from django.core import mail
 from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import command_line_access
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member
 
 PEOPLE = "/w/handbook/people"
 MANY_GROUPS = [str(uuid.UUID(int=number)) for number in range(101)]
-REAL_MAIL = "tests.pages.people.mailing.TakenBackend"
+REAL_MAIL = "tests.pages.people.mail_backend.TakenBackend"
 
 
 def role_of(person, workspace):

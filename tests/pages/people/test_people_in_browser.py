@@ -9,7 +9,7 @@ from kebab.people.models import Role, User
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.pages.search.shelf import make_member
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 

@@ -10,7 +10,7 @@ from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.registry import known_preferences
 from search.errors import GoldenQueriesWorse
 from search.models import Source
-from tests.pages.reading import markup_of, text_of
+from tests.pages.page_text import markup_of, text_of
 from tests.pages.search.shelf import make_member
 from tests.support.extensions import set_contributions
 

@@ -11,7 +11,7 @@ from kebab.people.groups import create_group
 from kebab.people.models import ApiToken
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 
 TOKENS = "/w/handbook/tokens"
 

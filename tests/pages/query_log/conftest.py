@@ -8,7 +8,7 @@ from search.runtime import runtime
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
 from tests.support.runtime import renew_runtime
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from django.utils import timezone
 from kebab.people.models import Group, Role
 from kebab.people.workspaces import store_settings
 from search.query_log import statistics
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_workspace, member_client, token_client
 from tests.support.corpus import make_place, restrict
 from tests.support.schemas import validate

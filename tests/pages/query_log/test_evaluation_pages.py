@@ -9,7 +9,7 @@ from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
 from search.models import Judgement, Run, Topic
-from tests.pages.reading import markup_of, text_of
+from tests.pages.page_text import markup_of, text_of
 from tests.support.actors import make_workspace, member_client
 from tests.support.corpus import write
 

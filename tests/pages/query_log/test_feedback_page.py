@@ -8,7 +8,7 @@ from kebab.people.access.caller import Caller, caller_access
 from kebab.people.models import Role
 from search.evaluation.feedback import pending_feedback, record_feedback, store_topics_from_feedback
 from search.models import Judgement, Topic
-from tests.pages.reading import text_of
+from tests.pages.page_text import text_of
 from tests.support.actors import make_member, make_workspace, member_client
 from tests.support.corpus import write
 

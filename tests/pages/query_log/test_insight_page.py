@@ -9,11 +9,11 @@ from django.utils import timezone
 from kebab.people.models import Role
 from kebab.people.workspaces import store_settings
 from search.models import Change
-from tests.pages.query_log.making import make_query
-from tests.pages.reading import text_of
+from tests.pages.page_text import text_of
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import member_client
 from tests.support.corpus import write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 HOSTILE = '"><script>alert(1)</script>'
 

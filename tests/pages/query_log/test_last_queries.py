@@ -14,8 +14,8 @@ from kebab.cli import command
 from kebab.people.models import Workspace
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
-from tests.api.mcp.speaking import MANAGE, PATIENCE_S, environment, raw_line
-from tests.cli.running import run
+from tests.api.mcp.clients import MANAGE, PATIENCE_S, environment, raw_line
+from tests.cli.commands import run
 from tests.support.corpus import make_workspace
 from tests.support.stack import eventually, free_port
 

@@ -24,11 +24,11 @@ from search.models import AskedQuery, Door
 from search.query_log.buffer import LoggedQuery, QueryLog
 from search.query_log.storage import prune_queries, store_queries
 from search.retrieval.types import Mode
-from tests.cli.running import run
-from tests.pages.query_log.making import make_query
+from tests.cli.commands import run
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_member, member_client, token_client
 from tests.support.corpus import make_workspace, write_each
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 def note_query(workspace, text, *, after_s=0.0, **fields):

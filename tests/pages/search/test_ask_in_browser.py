@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import KeptAnswer
 from tests.integration.search.answers.factories import make_answer
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 QUESTION = "How do I restart the workers?"

@@ -7,10 +7,10 @@ from playwright.sync_api import expect
 
 from kebab.people.models import Group, Membership
 from search.models import KeptAnswer, Source
-from tests.api.mcp.serving import running_web_server
+from tests.api.mcp.web_server import running_web_server
 from tests.integration.search.answers.fixtures import use  # noqa: F401  a fixture
 from tests.integration.search.answers.stub import drips, in_turn, says
-from tests.support.browsing import listen, needs_browser, session_cookie
+from tests.support.browser import listen, needs_browser, session_cookie
 from tests.support.corpus import restrict
 from tests.support.stack import eventually
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import Chunk
 from tests.pages.search.shelf import Passage, index, shelve
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 from tests.support.samples import content_of
 
 pytestmark = needs_browser

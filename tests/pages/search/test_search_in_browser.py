@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import Feedback
 from tests.pages.search.shelf import index, shelve
-from tests.support.browsing import WATCH_THE_COPY, needs_browser, session_cookie
+from tests.support.browser import WATCH_THE_COPY, needs_browser, session_cookie
 
 pytestmark = needs_browser
 

@@ -24,7 +24,7 @@ from search.retrieval.citation import parse_uri
 from tests.security.hostile_files.corpus import BAD, GOOD, N_EMPTY_FILES, ODD, READ, fill
 from tests.support.api import committed_workspace
 from tests.support.schemas import validate
-from tests.support.searching import ask
+from tests.support.search import ask
 
 pytestmark = pytest.mark.slow
 #: of a worker's process, and of each of its parsers

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.security.xss.hostile import MARK
-from tests.support.browsing import session_cookie
+from tests.support.browser import session_cookie
 
 # Runs before all else: a policy that stops what was injected has not kept it from being injected.
 _WATCH = """

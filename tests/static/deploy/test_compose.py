@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY
-from tests.static.deploy.deployed import COMPOSE, KUSTOMIZATIONS, counting_roles, ours, run_check
-from tests.static.deploy.kustomized import build, containers
+from tests.static.deploy.deploy_files import COMPOSE, KUSTOMIZATIONS, counting_roles, ours, run_check
+from tests.static.deploy.kustomize import build, containers
 
 
 def test_no_secret_has_a_default():

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
-from tests.static.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, counting_roles, ours, run_check
-from tests.static.deploy.kustomized import build, containers
+from tests.static.deploy.deploy_files import KUBERNETES, KUSTOMIZATIONS, counting_roles, ours, run_check
+from tests.static.deploy.kustomize import build, containers
 from tests.support.image_files import IGNORED, Ignored, make_application
 
 LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"

@@ -14,7 +14,7 @@ from search.mirror import local_mirrors
 from search.mirror.sync.checksum import postgres_checksum
 from search.mirror.sync.sync import sync_mirror
 from search.models import Chunk, ChunkVector, Document, Source, SourceVersion
-from tests.integration.search.mirror.looking import checksum, texts
+from tests.integration.search.mirror.inspection import checksum, texts
 from tests.support.corpus import draft
 from tests.support.jobs import PICTURE, Killed, die, embed, expire, fill, indexed_texts, sync, upload, work
 

@@ -7,7 +7,7 @@ from search.embedders import configured
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import finish_syncs, sync
+from tests.support.search import finish_syncs, sync
 
 FIRST, SECOND = "hash:512", "hash:2"
 NAMES = ("zebra", "walrus", "otter", "badger", "ibis")

@@ -26,7 +26,7 @@ from tests.support.actors import member_client, token_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import embed, fill, upload, work
 from tests.support.jobs import sync as sync_source
-from tests.support.searching import ask, finish_syncs, sync
+from tests.support.search import ask, finish_syncs, sync
 
 SMALL = {"chunk_tokens": 128}
 FILLER = "\n\n".join(["They walk and rest and eat and drink in the shade of old trees by the river."] * 8)

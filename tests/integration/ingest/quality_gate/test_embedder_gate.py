@@ -18,7 +18,7 @@ from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.actors import member_client, token_client
 from tests.support.corpus import restrict, write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask
+from tests.support.search import ask
 
 QUERIES = [f"who mentions the {name}" for name in NAMES] + ["kind of all others", "here it lives"]
 

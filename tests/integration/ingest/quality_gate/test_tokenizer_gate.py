@@ -16,11 +16,11 @@ from search.mirror.connections import open_writer
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.follow import MirrorFollower
 from search.models import Run
-from tests.integration.search.mirror.looking import catch_up_wholly
+from tests.integration.search.mirror.inspection import catch_up_wholly
 from tests.support.actors import member_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import upload, work
-from tests.support.searching import ask, finish_syncs, paths, sync
+from tests.support.search import ask, finish_syncs, paths, sync
 
 WHOLE = {"stemming": False}
 TEXTS = {

@@ -26,7 +26,7 @@ from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace, 
 from search.runtime import runtime
 from search.vectors.index import ensure_index
 from tests.integration.kebab.backup.doctor import assert_repaired, assert_well, results, statuses
-from tests.integration.search.mirror.looking import tampering
+from tests.integration.search.mirror.inspection import tampering
 from tests.support.concurrency import at_once
 from tests.support.corpus import write
 from tests.support.jobs import embed, upload, work

@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.client import Client
 from tests.integration.kebab.health.collector import Collector
-from tests.integration.kebab.health.observed import TOKEN, ObservedStack
+from tests.integration.kebab.health.observed_stack import TOKEN, ObservedStack
 from tests.support.http_stub import running
 from tests.support.paths import ROOT
 from tests.support.stack import Stack, eventually, temporary_directory

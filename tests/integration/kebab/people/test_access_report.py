@@ -13,7 +13,7 @@ from kebab.people.api_operations import operations
 from kebab.people.models import ApiToken, Group, Role, User
 from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Source
-from tests.cli.running import run
+from tests.cli.commands import run
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - `corpus` calls `fill`
     callers,
     compare_permissions,

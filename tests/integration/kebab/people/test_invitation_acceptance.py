@@ -16,7 +16,7 @@ from kebab.people.invitations.lifecycle import (
 )
 from kebab.people.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
 from kebab.people.operator import command_line_access
-from tests.integration.kebab.people.invited import ADDRESS, PASSWORD, ask, mailed_secret, path
+from tests.integration.kebab.people.invitations import ADDRESS, PASSWORD, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, make_workspace, member_client, person_client
 from tests.support.concurrency import at_once, until_blocked
 

@@ -11,7 +11,7 @@ from kebab.http.api.models import IdempotencyKey
 from kebab.people.invitations.lifecycle import find_invitation, invite
 from kebab.people.models import AuditEvent, Invitation, Role, User
 from kebab.people.operator import command_line_access
-from tests.integration.kebab.people.invited import ADDRESS, ask, mailed_secret, path
+from tests.integration.kebab.people.invitations import ADDRESS, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, member_client, person_client
 
 

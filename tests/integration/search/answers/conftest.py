@@ -4,7 +4,7 @@ import pytest
 
 from tests.integration.search.answers.fixtures import use, use_model_at  # noqa: F401  fixtures
 from tests.integration.search.answers.guides import put_guides
-from tests.integration.search.context.filling import index
+from tests.integration.search.context.workspace_files import index
 from tests.support.actors import token_client
 from tests.support.corpus import make_workspace
 from tests.support.mirrors import sync_in_this_thread

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.integration.search.context.filling import put_file
+from tests.integration.search.context.workspace_files import put_file
 
 GUIDES = {
     "guides/install.md": (

@@ -18,7 +18,7 @@ from tests.support.actors import make_workspace
 from tests.support.corpus import restrict, write
 from tests.support.loops import run
 from tests.support.schemas import validate
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20

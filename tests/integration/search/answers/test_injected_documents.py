@@ -9,7 +9,7 @@ from search.answers.prompt import INSTRUCTIONS
 from tests.drills.answers.injections_page import PAGE, page
 from tests.integration.search.answers.injections import INJECTIONS, SECRET
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import put_file
+from tests.integration.search.context.workspace_files import put_file
 
 QUESTION = f"What do the notes say about {SECRET}?"
 _LINK = re.compile(r"\]\(|\]\[|<(?:img|script|iframe|a)\b|<https?:", re.IGNORECASE)

@@ -14,7 +14,7 @@ from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put_file
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.corpus import make_workspace, restrict, write
 

@@ -4,7 +4,7 @@ import re
 
 from search.embedders.minilm.tokenizer import TokenCounter
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put_file
+from tests.integration.search.context.workspace_files import index, put_file
 
 
 def test_passages_fit_into_the_context_of_the_model(ask, guides, use):

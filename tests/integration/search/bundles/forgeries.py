@@ -19,7 +19,7 @@ from search.bundles.format.seal import RowDigest, check_ends, index_digest, seal
 from search.bundles.format.values import canonical_json
 from search.corpus.blobs import store_blob
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 DOCUMENTS, CHUNKS_OF_EACH = 6, 3
 

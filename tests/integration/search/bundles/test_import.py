@@ -31,7 +31,7 @@ from tests.integration.kebab.backup.doctor import statuses
 from tests.integration.search.bundles.factories import rows_of
 from tests.integration.search.bundles.forgeries import forge
 from tests.support.corpus import draft, make_workspace, write
-from tests.support.searching import ask, paths, sync
+from tests.support.search import ask, paths, sync
 
 
 def bring_in(sample, slug="elsewhere", **options):

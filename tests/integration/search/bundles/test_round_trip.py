@@ -11,7 +11,7 @@ from search.models import Document, Source, SourceReader
 from search.retrieval.types import Mode
 from search.retrieval.wire import hit_to_wire
 from tests.integration.search.bundles.factories import QUERIES, rows_of
-from tests.support.searching import ask, paths
+from tests.support.search import ask, paths
 
 pytestmark = pytest.mark.django_db
 

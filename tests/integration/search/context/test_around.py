@@ -1,7 +1,7 @@
 """Passages around a hit in a context pack, and how each is cited."""
 
 from search.runtime import runtime
-from tests.integration.search.context.filling import cited_lines, index, put_file
+from tests.integration.search.context.workspace_files import cited_lines, index, put_file
 from tests.support.corpus import chunk, write
 
 GUIDE = """# Guide

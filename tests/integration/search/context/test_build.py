@@ -23,7 +23,7 @@ from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.retrieval.expansion import ReachedChunk
 from search.wire_schemas import load_schema
-from tests.integration.search.context.filling import cited_lines, json_package, put_file
+from tests.integration.search.context.workspace_files import cited_lines, json_package, put_file
 
 PACKAGE = json_package()
 

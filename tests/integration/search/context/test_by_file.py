@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration.search.context.filling import json_package, put_file
+from tests.integration.search.context.workspace_files import json_package, put_file
 
 PROSE = "# Guide\n\nA skewer.\n\n## Grill\n\nOver charcoal.\n\n## Serve\n\nHot.\n"
 ALONE = {"neighbours": 0, "siblings": False}

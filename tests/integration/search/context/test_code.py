@@ -7,7 +7,7 @@ from search.context import CodeRequest, ResponseMode, pack_text, retrieve_code
 from search.context.text_format import NOTHING_FOUND
 from search.models import Source
 from search.retrieval.errors import InvalidFilter
-from tests.integration.search.context.filling import index, put_file
+from tests.integration.search.context.workspace_files import index, put_file
 
 SKEWERS = "".join(f"\n\ndef skewer_{n}(meat):\n    return grill(meat, {n})\n" for n in range(8))
 GRILL = '''"""Heat."""

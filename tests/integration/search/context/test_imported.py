@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration.search.context.filling import index, put_file
+from tests.integration.search.context.workspace_files import index, put_file
 
 MAIN = """from shop.cart import Cart, empty
 from shop import prices

@@ -11,7 +11,7 @@ from kebab.people.reader import Reader
 from search.context import ContextRequest, Surroundings, build_context_pack
 from search.models import Source
 from search.retrieval.types import SearchQuery
-from tests.integration.search.context.filling import index, put_file
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.actors import make_member, person_client, token_client
 
 GUIDE = "# Guide\n\nThe pepper is in the pantry.\n\n## Salt\n\nSo is the salt.\n"

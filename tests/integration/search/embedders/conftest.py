@@ -7,7 +7,7 @@ from search.embedders.hash_embedder import HashEmbedder
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed
-from tests.support.searching import finish_syncs, sync
+from tests.support.search import finish_syncs, sync
 
 FIRST, SECOND = "hash", "hash:512"
 

@@ -19,7 +19,7 @@ from tests.integration.search.rerank.behaviours import raw
 from tests.support.corpus import write
 from tests.support.http_stub import closed_port, serving
 from tests.support.jobs import embed
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
 def results_by_name(results):

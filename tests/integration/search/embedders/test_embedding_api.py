@@ -11,7 +11,7 @@ from kebab.people.models import AuditEvent
 from search.embedders.hash_embedder import HashEmbedder
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
-from tests.cli.running import error_of, run_json
+from tests.cli.commands import error_of, run_json
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address

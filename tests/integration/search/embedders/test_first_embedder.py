@@ -12,7 +12,7 @@ from tests.integration.search.embedders.conftest import SECOND
 from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
 @pytest.mark.parametrize("by_verb", [True, False])

@@ -30,7 +30,7 @@ from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import change_embedder, dims, in_space, open_job, space_in
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, paths, sync
+from tests.support.search import ask, paths, sync
 
 
 def test_searches_use_the_live_space_until_the_other_is_complete(filled_workspace):

@@ -14,7 +14,7 @@ from search.vectors import leg as vector_leg
 from tests.integration.search.embedders.conftest import SECOND
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 pytestmark = pytest.mark.slow
 

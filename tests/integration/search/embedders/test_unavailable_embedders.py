@@ -21,7 +21,7 @@ from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import dims, open_job, space_in
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
 def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled_workspace, embedders):

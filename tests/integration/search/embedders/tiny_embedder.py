@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.integration.search.rerank.tiny import SPECIAL, WORDS, make_model
+from tests.integration.search.rerank.tiny_cross_encoder import SPECIAL, WORDS, make_model
 
 DIM = 12
 

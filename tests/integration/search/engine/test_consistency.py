@@ -8,7 +8,7 @@ from search.engine.hits import HitBuilder
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, finish_syncs, paths, sync
+from tests.support.search import ask, embed, finish_syncs, paths, sync
 
 
 @pytest.fixture

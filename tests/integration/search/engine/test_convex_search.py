@@ -9,7 +9,7 @@ from search.retrieval.fusion.convex import ScoredList, convex_combination
 from search.retrieval.fusion.score_scales import bm25_magnitude
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 QUERY = "apple harvest"
 

@@ -10,7 +10,7 @@ from search.mirror.query.reader import MirrorReading
 from search.models import Chunk
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 SUGGESTIONS = {
     "configuraton": "configuration",

@@ -13,7 +13,7 @@ from search.retrieval.errors import LegTimeout
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def leg(workspace, text, **filters):

@@ -12,7 +12,7 @@ from search.models import Document, Source
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BOTH_WORDS = "'apple AND tree'"

@@ -13,7 +13,7 @@ from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
 from search.retrieval.wire import hit_to_wire
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 QUERY = "apple harvest"
 

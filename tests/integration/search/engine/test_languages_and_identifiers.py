@@ -4,9 +4,9 @@ import pytest
 
 from kebab.people.workspaces import store_settings
 from search.retrieval.types import Mode
-from tests.integration.search.corpus.marked import EXAMPLES
+from tests.integration.search.corpus.highlight_examples import EXAMPLES
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def highlighted_words(hit):

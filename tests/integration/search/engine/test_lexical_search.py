@@ -13,7 +13,7 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def found_paths(workspace, text, **options):

@@ -16,9 +16,9 @@ from search.mirror.sync import sync as mirror_sync
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
-from tests.integration.search.mirror.looking import tampering
+from tests.integration.search.mirror.inspection import tampering
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, finish_syncs, paths, sync
+from tests.support.search import ask, embed, finish_syncs, paths, sync
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from search.mirror import checks
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 MODELS = ("hash@0", "hash@1")
 

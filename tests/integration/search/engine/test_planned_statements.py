@@ -8,7 +8,7 @@ from search.models import Chunk
 from search.retrieval.types import Mode
 from tests.integration.search.engine.statements import noted_statements
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 @pytest.fixture

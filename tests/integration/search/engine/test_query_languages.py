@@ -10,7 +10,7 @@ from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space, update_known_share
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, paths
+from tests.support.search import ask, embed, paths
 
 GERMAN = "Wie viele Punkte gab die Verteidigung der Panthers ab?"
 ENGLISH = "How many points did the Panthers defense surrender?"

@@ -19,7 +19,7 @@ from search.retrieval.types import Mode
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import live_space
 from tests.support.corpus import chunk, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from search.models import Chunk, ChunkVector
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import write_each
-from tests.support.searching import ask
+from tests.support.search import ask
 
 IDS_ASKED = f'"{Chunk._meta.db_table}"."chunk_id" = ANY'
 

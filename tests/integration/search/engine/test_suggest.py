@@ -5,7 +5,7 @@ from search.engine.suggest import MAX_LIMIT, suggest
 from search.mirror import local_mirrors
 from search.models import Chunk, Document
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 BEGINNINGS = {
     "p": "Pushing changes",

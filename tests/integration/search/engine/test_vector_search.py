@@ -14,7 +14,7 @@ from search.vectors.backfill import count_without_vector
 from search.vectors.spaces import ensure_live_space
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def test_nearest_chunk_comes_first(workspace):

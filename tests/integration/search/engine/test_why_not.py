@@ -8,7 +8,7 @@ from search.retrieval.query.filters import ChunkKind
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 
 def chunk_of(workspace, path, ordinal=0):

@@ -5,7 +5,7 @@ import pytest
 from tests.integration.search.engine.conftest import workspace  # noqa: F401 - a fixture
 from tests.integration.search.evaluation.callers import operator_of
 from tests.support.corpus import write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 TEXTS = {
     "apples.md": ("apple harvest in autumn", "apple pie with cinnamon"),

@@ -16,7 +16,7 @@ from search.retrieval.errors import InvalidJudgedSet, InvalidMeasure
 from search.retrieval.types import Mode
 from tests.integration.search.evaluation.callers import topic
 from tests.support.corpus import restrict, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 # Lexical scores of four chunks lie near 0: nothing but the absence of a hit is a refusal.
 LEXICAL = RunSettings.of({"mode": "lexical", "score_gate": 0})

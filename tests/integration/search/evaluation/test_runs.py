@@ -32,7 +32,7 @@ from search.models import Run, RunState, RunTopic, Source
 from search.retrieval.errors import EmbedderUnavailable, InvalidComparison, InvalidJudgedSet, InvalidMeasure
 from tests.integration.search.evaluation.callers import token_of, topic
 from tests.support.corpus import restrict, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 TOPICS = [
     topic("apples", "apple harvest", "apples.md", Qrel(path="pears.md", source="docs", grade=2)),

@@ -10,7 +10,7 @@ from tests.integration.search.libraries.factories import add_library
 from tests.support.actors import token_client
 from tests.support.corpus import chunk, write
 from tests.support.schemas import check_response
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from search.libraries.find import find_libraries
 from search.models import Source
 from tests.integration.search.libraries.factories import add_library
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 def found_libraries(workspace, name, **options):

@@ -6,7 +6,7 @@ from kebab.people.reader import Reader
 from search.libraries.library import choose_library
 from search.libraries.snippets import SnippetPage, search_snippets
 from tests.support.corpus import chunk, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 WORDS = (
     "configuration routing happily organisations RATE_LIMIT_TRUSTED_PROXY getUserById next.js foo-bar "

@@ -17,10 +17,10 @@ from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.types import Mode
 from search.tasks import sync_mirror_task
-from tests.integration.search.mirror.looking import age, reading, texts
+from tests.integration.search.mirror.inspection import age, reading, texts
 from tests.support.corpus import make_workspace, write
 from tests.support.runtime import renew_runtime
-from tests.support.searching import ask, embed, paths
+from tests.support.search import ask, embed, paths
 
 
 @pytest.fixture

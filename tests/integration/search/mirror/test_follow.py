@@ -14,7 +14,7 @@ from search.mirror.sync import follow, log_heads, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
-from tests.integration.search.mirror.looking import (
+from tests.integration.search.mirror.inspection import (
     age,
     catch_up_wholly,
     generations,

@@ -13,7 +13,7 @@ from search.mirror.sync import follow, integrity, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.integrity import check_mirror, due_checks, remove_copies
 from search.mirror.sync.sync import sync_mirror
-from tests.integration.search.mirror.looking import age, catch_up_wholly, tampering, texts
+from tests.integration.search.mirror.inspection import age, catch_up_wholly, tampering, texts
 from tests.support.corpus import make_workspace, write
 
 GOING = threading.Event()

@@ -12,7 +12,7 @@ from search.mirror.files import MirrorFiles
 from search.mirror.sync.checksum import check_integrity, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document
-from tests.integration.search.mirror.looking import checksum, tampering
+from tests.integration.search.mirror.inspection import checksum, tampering
 from tests.support.corpus import chunk, make_workspace, write
 
 PATHS = st.sampled_from(["a.md", "dir/b.md"])

@@ -17,7 +17,7 @@ from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
-from tests.integration.search.mirror.looking import (
+from tests.integration.search.mirror.inspection import (
     age,
     checksum,
     generations,

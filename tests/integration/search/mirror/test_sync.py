@@ -14,7 +14,7 @@ from search.mirror.sync.apply import Applier
 from search.mirror.sync.checksum import postgres_checksum
 from search.mirror.sync.sync import applied_seq, rebuild_mirror, sync_mirror
 from search.models import Document
-from tests.integration.search.mirror.looking import checksum, raw_bytes, reading, texts
+from tests.integration.search.mirror.inspection import checksum, raw_bytes, reading, texts
 from tests.support.concurrency import at_once
 from tests.support.corpus import chunk, make_workspace, write
 

@@ -14,10 +14,10 @@ from search.mirror.errors import MirrorBusy
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
-from tests.integration.search.mirror.looking import texts
+from tests.integration.search.mirror.inspection import texts
 from tests.support.corpus import write
 from tests.support.runtime import renew_runtime
-from tests.support.searching import ask, embed, finish_syncs, paths
+from tests.support.search import ask, embed, finish_syncs, paths
 
 # Whose process may write no byte finds what a full disk has for it: no room for the file of the locks.
 READER = """

@@ -5,7 +5,7 @@ import pytest
 from search.corpus.partitions import partition_tables, table_sizes
 from search.vectors.index import drop_index, ensure_index
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 MEMORY_BYTES = 64 * 2**20
 

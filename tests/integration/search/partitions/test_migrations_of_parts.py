@@ -13,7 +13,7 @@ from search.models import Document
 from search.retrieval.types import Mode
 from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
-from tests.support.searching import ask
+from tests.support.search import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
 

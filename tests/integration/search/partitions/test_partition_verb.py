@@ -9,7 +9,7 @@ from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
 from search.corpus import partitions
 from search.corpus.partitions import TABLES
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 

@@ -20,7 +20,7 @@ from search.vectors.index import drop_index_concurrently, ensure_index, index_na
 from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 

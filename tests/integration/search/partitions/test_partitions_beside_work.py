@@ -22,7 +22,7 @@ from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
 from tests.support.jobs import indexed_texts, upload, work
-from tests.support.searching import ask
+from tests.support.search import ask
 
 # Cuts in a process of its own, which kills itself when it is told of its progress for the n-th time.
 CUTTING = """

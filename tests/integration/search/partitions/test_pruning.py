@@ -16,7 +16,7 @@ from search.retrieval.types import Mode
 from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
 from tests.support.jobs import upload, work
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from search.rerank.local import LocalScorer, find_graph
 from search.retrieval.errors import RerankerUnavailable
-from tests.integration.search.rerank.tiny import BASE, make_model
+from tests.integration.search.rerank.tiny_cross_encoder import BASE, make_model
 
 LIMIT_S = 60.0
 

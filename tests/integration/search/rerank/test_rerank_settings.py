@@ -10,7 +10,7 @@ from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
 from search.runtime import runtime
 from tests.integration.search.rerank.behaviours import raw, tei
-from tests.integration.search.rerank.tiny import make_model
+from tests.integration.search.rerank.tiny_cross_encoder import make_model
 from tests.support.http_stub import serving
 from tests.support.runtime import renew_runtime
 

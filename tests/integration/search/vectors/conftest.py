@@ -8,7 +8,7 @@ from search.vectors.spaces import live_space
 from tests.integration.search.engine.conftest import filled, shared_workspace  # noqa: F401 - fixtures
 from tests.integration.search.vectors.factories import write_apples
 from tests.support.corpus import make_workspace
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests.support.actors import make_member, person_client
 from tests.support.concurrency import until_blocked
 from tests.support.corpus import write
 from tests.support.extensions import set_contributions
-from tests.support.searching import embed
+from tests.support.search import embed
 
 
 @pytest.fixture

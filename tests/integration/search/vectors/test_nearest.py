@@ -20,7 +20,7 @@ from search.vectors.vector_rows import decode_vectors
 from tests.integration.search.engine.statements import noted_statements
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write
-from tests.support.searching import ask, embed
+from tests.support.search import ask, embed
 
 
 def fill(workspace):

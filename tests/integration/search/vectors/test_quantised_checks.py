@@ -9,7 +9,7 @@ from search.vectors.quantised_file import read_codes, write_codes
 from search.vectors.quantised_index import CodeCache
 from search.vectors.spaces import live_space
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 
 @pytest.fixture

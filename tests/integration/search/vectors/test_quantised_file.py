@@ -5,7 +5,7 @@ import pytest
 
 from search.vectors.quantised import encode_vectors
 from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
-from tests.integration.search.mirror.looking import age
+from tests.integration.search.mirror.inspection import age
 from tests.integration.search.vectors.factories import ids_of, random_vectors
 
 PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5:"}

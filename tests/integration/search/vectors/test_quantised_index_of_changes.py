@@ -28,7 +28,7 @@ from tests.integration.search.vectors.comparison import (
     row_of,
 )
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def write_pears(workspace, path, count, text="apple pear"):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.retrieval.query.match import build_plain_match, compile_all, parse_query
-from tests.unit.search.analysis.signs import SIGNS
+from tests.unit.search.analysis.characters import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"
 

@@ -10,7 +10,7 @@ from search.analysis import analyse, is_prefix, query_terms, query_tokens, relax
 from search.analysis import tokens as token_module
 from search.analysis.stems import LANGUAGE_STEMMERS, stem_in
 from search.retrieval.text.unicode_scripts import fold, has_token
-from tests.unit.search.analysis.signs import SIGNS
+from tests.unit.search.analysis.characters import SIGNS
 
 TEXTS = st.one_of(st.text(), st.text(alphabet=SIGNS), st.text(st.characters(codec="ascii")))
 

@@ -10,7 +10,7 @@ from kebab.people.models import User, Workspace
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.pages.search.shelf import Passage, passages_of, shelve
 from tests.support.api import quarantine
 from tests.support.samples import content_of

@@ -13,7 +13,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.pages.every_page.ground import Ground
 from tests.pages.every_page.registry import RegisteredPage
-from tests.support.browsing import listen
+from tests.support.browser import listen
 
 #: Desktop and phone, in CSS pixels.
 SIZES = ({"width": 1440, "height": 900}, {"width": 390, "height": 844})

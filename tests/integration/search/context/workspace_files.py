@@ -10,7 +10,7 @@ from search.corpus import DocumentDraft, WriteResult, replace_document
 from search.corpus.blobs import store_blob
 from search.embedders.minilm.tokenizer import TokenCounter
 from tests.support.corpus import make_place
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
 def put_file(
