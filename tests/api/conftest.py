@@ -1,4 +1,4 @@
-"""Workspaces with servers behind them, and clients that act in them."""
+"""Fixtures of API tests: workspaces with stores of their own, and clients that act in them."""
 
 import pytest
 import redis

@@ -1,4 +1,4 @@
-"""Refusals as values that tables of cases compare."""
+"""Refusals as values, for tables of cases."""
 
 
 def refusal_of(response):

@@ -1,4 +1,4 @@
-"""Bodies above 1 MB over a real connection: received for who may send them, and for nobody else."""
+"""Bodies above 1 MB over a real connection are received only from authorised callers."""
 
 import socket
 

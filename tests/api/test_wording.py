@@ -1,4 +1,4 @@
-"""Wording of the problems that callers of the API see most, in one snapshot.
+"""Wording of the most frequent problems of the API, in one snapshot.
 
 With KEBAB_WRITE_SNAPSHOTS=1 the test writes `wording.txt` anew.
 """

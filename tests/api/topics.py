@@ -1,4 +1,4 @@
-"""Fruit documents, the topics about them, and clients that evaluate."""
+"""Documents about fruit, topics on them, and clients that may evaluate."""
 
 from kebab.people.models import Group, TokenGroup
 from kebab.people.tokens import mint_token

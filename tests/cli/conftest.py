@@ -1,4 +1,4 @@
-"""A workspace for commands."""
+"""Fixtures of command tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Wording of what people see most on the command line, in one snapshot.
+"""Wording of the most frequent output on the command line, in one snapshot.
 
 With KEBAB_WRITE_SNAPSHOTS=1 the test writes `wording.txt` anew.
 """

@@ -1,4 +1,4 @@
-"""A filled workspace and a server of it, once for a module."""
+"""A filled workspace and a server for it, once per module."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Reads what a page says."""
+"""Text of responses."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""`make check` asks for known vulnerabilities, and does without where it can't."""
+"""`make check` looks for known vulnerabilities, and continues where it can't."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The table of `docs/architecture.md`: which package may import which, read from the source alone."""
+"""The import rules of `docs/architecture.md`, checked on the source alone."""
 
 import ast
 import sys

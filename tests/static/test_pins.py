@@ -1,4 +1,4 @@
-"""The requirement files against what the code imports."""
+"""The requirement files match the imports of the code."""
 
 import ast
 import re

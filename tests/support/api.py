@@ -1,4 +1,4 @@
-"""Makes requests, and runs the jobs that they ask for in the test's own process."""
+"""Requests to the API, and the jobs that they create, run in the test process."""
 
 import json
 import uuid

@@ -1,4 +1,4 @@
-"""Archives, valid and hostile, that tests build in memory."""
+"""Valid and hostile archives, built in memory."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""A real headless Chromium for the tests of pages; what its console complains about fails the test."""
+"""A real headless Chromium for page tests; messages on its console fail the test."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Runs things at the same time, each in a thread with a database connection of its own."""
+"""Concurrent calls, each in a thread with a database connection of its own."""
 
 import time
 from collections.abc import Callable, Sequence

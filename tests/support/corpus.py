@@ -1,4 +1,4 @@
-"""Makes what tests write into a corpus: workspaces, places, drafts and documents."""
+"""Factories of workspaces, places, drafts and documents."""
 
 from collections.abc import Sequence
 from itertools import count

@@ -1,4 +1,4 @@
-"""A local HTTP server that speaks `/rerank`, well or badly, over real sockets."""
+"""A local HTTP server that speaks `/rerank`, correctly or not, over real sockets."""
 
 import json
 import socket

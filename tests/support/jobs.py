@@ -1,4 +1,4 @@
-"""Fills folders and works jobs off, as tests of jobs need it."""
+"""Folders, syncs and jobs, run in the test process."""
 
 import os
 import time

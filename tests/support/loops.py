@@ -1,4 +1,4 @@
-"""Runs what is awaited by a test, in an event loop of its own."""
+"""Event loops for awaitables in tests."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""Mirrors of workspaces that live in the test's own transaction, which no other thread sees."""
+"""Mirrors of workspaces in the test's transaction, which other threads do not see."""
 
 from contextlib import nullcontext
 

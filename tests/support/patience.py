@@ -1,4 +1,4 @@
-"""Asking servers that are being killed: again until they answer."""
+"""Repeated requests to servers that are being killed."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The search app's runtime in tests."""
+"""Reset of the search app's runtime."""
 
 from django.apps import apps
 

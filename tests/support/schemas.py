@@ -1,4 +1,4 @@
-"""Holds what the API answers in tests to the published schemas."""
+"""Checks of API responses against the published schemas."""
 
 from collections.abc import Callable
 from functools import cache

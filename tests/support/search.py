@@ -1,4 +1,4 @@
-"""Indexes and asks, as tests of search need it."""
+"""Indexing and searching in tests of search."""
 
 import uuid
 from threading import Barrier

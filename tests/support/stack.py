@@ -1,4 +1,4 @@
-"""A stack of our own: `kebab up` and other verbs as processes on one data directory."""
+"""A stack for tests: `kebab up` and other commands as processes on one data directory."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Quarantine over HTTP: files that every parser died of are listed, retried and deleted."""
+"""Quarantine over HTTP: files that crash every parser are listed, retried and deleted."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Retention of uploaded bytes that became no document: kept while a retry may need them."""
+"""Uploaded bytes without a document are kept while a retry may need them."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""The SDK's own client, over HTTP and over standard input and output, in both of the protocol's eras."""
+"""MCP clients: the SDK's own over HTTP and stdio, in both protocol eras, and a raw one over stdio."""
 
 import json
 import subprocess

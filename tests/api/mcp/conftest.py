@@ -1,4 +1,4 @@
-"""A workspace that is committed once for a module, and lines of each transport and era to it."""
+"""Fixtures of MCP tests: a workspace committed once per module, and connections to the server."""
 
 import pytest
 from django.test import override_settings

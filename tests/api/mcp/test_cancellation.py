@@ -1,4 +1,4 @@
-"""Calls that are given up, progress, and many clients at once."""
+"""Cancelled calls, progress notifications and concurrent clients of MCP."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Turns of workspaces at the threads of MCP, where one makes more calls than there are threads."""
+"""Workspaces share the threads of MCP fairly when one makes more calls than there are threads."""
 
 import threading
 from functools import partial

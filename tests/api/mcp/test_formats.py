@@ -1,4 +1,4 @@
-"""Texts of the tools: libraries to the byte, hits and passages in their frame."""
+"""Output of the MCP tools: libraries byte by byte, hits and passages in their frame."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""MCP over standard input and output: processes, their workspaces, and the end of their tokens."""
+"""MCP over stdio: processes, their workspaces, and revoked tokens."""
 
 import subprocess
 import sys

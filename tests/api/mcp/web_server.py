@@ -1,4 +1,4 @@
-"""The web process's application, served as it is in production, by a thread of the tests' own process."""
+"""The web process's application, served in a thread of the test process."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Documents, their bytes and their chunks, as readers get them."""
+"""Documents, their bytes and their chunks over HTTP."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""Libraries over HTTP: found by name, searched while somebody types, and read within a budget."""
+"""Libraries over HTTP: found by name, searched as the user types, and read within a budget."""
 
 import pytest
 from django.utils import timezone

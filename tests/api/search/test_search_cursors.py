@@ -1,4 +1,4 @@
-"""Cursors of a search: no hit twice, none skipped, none that the caller may not see, whatever is written."""
+"""Cursors of a search: pages show no hit twice, skip none and show none that the caller may not see."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A local HTTP server that answers every request alike and notes what came."""
+"""A local HTTP server that answers every request alike and records it."""
 
 import threading
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`kebab bench` from a folder to figures, with the worker's part done between two looks at the job."""
+"""`kebab bench` from a folder to figures; jobs run while the command polls."""
 
 import io
 

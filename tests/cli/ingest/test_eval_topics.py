@@ -1,4 +1,4 @@
-"""`kebab eval topics`: files in, files out, and what came between."""
+"""`kebab eval topics`: import and export of files."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`kebab ingest`, with the worker's part done between two looks at the job."""
+"""`kebab ingest`; jobs run while the command polls."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Sources that a git repository's address becomes, and their credentials."""
+"""Sources made from a git repository's address, and their credentials."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`kebab source restrict`, and what `kebab ingest` and `kebab list sources` make of readers."""
+"""`kebab source restrict`, and readers in `kebab ingest` and `kebab list sources`."""
 
 import pytest
 from django.core.management import CommandError

@@ -1,4 +1,4 @@
-"""Sources and jobs that a path or an address becomes."""
+"""Sources and jobs that `kebab ingest` makes from a path or an address."""
 
 from argparse import ArgumentTypeError
 from pathlib import Path

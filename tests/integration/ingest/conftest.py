@@ -1,4 +1,4 @@
-"""Workspaces with sources, what the sources read, and queues that begin empty."""
+"""Fixtures of ingestion tests: workspaces, sources, folders, sites, and empty queues."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reads what stands at a citation in the file itself, without any of our parsers."""
+"""Read the cited place in an original file, independently of Kebab's parsers."""
 
 import base64
 import email

@@ -1,4 +1,4 @@
-"""Bytes that one job releases while another begins to need them are kept."""
+"""Bytes released by one job while another starts to need them are kept."""
 
 import threading
 import uuid

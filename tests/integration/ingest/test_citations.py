@@ -1,4 +1,4 @@
-"""A hit in a real file of each kind cites the place where its words stand.
+"""A hit in a sample file of each kind cites the place of its words.
 
 Each citation is opened three times: as the API returns it, in the file's own bytes, and on its page.
 """

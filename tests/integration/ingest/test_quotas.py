@@ -1,4 +1,4 @@
-"""Quotas refuse more documents, bytes and jobs; what a workspace has stays, and can be replaced."""
+"""Quotas refuse further documents, bytes and jobs; existing documents stay and can be replaced."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Every Celery task finds what it works on, though a worker acts in no workspace by itself."""
+"""Celery tasks find their rows, although a worker starts without a current workspace."""
 
 from datetime import timedelta
 from threading import Event

@@ -1,4 +1,4 @@
-"""The account pages in a real browser: they fit, work by keyboard, and complain of nothing."""
+"""The account pages in a real browser: layout, keyboard, and a quiet console."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Every address: the headers of what it answers, and the CSRF token of what changes something."""
+"""Headers of every response, and CSRF tokens of every unsafe request."""
 
 import re
 import uuid

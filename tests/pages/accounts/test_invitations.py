@@ -1,4 +1,4 @@
-"""Accepting an invitation, from its link on."""
+"""Acceptance of an invitation through its link."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Signing in through an OpenID Connect provider, against a real one of the tests' own."""
+"""Sign-in through an OpenID Connect provider of the tests."""
 
 from functools import partial
 from itertools import product

@@ -1,4 +1,4 @@
-"""Setting a forgotten password by a link that comes by mail."""
+"""Password reset through a mailed link."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""A running web process: no secret that passes it is in any log, and nobody invents network addresses."""
+"""A running web process logs no secret, and clients cannot forge their address."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Signing in and out: sessions, where it leads, what is written down."""
+"""Signing in and out: sessions, redirects and the audit log."""
 
 import re
 from unittest.mock import patch

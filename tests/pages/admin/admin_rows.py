@@ -1,4 +1,4 @@
-"""One row of each kind that the admin shows, with text that would do harm if it weren't escaped."""
+"""One row of each kind in the admin, with text that would do harm if it were not escaped."""
 
 import uuid
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Accounts changed by operators: whose they may change, and what is written of it."""
+"""Accounts changed by operators: limits and audit."""
 
 import io
 

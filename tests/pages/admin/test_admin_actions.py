@@ -1,4 +1,4 @@
-"""Acts of operators in the admin: by the domain's functions, after a question, audited."""
+"""Actions of operators in the admin: confirmed, audited, by the domain's functions."""
 
 from django.contrib.messages import get_messages
 from django.test import Client

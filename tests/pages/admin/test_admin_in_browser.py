@@ -1,4 +1,4 @@
-"""All pages of the admin in a real browser, under their policy: nothing is complained about or fetched."""
+"""All pages of the admin in a real browser: no console messages, no foreign requests."""
 
 import pytest
 

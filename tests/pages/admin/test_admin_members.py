@@ -1,4 +1,4 @@
-"""The list of members: each can be reached, however many there are."""
+"""The list of members reaches each one, however many there are."""
 
 import pytest
 

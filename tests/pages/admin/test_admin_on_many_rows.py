@@ -1,4 +1,4 @@
-"""The admin on a million rows: what its pages read is bounded, and so is the number of their statements."""
+"""The admin on a million rows: bounded reads and statements per page."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Pages of the admin: everything is escaped, nothing secret is shown, searches find."""
+"""Pages of the admin: escaping, hidden secrets, and searches."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Forms of the admin filled in by hand: a bad one is a 400, and nothing is done."""
+"""Forged forms of the admin: each gets a 400 and changes nothing."""
 
 from ingest.models import Job
 

@@ -1,4 +1,4 @@
-"""A small filled workspace: something of everything that pages show, for tests and screenshots."""
+"""A small workspace with something of everything that pages show, for tests and screenshots."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The registry: who opens which page with what in its address, and what must be seen there.
+"""The registry of pages: role, address, and the content that must be visible.
 
 A page that is missing here fails `test_pages_and_acts_are_registered_once`. One line is enough for most:
 `RegisteredPage(route="jobs", shows="table.list")`. Arguments of the address are ids of the ground by their

@@ -1,4 +1,4 @@
-"""Rows that uploads don't bring: sources in every state, running jobs, judged queries, an answer."""
+"""Rows that uploads do not create: sources in every state, running jobs, judged queries, an answer."""
 
 from datetime import timedelta
 from typing import Any

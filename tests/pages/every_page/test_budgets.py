@@ -1,4 +1,4 @@
-"""Bytes and time of the first visit of the search page.
+"""Bytes and time of the first visit to the search page.
 
 Static files come compressed, pages don't (kebab/http/compression.py says why).
 """

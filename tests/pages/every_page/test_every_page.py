@@ -1,4 +1,4 @@
-"""Every page, wide and narrow, light and dark: accessible, whole, quiet, all of it within reach of Tab."""
+"""Every page in both widths and themes: accessible, complete, and reachable by Tab."""
 
 import pytest
 

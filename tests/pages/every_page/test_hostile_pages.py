@@ -1,4 +1,4 @@
-"""Documents that are too much: pages stay as small as others, and nothing sticks out of them."""
+"""Oversized documents: pages stay small, and nothing overflows."""
 
 import tracemalloc
 from dataclasses import replace

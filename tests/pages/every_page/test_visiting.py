@@ -1,4 +1,4 @@
-"""A visit notices and names what is wrong with a page."""
+"""A visit finds and names defects of a page."""
 
 from tests.pages.every_page.visit import overflow, unreached_elements, violations
 from tests.support.browser import listen, needs_browser

@@ -1,4 +1,4 @@
-"""Opens a page in a real browser at two widths and in both themes, and writes down all that can be wrong."""
+"""Visits of a page in a real browser in two widths and both themes, with all defects found."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Sources added and changed on pages."""
+"""Pages that add and change sources."""
 
 import pytest
 

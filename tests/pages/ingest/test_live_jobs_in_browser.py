@@ -1,4 +1,4 @@
-"""A job's page in a real browser, from the application that streams: it follows the job to its end."""
+"""A job's page in a real browser follows the job to its end."""
 
 import re
 

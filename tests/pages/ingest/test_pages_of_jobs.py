@@ -1,4 +1,4 @@
-"""The list of jobs, a job's page, cancelling and trying again from it."""
+"""The list of jobs, a job's page, and its cancel and retry actions."""
 
 import uuid
 from datetime import timedelta

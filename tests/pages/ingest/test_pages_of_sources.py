@@ -1,4 +1,4 @@
-"""The list of sources, a source's page, syncing and deleting from it."""
+"""The list of sources, a source's page, and its sync and delete actions."""
 
 import uuid
 from datetime import timedelta

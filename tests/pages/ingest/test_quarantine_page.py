@@ -1,4 +1,4 @@
-"""The files in quarantine, tried again and forgotten from their page."""
+"""The quarantine page, with its retry and delete actions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Files put in on the page without JavaScript, in one form."""
+"""Uploads through the form without JavaScript."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Files sent one by one: what the network, the server and a person's folders do meanwhile."""
+"""Uploads one by one in a browser, under failures of network and server, and of whole folders."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""A mail server that takes every mail."""
+"""A mail backend that accepts every mail."""
 
 from django.core.mail.backends.base import BaseEmailBackend
 

@@ -1,4 +1,4 @@
-"""Home: the workspaces of a person, and how one is made."""
+"""Home: a person's workspaces, and creation of one."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The members of a workspace on pages: who is there, their roles, how they come and go."""
+"""The members page: members, roles, invitations and removal."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""The people's pages in a real browser: what is shown once is copied, and everything fits a phone."""
+"""The people pages in a real browser: secrets are copied, and all fits a phone."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""A workspace's settings on pages, the log of what was done, and who may what."""
+"""The settings page, the audit log page, and their permissions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tokens on pages: made, replaced, revoked; a secret is shown once."""
+"""The tokens page: creation, rotation, revocation; a secret is shown once."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""A searched workspace within the test's own transaction, and this process's log of queries."""
+"""Fixtures of query log tests: a workspace in the test's transaction, and this process's log."""
 
 import atexit
 

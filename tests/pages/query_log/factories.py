@@ -1,4 +1,4 @@
-"""Makes queries that were asked."""
+"""Factories of logged queries."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""`GET /analytics`: figures that add up, for those alone who may read all of the workspace."""
+"""`GET /analytics`: consistent figures, only for callers who read all of the workspace."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The evaluation pages: golden queries are added and deleted, runs started, read, compared, deleted."""
+"""The evaluation pages: golden queries and runs."""
 
 import html
 import re

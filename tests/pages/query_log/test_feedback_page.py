@@ -1,4 +1,4 @@
-"""The feedback page: what people said of hits becomes judgements with one click."""
+"""The feedback page: one click turns feedback into a judgement."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The insight and evaluation pages in a browser: nothing on its console, by keyboard, on a phone."""
+"""The insight and evaluation pages in a browser: quiet console, keyboard, phone."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""The Insight page: figures with their plots, queries that lead to the search, the state of the indexes."""
+"""The Insight page: figures with plots, queries with links, state of the indexes."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The last queries are written when their process ends, by a signal too, before the servers stop."""
+"""The last queries are stored when a process ends, also by a signal, before the servers stop."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Plots: what lies where, and that the table beneath says the same."""
+"""Plots: positions of their marks, and the table with the same figures."""
 
 from itertools import pairwise, product
 

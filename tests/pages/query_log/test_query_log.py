@@ -1,4 +1,4 @@
-"""The log of queries: what is kept of which, and what it costs and can't spoil."""
+"""The query log: stored fields, cost, and failures that do not affect searches."""
 
 import logging
 import uuid

@@ -1,4 +1,4 @@
-"""Puts documents into workspaces for the pages' tests, as a worker would, without one."""
+"""Write documents for page tests as a worker would, without one."""
 
 from dataclasses import dataclass, field
 from typing import Any

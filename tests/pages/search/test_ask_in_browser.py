@@ -1,4 +1,4 @@
-"""Asking in a real browser: by keyboard, the passage beside the answer, on a phone, without JavaScript."""
+"""The ask page in a real browser: keyboard, cited passage, phone, without JavaScript."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Asking on pages: the box, the answer with what it cites, and honest words where there is none."""
+"""The ask page: the form, the answer with its citations, and answers that were not found."""
 
 import re
 import uuid

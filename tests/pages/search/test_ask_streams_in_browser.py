@@ -1,4 +1,4 @@
-"""Answers that come as they are made, in a real browser, from the application that serves them."""
+"""Streamed answers in a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Code in colours: the same text, escaped, within limits; two sets of colours that can be read."""
+"""Highlighted code: same text, escaped, within limits; two readable colour schemes."""
 
 import re
 from html import unescape

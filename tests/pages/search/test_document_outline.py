@@ -1,4 +1,4 @@
-"""The document page's outline, and its ways to other versions of the document."""
+"""The document page's outline, and its links to other versions of the document."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Kept answers on pages: conversations, whether one still holds, everybody's, and forgetting one."""
+"""Pages of stored answers: conversations, validity, other people's answers, and deletion."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""More hits than a page shows: each once, as a page of their own and as a part."""
+"""Further hits: each once, as a page and as a fragment."""
 
 import html
 import re

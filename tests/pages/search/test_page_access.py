@@ -1,4 +1,4 @@
-"""Access to pages: by login, membership and workspace."""
+"""Access to pages by login, membership and workspace."""
 
 from django.db import OperationalError
 from django.urls import resolve

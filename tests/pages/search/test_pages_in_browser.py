@@ -1,4 +1,4 @@
-"""The pages in a real browser: without errors on its console, by keyboard, on a phone, without JavaScript."""
+"""The pages in a real browser: quiet console, keyboard, phone, without JavaScript."""
 
 import re
 

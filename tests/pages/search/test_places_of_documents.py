@@ -1,4 +1,4 @@
-"""The document page of PDFs, transcripts and pictures: the cited page, time or region is shown."""
+"""The document page of PDFs, transcripts and pictures shows the cited page, time or region."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The document page of Markdown: rendered, safe, in stretches, with the cited lines marked."""
+"""The document page of Markdown: rendered, safe, in sections, with cited lines marked."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The search page's filters: chosen by links, counted, removed one by one."""
+"""The search page's filters: links, counts and removal."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Searching in a real browser: as one types, by keyboard alone, and what is copied."""
+"""Search in a real browser: as you type, by keyboard, and copied citations."""
 
 import re
 

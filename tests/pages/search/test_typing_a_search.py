@@ -1,4 +1,4 @@
-"""The search page while somebody types."""
+"""The search page's results as the user types."""
 
 
 def get_partial(visitor, **parameters):

@@ -1,4 +1,4 @@
-"""Thumbs on a hit: whether it answers the query."""
+"""Votes on whether a hit answers the query."""
 
 import re
 

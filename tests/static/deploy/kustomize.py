@@ -1,4 +1,4 @@
-"""As much of `kustomize build` as our manifests use, for machines without it."""
+"""The part of `kustomize build` that the manifests use, for machines without it."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
+"""The files of deploy/, checked by their own programs; each test is skipped without its program."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The real tokenizer, the real parsers and one limited process; nothing here is mocked."""
+"""Fixtures of parser tests: the real tokenizer, the real parsers and one limited process."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing

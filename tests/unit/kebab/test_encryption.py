@@ -1,4 +1,4 @@
-"""Secrets that are stored encrypted."""
+"""Encryption of stored secrets."""
 
 import pytest
 from cryptography.fernet import Fernet

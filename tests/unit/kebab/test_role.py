@@ -1,4 +1,4 @@
-"""A process with a role may open as many files as the system lets it have."""
+"""A process with a role may open as many files as the system allows."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The breaker leaves alone what fails again and again, and tries it once after a while."""
+"""The circuit breaker opens after repeated failures, and tries again after a while."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A certificate authority of one's own, as an operator of a closed network has it."""
+"""A private certificate authority, as a closed network has one."""
 
 import ipaddress
 import ssl

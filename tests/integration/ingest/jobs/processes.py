@@ -1,4 +1,4 @@
-"""Workers as processes of their own, on the test's database."""
+"""Workers as separate processes on the test database."""
 
 import os
 import subprocess

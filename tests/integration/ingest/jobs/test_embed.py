@@ -1,4 +1,4 @@
-"""Embedding jobs embed every chunk, no text twice, and lose no request for more."""
+"""Embedding jobs embed every chunk, no text twice, and lose no request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A job of an evaluation asks each topic once, whatever becomes of the worker, as its creator may read."""
+"""An evaluation job asks each topic once, also after crashes, with the rights of its creator."""
 
 import signal
 

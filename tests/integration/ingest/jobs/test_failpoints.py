@@ -1,4 +1,4 @@
-"""A worker that is killed at any point leaves a job that ends where an undisturbed one ends."""
+"""A job whose worker is killed at any failpoint ends like an undisturbed one."""
 
 import os
 import signal

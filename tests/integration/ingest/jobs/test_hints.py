@@ -1,4 +1,4 @@
-"""Hints wake workers in turn over the workspaces, no more than they can take, and their loss does no harm."""
+"""Hints wake workers fairly across workspaces, within their capacity, and may be lost without harm."""
 
 import json
 import socket

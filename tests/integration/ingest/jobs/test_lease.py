@@ -1,4 +1,4 @@
-"""One worker at a time works on a job, and never one that was thought dead."""
+"""At most one worker works on a job, and never one whose lease has expired."""
 
 from datetime import timedelta
 from functools import partial

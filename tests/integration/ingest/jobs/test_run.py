@@ -1,4 +1,4 @@
-"""The end of a job is noted once; a job that can't be ended is left to the next claim."""
+"""The end of a job is recorded once; a job that can't be ended is left to the next claim."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

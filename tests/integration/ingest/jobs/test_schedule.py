@@ -1,4 +1,4 @@
-"""Syncs by schedule: the clock is Postgres', moved here by what stands in the rows."""
+"""Scheduled syncs, timed by Postgres' clock; tests move the times in the rows."""
 
 import shutil
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A job that meets a full disk waits, says why, and ends as if nothing had been.
+"""A job on a full disk waits, reports the reason, and then ends normally.
 
 A limit on the size of files refuses writes as a full disk does, also for who may mount nothing.
 """

@@ -1,4 +1,4 @@
-"""A sync of a folder reports its counts, and does nothing twice."""
+"""A sync of a folder reports its counts and repeats no work."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Jobs that go on for hours yield, and take turns with all others, of whatever workspace."""
+"""Long jobs yield and take turns with all others, across workspaces."""
 
 import json
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""Items of jobs are looked up, hashed, parsed, kept and embedded no oftener than needed."""
+"""Items of jobs are looked up, hashed, parsed, stored and embedded no more often than needed."""
 
 from collections import Counter
 

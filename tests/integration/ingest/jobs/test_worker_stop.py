@@ -1,4 +1,4 @@
-"""A worker that is asked to stop leaves its job to another at once, and no attempt is counted."""
+"""A stopping worker returns its jobs at once, without counting the attempt."""
 
 import os
 import subprocess

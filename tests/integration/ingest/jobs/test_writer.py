@@ -1,4 +1,4 @@
-"""Uploads that are deleted while jobs are about to write them do not come back, and no later one is lost."""
+"""Uploads deleted just before a job writes them stay deleted, and no later upload is lost."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor

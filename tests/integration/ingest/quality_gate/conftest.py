@@ -1,4 +1,4 @@
-"""A workspace whose golden queries are answered by headings, so that their weight is worth something."""
+"""A workspace with golden queries that only headings answer, so that their weight matters."""
 
 import pytest
 

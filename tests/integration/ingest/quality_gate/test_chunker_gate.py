@@ -1,4 +1,4 @@
-"""Chunks of another size are tried in a copy first, and made where golden queries don't get worse."""
+"""Another chunk size is tried in a copy first, and applied if golden queries do not get worse."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Another model goes live where golden queries don't get worse, or by force that is audited."""
+"""Another model goes live if golden queries do not get worse, or when forced, which is audited."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Settings that rank are changed where golden queries don't get worse, or by force that is audited."""
+"""Ranking settings change if golden queries do not get worse, or when forced, which is audited."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Words are indexed as they are instead of by their stems where golden queries don't get worse."""
+"""The index changes from stems to whole words if golden queries do not get worse."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Changes on a real disk, reported by the kernel, lead to syncs of the sources that are watched."""
+"""Changes on disk, reported by the kernel, lead to syncs of watched sources."""
 
 import threading
 from datetime import timedelta

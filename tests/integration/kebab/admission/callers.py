@@ -1,4 +1,4 @@
-"""An application behind a gate, and requests to it."""
+"""An application behind the admission gate, and requests to it."""
 
 import asyncio
 from collections import Counter

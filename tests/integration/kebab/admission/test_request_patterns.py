@@ -1,4 +1,4 @@
-"""A field is seen in a request exactly when its reader will see it."""
+"""A field is recognised in a request exactly when its reader will parse it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A web process looks after its turns and its clients' connections."""
+"""A web process watches its slots and its clients' connections."""
 
 import asyncio
 import contextlib

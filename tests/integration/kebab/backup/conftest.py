@@ -1,4 +1,4 @@
-"""A workspace with a searchable, embedded document, whose bytes and mirror are the test's own."""
+"""Fixtures of backup tests: a workspace with an embedded document in stores of the test's own."""
 
 import pytest
 

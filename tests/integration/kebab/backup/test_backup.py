@@ -1,4 +1,4 @@
-"""A stack that is backed up while documents come in, lost, and restored to a moment between two writes."""
+"""A stack is backed up during uploads, lost, and restored to a moment between two writes."""
 
 import contextlib
 import json

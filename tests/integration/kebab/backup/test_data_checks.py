@@ -1,4 +1,4 @@
-"""Damage of every kind in the data of a workspace, and how the checks of `kebab doctor` repair it."""
+"""Damage of every kind to a workspace's data, and its repair by the checks of `kebab doctor`."""
 
 import os
 import shutil

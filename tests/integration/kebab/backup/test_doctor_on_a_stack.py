@@ -1,4 +1,4 @@
-"""A stack that is damaged in many places at once is told all of it, mends itself, and loses no document."""
+"""`kebab doctor` reports and repairs a stack damaged in many places, without losing a document."""
 
 import json
 import shutil

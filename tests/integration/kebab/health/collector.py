@@ -1,4 +1,4 @@
-"""A collector of traces that keeps what it is sent, as OTLP over HTTP has it."""
+"""A trace collector that stores what it receives as OTLP over HTTP."""
 
 import gzip
 import threading

@@ -1,4 +1,4 @@
-"""Processes that count, and readers of their counts."""
+"""Fixtures of metrics tests: counting processes, and readers of their counts."""
 
 import subprocess
 import sys

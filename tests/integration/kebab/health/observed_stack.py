@@ -1,4 +1,4 @@
-"""A stack with all that there is to observe switched on, as somebody outside sees it."""
+"""A stack with all observability enabled, as seen from outside."""
 
 import json
 import os

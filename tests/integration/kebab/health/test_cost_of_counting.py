@@ -1,4 +1,4 @@
-"""The processor's time that counting takes, beside that of a search."""
+"""Processor time of counting, compared with that of a search."""
 
 import time
 

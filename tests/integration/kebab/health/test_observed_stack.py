@@ -1,4 +1,4 @@
-"""A real stack as it is observed: metrics of all its processes, lines of its logs, one trace."""
+"""A real stack's metrics, logs and one trace, over all its processes."""
 
 import json
 import re

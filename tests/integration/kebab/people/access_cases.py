@@ -1,4 +1,4 @@
-"""A workspace with sources of every openness, and callers of every kind in it."""
+"""A workspace with sources of every restriction, and callers of every kind."""
 
 import re
 import uuid

@@ -1,4 +1,4 @@
-"""Data directories of their own for the tests of the stack, and whole stacks as processes."""
+"""Fixtures of stack tests: data directories, and whole stacks as processes."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Embedded servers of other processes, statements on their databases, and rows of processes."""
+"""Helpers for embedded servers of other processes, their databases, and rows of processes."""
 
 import os
 import subprocess

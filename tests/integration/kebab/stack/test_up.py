@@ -1,4 +1,4 @@
-"""A whole stack under `kebab up`, and verbs beside it."""
+"""A whole stack under `kebab up`, and commands beside it."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
+"""Fixtures of answer tests: a workspace with a few guides, and models that answer from them."""
 
 import pytest
 

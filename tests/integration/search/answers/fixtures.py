@@ -1,4 +1,4 @@
-"""Models for the tests that ask: stubs and addresses that the settings of one test name."""
+"""Fixtures that configure a stub or an address as the model of one test."""
 
 from contextlib import ExitStack
 

@@ -1,4 +1,4 @@
-"""A few short guides, as a team would have them."""
+"""A few short guides, as a team would write them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A local HTTP server that speaks chat completions, streaming or not, well or badly, over real sockets."""
+"""A local HTTP server that speaks chat completions, correctly or not, over real sockets."""
 
 import json
 import socket

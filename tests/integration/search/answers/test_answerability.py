@@ -1,4 +1,4 @@
-"""The gates: how much of a question the passages speak of, and when that is too little."""
+"""Answerability: how many of a question's words the passages cover, and when that is too few."""
 
 import math
 

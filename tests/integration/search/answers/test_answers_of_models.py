@@ -1,4 +1,4 @@
-"""Answers of a model, well or failed, and the state in which each ends."""
+"""Answers of a model, complete or failed, and their final states."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Questions that go on with earlier ones."""
+"""Follow-up questions."""
 
 import uuid
 

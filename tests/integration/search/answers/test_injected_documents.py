@@ -1,4 +1,4 @@
-"""Documents that try to steer an answer stay data, in what a model is shown and in what it writes."""
+"""Documents that try to steer an answer stay data, in prompts and in answers."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Answers are kept for who asked, as long as what they were made from may be read, and is there."""
+"""Answers are stored for their asker, as long as the documents cited exist and may be read."""
 
 import uuid
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Markers are read strictly, and nobody but the model writes any."""
+"""Citation markers are parsed strictly, and only the model writes them."""
 
 import re
 

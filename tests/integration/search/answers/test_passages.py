@@ -1,4 +1,4 @@
-"""Passages as a model is shown them, and sentences as an extractive answer quotes them."""
+"""Passages in prompts, and sentences that an extractive answer quotes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Bundles of a workspace that has something of everything, and what became of them."""
+"""Fixtures of bundle tests: bundles of a workspace with rows of every kind, and their imports."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Workspaces for bundles, and the rows that an import must bring back."""
+"""Workspaces for bundles, and the rows that an import must restore."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""A small bundle, and changes that a forger makes to one."""
+"""A small bundle, and forged changes to one."""
 
 import json
 import zlib

@@ -1,4 +1,4 @@
-"""Exports: the file, its draft, and writers that go on meanwhile."""
+"""Exports: the file, its draft, and concurrent writers."""
 
 from concurrent.futures import ThreadPoolExecutor
 

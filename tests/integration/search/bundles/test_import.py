@@ -1,4 +1,4 @@
-"""Imports: names that are taken, writes that follow, and refusals that leave nothing."""
+"""Imports: taken names, later writes, and refusals that leave nothing behind."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""An import that is killed leaves nothing to be seen, and the next one brings in all of it."""
+"""A killed import leaves nothing visible, and the next one imports everything."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Sources of an import that read folders are read on here only where that is allowed."""
+"""Imported folder sources are synced here only if their folders are allowed."""
 
 import pytest
 

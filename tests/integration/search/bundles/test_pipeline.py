@@ -1,4 +1,4 @@
-"""A bundle answers as the workspace did that it was written from."""
+"""A bundle gives the same results as the workspace that it was exported from."""
 
 import dataclasses
 import platform

@@ -1,4 +1,4 @@
-"""An imported workspace holds and answers what the exported one held and answered."""
+"""An imported workspace has the rows and results of the exported one."""
 
 import stat
 

@@ -1,4 +1,4 @@
-"""Files that are no bundle of this release are refused when they are opened."""
+"""Files that are not bundles of this release are refused when opened."""
 
 import sqlite3
 

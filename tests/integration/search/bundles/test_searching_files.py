@@ -1,4 +1,4 @@
-"""Searches in a bundle's file, without a database: unharmed, forged, on a read-only medium."""
+"""Searches in a bundle file without a database: intact, forged, on a read-only medium."""
 
 import apsw
 import numpy as np

@@ -1,4 +1,4 @@
-"""Damaged and forged bundles are refused before anything of them is used."""
+"""Damaged and forged bundles are refused before any part of them is used."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Workspaces with files in them: one in the test's own transaction, and one for all tests of a module."""
+"""Fixtures of context tests: workspaces with files, for one test or for a module."""
 
 import pytest
 

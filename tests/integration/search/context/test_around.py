@@ -1,4 +1,4 @@
-"""Passages around a hit in a context pack, and how each is cited."""
+"""Passages around a hit in a context pack, and their citations."""
 
 from search.runtime import runtime
 from tests.integration.search.context.workspace_files import cited_lines, index, put_file

@@ -1,4 +1,4 @@
-"""Files instead of passages, and an overview before the text, as HTTP gives them."""
+"""Files instead of passages, and an overview before the text, over HTTP."""
 
 import pytest
 

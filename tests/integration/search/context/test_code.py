@@ -1,4 +1,4 @@
-"""Code by file: which files a pack holds, what narrows them, and the text that agents are given."""
+"""Code by file: selection, filters, and the text for agents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fills a workspace with files as ingestion would: parsed, chunked, their bytes kept."""
+"""Fill a workspace with files as ingestion does: parsed, chunked, with their bytes."""
 
 import json
 from pathlib import Path

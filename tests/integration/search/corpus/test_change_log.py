@@ -1,4 +1,4 @@
-"""The numbered log: no holes, in the order of commits."""
+"""The change log has no gaps and follows the order of commits."""
 
 import uuid
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Writing documents: what changes, and above all what doesn't."""
+"""Writing a document changes what differs and nothing else."""
 
 from datetime import timedelta
 

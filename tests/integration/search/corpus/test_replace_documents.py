@@ -1,4 +1,4 @@
-"""Writing several documents in one transaction: each as if by itself, all of them or none."""
+"""Several documents written in one transaction: each as if written alone, all or none."""
 
 import uuid
 

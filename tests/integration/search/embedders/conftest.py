@@ -1,4 +1,4 @@
-"""A process that knows two embedders, and workspaces that begin with the first."""
+"""Fixtures of model changes: two embedders, and workspaces that start with the first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Endpoints that speak `/v1/embeddings` well, or fail in each way."""
+"""Behaviours of `/v1/embeddings` endpoints, correct and failing."""
 
 import base64
 import json

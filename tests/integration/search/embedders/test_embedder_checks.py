@@ -1,4 +1,4 @@
-"""Checks of embedders by doctor and at the start of the stack, and searches when one can't be had."""
+"""Checks of embedders by doctor and at the start, and searches without an embedder."""
 
 from dataclasses import replace
 

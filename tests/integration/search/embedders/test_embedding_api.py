@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/embedding`, and `kebab reembed`, which says the same."""
+"""`/workspaces/{ws}/embedding`, and `kebab reembed`, which returns the same."""
 
 from datetime import datetime
 

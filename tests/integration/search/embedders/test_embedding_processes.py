@@ -1,4 +1,4 @@
-"""Embedding workers as processes: one that is killed, and how much memory one takes."""
+"""Embedding workers as processes: a killed one, and the memory of one."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Embedding over HTTP against a real server: requests, answers, and every way of failing."""
+"""Embedding over HTTP against a real server: requests, responses, and every failure."""
 
 import logging
 import socket

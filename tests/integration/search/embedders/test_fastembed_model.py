@@ -1,4 +1,4 @@
-"""Models that fastembed runs: a real one of a few operators from a folder, and known ones by name."""
+"""Models that fastembed runs: a real, tiny one from a folder, and published ones by name."""
 
 import socket
 import threading

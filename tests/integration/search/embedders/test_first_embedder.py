@@ -1,4 +1,4 @@
-"""From words alone to vectors, and back: there is no live space to build beside yet."""
+"""Change from words alone to vectors and back, without a live space to build beside."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Another model: built beside the live one, switched to, rolled back from, deleted at last."""
+"""Another model is built beside the live one, goes live, is rolled back, and deleted."""
 
 from datetime import timedelta
 

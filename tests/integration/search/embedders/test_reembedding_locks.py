@@ -1,4 +1,4 @@
-"""Requests that change the model and the job that stores vectors take their locks in one order."""
+"""Requests that change the model lock in the same order as jobs that store vectors."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

@@ -1,4 +1,4 @@
-"""Searches while spaces change places: each is of one space, none fails."""
+"""Searches during a switch of spaces use one space each, and none fails."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

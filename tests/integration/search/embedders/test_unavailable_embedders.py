@@ -1,4 +1,4 @@
-"""Changing the model when an embedder is lost, silent, refused or none."""
+"""Model changes with an embedder that is lost, silent, refused or absent."""
 
 import threading
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A text embedding model of one operator, for fastembed: each token has a row of a table."""
+"""A text embedding model of one operator for fastembed: each token has a table row."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Workspaces to search, on a machine that may be busy."""
+"""Fixtures of search tests."""
 
 import pytest
 

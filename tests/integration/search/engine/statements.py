@@ -1,4 +1,4 @@
-"""The statements that PostgreSQL is sent."""
+"""Recording of the statements sent to PostgreSQL."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Documents written anew while a search is under way: between its mirror's state and the read-back."""
+"""Documents rewritten during a search, between its mirror's state and the read-back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A query that found nothing may have been meant otherwise, in words that the caller may see."""
+"""Suggestions for a query without results, from words that the caller may see."""
 
 import apsw
 

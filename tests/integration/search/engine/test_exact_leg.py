@@ -1,4 +1,4 @@
-"""Names and quoted phrases are found to the letter, and fusion does not bury them."""
+"""Names and quoted phrases are found exactly, and stay high after fusion."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Counts beside filters: as many documents as choosing the value leaves, of what may be read alone."""
+"""Facet counts: the number of readable documents that choosing the value leaves."""
 
 from datetime import UTC, datetime, timedelta
 

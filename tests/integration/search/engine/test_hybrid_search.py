@@ -1,4 +1,4 @@
-"""Words and meaning fused, and the last word that Postgres has."""
+"""Hybrid search, and the final read-back from Postgres."""
 
 import json
 from datetime import timedelta

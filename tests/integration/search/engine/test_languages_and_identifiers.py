@@ -1,4 +1,4 @@
-"""Searching in any language, and for names, with the right words marked."""
+"""Search in any language and for names, with the right words highlighted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Windows of lines: the same lines as the parsers number, with bounded memory."""
+"""Windows of lines agree with the parsers' line numbers, within bounded memory."""
 
 from io import BytesIO
 

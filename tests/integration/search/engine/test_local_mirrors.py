@@ -1,4 +1,4 @@
-"""Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
+"""Read your writes, reported lag, and repair of mirrors that a search finds damaged."""
 
 import threading
 from types import SimpleNamespace

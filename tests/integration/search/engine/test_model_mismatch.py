@@ -1,4 +1,4 @@
-"""Vectors of another model than queries are embedded with are flagged wherever somebody looks."""
+"""Vectors of another model than the queries' are reported in every interface."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Statements of the search path that a connection plans once, and what makes it plan them anew."""
+"""Statements of the search path that a connection plans once, and when it plans again."""
 
 import pytest
 from django.db import connection, transaction

@@ -1,4 +1,4 @@
-"""Vectors take no part for a question in a language that the model doesn't know."""
+"""Vectors are not used for a question in a language that the model does not know."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A search of a workspace where nothing was written, and hits without snippets."""
+"""Searches in an empty workspace, and hits without snippets."""
 
 from dataclasses import replace
 

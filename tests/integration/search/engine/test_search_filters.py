@@ -1,4 +1,4 @@
-"""Each filter narrows both legs and the read-back alike; none makes a list shorter than it has to be."""
+"""Each filter applies to both legs and the read-back, and shortens no list needlessly."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product

@@ -1,4 +1,4 @@
-"""The gate at which a chunk fell: each gate once, and nothing about what the caller may not see."""
+"""The gate at which a chunk was dropped; nothing is reported about hidden chunks."""
 
 import pytest
 

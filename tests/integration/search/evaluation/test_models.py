@@ -1,4 +1,4 @@
-"""The tables of evaluation: what goes with what, and what the database itself refuses."""
+"""Tables of evaluation: cascades and database constraints."""
 
 import pytest
 from django.db import IntegrityError, transaction

@@ -1,4 +1,4 @@
-"""Topics asked of a workspace: rankings, measures and figures by hand, under a run's own settings."""
+"""Topics run in a workspace: rankings, measures and hand-computed figures, under a run's settings."""
 
 from unittest.mock import Mock
 

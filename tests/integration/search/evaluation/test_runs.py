@@ -1,4 +1,4 @@
-"""Runs as they are kept: carried out, taken up again, repeated, exported, compared, and who sees them."""
+"""Stored runs: executed, resumed, repeated, exported, compared, and their visibility."""
 
 from unittest.mock import Mock
 

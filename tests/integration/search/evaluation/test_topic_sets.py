@@ -1,4 +1,4 @@
-"""Topics and judgements as a workspace keeps them, and who sees them."""
+"""Stored topics and judgements, and their visibility."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Finding libraries by name: who is found, in which order, with which score."""
+"""Libraries found by name, with their order and scores."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""A library's snippets, letter by letter: whoever types a word sees what has it from the third letter on."""
+"""Search as you type in a library, from the third letter on."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Documents as mirrors take them, and a mirror that is written and asked without Postgres."""
+"""Documents in the form that mirrors store, and a mirror that works without Postgres."""
 
 import uuid
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Look into mirrors past the code that reads them: rows, bytes, checksums."""
+"""Direct access to mirror files: rows, bytes, checksums."""
 
 import os
 from collections.abc import Iterator

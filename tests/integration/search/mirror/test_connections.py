@@ -1,4 +1,4 @@
-"""Opening a mirror while others open and close it: whoever closes last folds the write-ahead log in."""
+"""Concurrent opening and closing of a mirror; the last to close checkpoints the write-ahead log."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

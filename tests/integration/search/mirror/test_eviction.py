@@ -1,4 +1,4 @@
-"""Mirrors that nobody uses are dropped, and made anew when a search asks for them."""
+"""Unused mirrors are evicted, and rebuilt when a search needs them."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The daily check of mirrors finds indexes that differ from their text where no search would."""
+"""The daily check of mirrors finds indexes that differ from their text."""
 
 import threading
 from concurrent.futures import wait

@@ -1,4 +1,4 @@
-"""The lexical leg on a mirror of its own: FTS5's scores and order, under filters, late or damaged."""
+"""The lexical leg on a standalone mirror: FTS5's scores and order, filtered, late or damaged."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

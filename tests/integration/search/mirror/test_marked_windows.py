@@ -1,4 +1,4 @@
-"""The window that a snippet shows is the one that FTS5 would show, without FTS5."""
+"""The window of a snippet equals the one that FTS5 would choose."""
 
 import itertools
 import random

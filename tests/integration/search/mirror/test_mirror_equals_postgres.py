@@ -1,4 +1,4 @@
-"""A mirror after any changes and syncs equals Postgres and a rebuilt mirror."""
+"""A mirror equals Postgres and a rebuilt mirror after any changes and syncs."""
 
 import shutil
 from functools import partial

@@ -1,4 +1,4 @@
-"""The postings against FTS5: the same chunks, the same scores, whatever happened before."""
+"""The postings give the same chunks and scores as FTS5 after any changes."""
 
 import random
 import tracemalloc

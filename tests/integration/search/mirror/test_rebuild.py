@@ -1,4 +1,4 @@
-"""A mirror is disposable: whatever is wrong with it, the next sync makes a new generation."""
+"""A mirror is disposable: whatever its damage, the next sync builds a new generation."""
 
 import errno
 import os

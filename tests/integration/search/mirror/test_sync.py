@@ -1,4 +1,4 @@
-"""Following the log: the mirror shows what was written and nothing that was deleted."""
+"""A sync applies the log: the mirror has all writes and no deleted document."""
 
 import os
 from functools import partial

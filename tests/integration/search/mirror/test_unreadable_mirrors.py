@@ -1,4 +1,4 @@
-"""A mirror that the disk lets nobody read now: searches answer without it and say so, and the file stays."""
+"""Searches do without a temporarily unreadable mirror, report it, and keep the file."""
 
 import os
 import subprocess

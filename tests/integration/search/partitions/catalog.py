@@ -1,4 +1,4 @@
-"""Descriptions of tables from the catalog, in a form that can be compared."""
+"""Comparable descriptions of tables from the catalog."""
 
 from django.db import connection
 

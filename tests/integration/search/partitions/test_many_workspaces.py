@@ -1,4 +1,4 @@
-"""Many workspaces on one node: what a process holds open, and what following costs, has an end.
+"""Many workspaces on one node: open files and the cost of following are bounded.
 
 KEBAB_TEST_WORKSPACES makes it more of them than the few that show it.
 """

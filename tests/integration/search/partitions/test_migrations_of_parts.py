@@ -1,4 +1,4 @@
-"""Partitioned tables are migrated like whole ones: by any operation, and by all present migrations."""
+"""Partitioned tables migrate like whole ones, by any operation and by all present migrations."""
 
 import pytest
 from django.core.management import call_command

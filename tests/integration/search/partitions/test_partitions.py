@@ -1,4 +1,4 @@
-"""Tables are cut into parts and put together again, and nothing of them is lost on the way."""
+"""Tables are partitioned and merged again without loss."""
 
 import psycopg
 import pytest

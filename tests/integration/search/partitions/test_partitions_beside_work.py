@@ -1,4 +1,4 @@
-"""While tables are cut searches go on, writers wait, and a killed process leaves all as it was."""
+"""During partitioning searches continue, writers wait, and a kill changes nothing."""
 
 import os
 import signal

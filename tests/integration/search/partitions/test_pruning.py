@@ -1,4 +1,4 @@
-"""Statements of one workspace look into its part alone: reading doesn't grow with the parts."""
+"""Statements of one workspace read one partition only."""
 
 import re
 

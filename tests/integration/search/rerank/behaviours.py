@@ -1,4 +1,4 @@
-"""Behaviours of stubs: score well in each shape, or fail in each way."""
+"""Behaviours of reranker stubs: correct scores in each shape, and every failure."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Each shape of `/rerank` against a real server, and every way in which one may fail."""
+"""Each shape of `/rerank` against a real server, and every failure of one."""
 
 import logging
 import socket

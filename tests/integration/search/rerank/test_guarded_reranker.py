@@ -1,4 +1,4 @@
-"""Whatever a scorer does, a request gets an answer or a failure within its limit."""
+"""A guarded reranker answers or fails within its limit, whatever the scorer does."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A real cross-encoder, small as can be, read from a folder through fastembed."""
+"""A real, tiny cross-encoder, read from a folder through fastembed."""
 
 import builtins
 import socket

@@ -1,4 +1,4 @@
-"""Wrong settings are reported by Django's checks, the start, doctor and each search."""
+"""Wrong settings are reported by Django's checks, at the start, by doctor and by each search."""
 
 import pytest
 from django.core.checks.registry import registry

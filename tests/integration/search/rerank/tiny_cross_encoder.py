@@ -1,4 +1,4 @@
-"""A cross-encoder of a few operators, for fastembed: its logit counts the words that both texts have."""
+"""A tiny cross-encoder for fastembed: its logit counts the words that both texts have."""
 
 import json
 from pathlib import Path

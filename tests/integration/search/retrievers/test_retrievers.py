@@ -1,4 +1,4 @@
-"""The contract of a retriever: one suite that all of them pass, on one corpus."""
+"""The contract of a retriever: one suite for all of them, on one corpus."""
 
 import hashlib
 import itertools

@@ -1,4 +1,4 @@
-"""Compare what codes find with what PostgreSQL finds that compares all vectors."""
+"""Comparison of quantised search with PostgreSQL's exact one."""
 
 from typing import Any
 

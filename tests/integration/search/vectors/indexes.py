@@ -1,4 +1,4 @@
-"""Indexes of vectors, which stay when a test's rows go."""
+"""Removal of vector indexes, which outlive a test's rows."""
 
 from search.models import EmbeddingSpace
 from search.vectors.index import drop_index

@@ -1,4 +1,4 @@
-"""Building, dropping and healing the HNSW index of a space."""
+"""The HNSW index of a space is built, dropped and repaired."""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor

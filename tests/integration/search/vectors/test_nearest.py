@@ -1,4 +1,4 @@
-"""The nearest chunks by an HNSW index, beside those of the exact scan."""
+"""Nearest chunks by an HNSW index, compared with the exact scan."""
 
 from dataclasses import replace
 

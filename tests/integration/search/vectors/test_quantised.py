@@ -1,4 +1,4 @@
-"""Similarities by codes are near enough to find all that is nearest."""
+"""Quantised similarities are accurate enough to find all nearest vectors."""
 
 from itertools import pairwise
 

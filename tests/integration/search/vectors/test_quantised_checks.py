@@ -1,4 +1,4 @@
-"""The doctor looks at the codes of this node."""
+"""Checks of this node's quantised vectors by doctor."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A file of codes is read as it was written, or not at all."""
+"""A file of quantised vectors is read as written, or not at all."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scanning codes finds what PostgreSQL finds that compares all, and their files come and go."""
+"""Quantised scans find the same as PostgreSQL's exact ones; their files are built and deleted."""
 
 import errno
 import shutil

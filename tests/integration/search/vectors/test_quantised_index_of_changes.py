@@ -1,4 +1,4 @@
-"""Scanning codes after vectors were written, deleted, replaced or copied."""
+"""Quantised scans after vectors were written, deleted, replaced or copied."""
 
 import threading
 

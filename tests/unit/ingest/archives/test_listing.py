@@ -1,4 +1,4 @@
-"""Archives: members that are listed and read, left out with a reason, or refused."""
+"""Archive members are listed and read, left out with a reason, or refused."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Walks of folders, and reads of the files that they list."""
+"""Walks of folders, and reads of the listed files."""
 
 import os
 import stat

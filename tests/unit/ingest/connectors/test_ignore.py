@@ -1,4 +1,4 @@
-"""Ignore rules: examples of gitignore(5), and git itself as the judge where it is installed."""
+"""Ignore rules: examples of gitignore(5), checked against git where it is installed."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Several limited processes at once: in order, bounded, ended when nobody wants them."""
+"""Several limited processes: ordered, bounded, and ended when no longer needed."""
 
 import threading
 from itertools import chain

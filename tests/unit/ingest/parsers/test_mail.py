@@ -1,4 +1,4 @@
-"""Mails: headers, bodies in every charset, attachments that are not read, hostile structure."""
+"""Mails: headers, bodies in every charset, skipped attachments, hostile structure."""
 
 import base64
 

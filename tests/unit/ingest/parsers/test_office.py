@@ -1,4 +1,4 @@
-"""Word, PowerPoint and Excel files that real programs wrote, and the markup that they use."""
+"""Word, PowerPoint and Excel files of real programs, and their markup."""
 
 import io
 import zipfile

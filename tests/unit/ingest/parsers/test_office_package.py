@@ -1,4 +1,4 @@
-"""Office files that are hostile, damaged, locked, or of another kind than their name says."""
+"""Office files that are hostile, damaged, locked, or named as another kind."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Addresses that a request may go to, by what a name resolves to."""
+"""Permitted addresses of a request, by the resolution of its host name."""
 
 import socket
 

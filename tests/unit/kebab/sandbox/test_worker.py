@@ -1,4 +1,4 @@
-"""A sandboxed process that is kept warm: reused, replaced after each death, ended with its parent."""
+"""A warm sandboxed process: reused, replaced after each death, ended with its parent."""
 
 import os
 import signal

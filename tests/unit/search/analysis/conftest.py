@@ -1,4 +1,4 @@
-"""A text index of the shape that mirrors have."""
+"""A text index with the columns of a mirror's."""
 
 import apsw
 import pytest

@@ -1,4 +1,4 @@
-"""FTS5 finds and marks texts by the analysis."""
+"""FTS5 finds and highlights texts by the analysis."""
 
 import apsw
 from hypothesis import example, given

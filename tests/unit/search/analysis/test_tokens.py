@@ -1,4 +1,4 @@
-"""A text falls into the tokens that the index keeps, each with the bytes where it lies."""
+"""The analysis splits a text into index terms with their byte ranges."""
 
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor

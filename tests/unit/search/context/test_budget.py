@@ -1,4 +1,4 @@
-"""Texts are measured exactly as they would be whole."""
+"""Sizes of texts in tokens and characters."""
 
 import pytest
 from hypothesis import given

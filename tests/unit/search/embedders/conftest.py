@@ -1,4 +1,4 @@
-"""The default model, its graph made once a run (about eight seconds), and sentences to embed."""
+"""Fixtures of the default model: its graph, built once a run (about eight seconds), and sentences."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Remembered queries."""
+"""The cache of query vectors."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

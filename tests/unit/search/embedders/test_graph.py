@@ -1,4 +1,4 @@
-"""The float32 graph against the model computed in plain numpy, and the int8 graph against it."""
+"""The float32 graph against a plain numpy model, and the int8 graph against it."""
 
 import math
 from collections.abc import Callable, Mapping

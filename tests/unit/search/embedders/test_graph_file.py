@@ -1,4 +1,4 @@
-"""The graph's file is whole or absent, whoever makes it and however that ends."""
+"""The graph's file is whole or absent, even after crashes and races."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The default embedder's promises."""
+"""The contract of the default embedder."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Embedders by name, the one that is absent, and the one for tests."""
+"""Embedders by name, the null embedder, and the hash embedder."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Reading judged sets in BEIR's layout, and refusing what isn't one by file and line."""
+"""Judged sets in BEIR's layout are read, or refused by file and line."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Two runs compared: numbers worked out by hand, and what holds whatever they are."""
+"""Comparison of two runs: hand-computed figures, and properties."""
 
 from itertools import product
 

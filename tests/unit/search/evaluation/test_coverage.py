@@ -1,4 +1,4 @@
-"""Ten hits are measured by the judged places that they cite."""
+"""Coverage: the judged places that ten hits cite."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Golden files: what people write is read, what is written is read the same, and errors name the line."""
+"""Golden files: reading, writing, and errors that name the line."""
 
 from contextlib import suppress
 

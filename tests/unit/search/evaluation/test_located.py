@@ -1,4 +1,4 @@
-"""Topics from a file or folder that a person names, and BEIR's layout without its corpus."""
+"""Topics from a named file or folder, and BEIR's layout without its corpus."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Measures against five judgements worked out by hand."""
+"""Measures on five hand-computed judgements."""
 
 from math import log2
 

@@ -1,4 +1,4 @@
-"""Settings of a run are a validated mapping, applied to a copy of the workspace."""
+"""Settings of a run: a validated mapping, applied to a copy of the workspace."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""TREC's files: written and read back, by us and by ir-measures, and errors that name the line."""
+"""TREC files: written and read by Kebab and ir-measures, with errors that name the line."""
 
 import io
 from contextlib import suppress

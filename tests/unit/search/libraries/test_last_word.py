@@ -1,4 +1,4 @@
-"""The last word while it is being typed, as an expression for what may have it."""
+"""The unfinished last word as an expression for its possible completions."""
 
 import apsw
 import pytest

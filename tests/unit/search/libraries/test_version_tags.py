@@ -1,4 +1,4 @@
-"""Tags in the order of versions."""
+"""Order of version tags."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Convex fusion: hand-computed, against a plain reimplementation, and what holds whatever the scores are."""
+"""Convex fusion: by hand, against an independent implementation, and properties."""
 
 import math
 import statistics

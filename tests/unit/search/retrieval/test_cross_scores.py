@@ -1,4 +1,4 @@
-"""The pipeline where scores are fused: who is asked for which, and what if one can't tell."""
+"""Cross-scoring: each leg scores the other's candidates, or reports that it can't."""
 
 from unittest.mock import Mock
 

@@ -1,4 +1,4 @@
-"""Passages are added to the hits with the contract's factors, and never at the cost of a hit."""
+"""Expansion adds passages with the contract's factors, and never displaces a hit."""
 
 from unittest.mock import Mock
 

@@ -1,4 +1,4 @@
-"""Files ranked by all that was found of them, on lists small enough to work out by hand."""
+"""Files ranked by all their passages, on hand-computed lists."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Path patterns mean what the manual says, in Python and in SQL, and take no time over hostile ones."""
+"""Path patterns follow the manual, in Python and in SQL, in bounded time."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Text that a person types becomes an FTS5 expression that FTS5 accepts and that means what was typed."""
+"""A typed query becomes an equivalent FTS5 expression that FTS5 accepts."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Passages packed by file: merged where they meet, three segments a file, within the budget."""
+"""Passages packed by file: adjacent ones merged, three segments a file, within the budget."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The pipeline over legs: concurrent, read back before anything is ranked, refilled, honest about gaps."""
+"""The pipeline over legs: concurrency, read-back before ranking, refill, reported gaps."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

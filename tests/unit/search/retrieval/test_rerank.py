@@ -1,4 +1,4 @@
-"""Rerank scores order the list; whatever goes wrong, the fused order stands."""
+"""Rerank scores order the list; after any failure the fused order stands."""
 
 import logging
 import math

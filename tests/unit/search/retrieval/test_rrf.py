@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion gives the contract's scores, whatever the order of the legs."""
+"""Reciprocal rank fusion: the scores of the contract, whatever the order of the legs."""
 
 from itertools import pairwise
 

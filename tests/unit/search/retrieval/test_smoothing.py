@@ -1,4 +1,4 @@
-"""Scores smoothed over neighbours: by hand, and what holds whatever the vectors are."""
+"""Scores smoothed over neighbours: by hand, and properties."""
 
 import math
 

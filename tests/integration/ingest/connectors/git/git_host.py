@@ -1,4 +1,4 @@
-"""A git host on this machine: git's own HTTP backend behind the standard library's server."""
+"""A local git host: git's HTTP backend behind the standard library's server."""
 
 import base64
 import os

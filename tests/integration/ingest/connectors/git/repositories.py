@@ -1,4 +1,4 @@
-"""Real git repositories for tests, also such as git itself would never write."""
+"""Real git repositories, including ones that git itself would not create."""
 
 import os
 import subprocess

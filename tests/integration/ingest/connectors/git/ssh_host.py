@@ -1,4 +1,4 @@
-"""An ssh host on this machine: asyncssh lets one key in and runs git's own upload-pack."""
+"""A local ssh host: asyncssh accepts one key and runs git's own upload-pack."""
 
 import asyncio
 import shlex

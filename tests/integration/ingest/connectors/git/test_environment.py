@@ -1,4 +1,4 @@
-"""Git runs nothing that a repository, a host or the user's configuration names."""
+"""Git runs no program named by a repository, a host or the user's configuration."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Git sources turn real repositories into documents, and touch only what changes."""
+"""Git sources turn repositories into documents and rewrite only changed ones."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Versions of a repository over each transport: each has its own texts, what they share is parsed once."""
+"""Versions of a repository over each transport: each has its texts, and shared ones are parsed once."""
 
 import subprocess
 from contextlib import contextmanager

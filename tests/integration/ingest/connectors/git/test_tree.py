@@ -1,4 +1,4 @@
-"""Trees of commits that are hostile or odd: the job ends well or fails with a reason."""
+"""Hostile or unusual trees: the job ends well or fails with a reason."""
 
 from ingest.connectors.git.source import GitSource
 from search.corpus import ensure_source

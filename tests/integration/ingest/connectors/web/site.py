@@ -1,4 +1,4 @@
-"""A web site on this machine, over real sockets: pages that are what a test says they are."""
+"""A local web site over real sockets, with pages that the test defines."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The pages of a site that are read: below what, how far, how many."""
+"""Scope, depth and number of the pages that a crawl reads."""
 
 import pytest
 

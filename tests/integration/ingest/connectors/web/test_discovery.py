@@ -1,4 +1,4 @@
-"""A site's robots.txt and sitemaps say what is read, and how often it is asked."""
+"""robots.txt and sitemaps determine which pages are read and how often."""
 
 import gzip
 

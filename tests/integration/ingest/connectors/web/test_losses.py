@@ -1,4 +1,4 @@
-"""A site that loses pages loses its documents; one that fails keeps them."""
+"""Pages removed from a site are deleted; pages that fail keep their documents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A job that reads a site remembers its pages: it is cancelled while it waits, and resumes after a crash."""
+"""A crawl remembers its pages, can be cancelled while it waits, and resumes after a crash."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Pages of a web site become documents, and are asked for again only where that is needed."""
+"""Web pages become documents, and are requested again only when needed."""
 
 import pytest
 

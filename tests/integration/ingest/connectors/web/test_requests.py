@@ -1,4 +1,4 @@
-"""Sites that lie, hang, flood and lead astray: the job ends, and the other pages are indexed."""
+"""Sites that lie, hang, flood or redirect badly: the job ends, and the other pages are indexed."""
 
 import gzip
 import socket

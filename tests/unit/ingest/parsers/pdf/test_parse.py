@@ -1,4 +1,4 @@
-"""PDFs that real programs wrote, read in the limited process."""
+"""PDFs of real programs, parsed in the limited process."""
 
 import pytest
 
