@@ -17,7 +17,7 @@ def _stores(blobs, mirrors):
 
 @pytest.fixture(autouse=True)
 def _responses_are_as_their_schemas_say(monkeypatch):
-    """Hold every answer and every problem of these tests to its schema, whatever the test looks at."""
+    """Validate every response of these tests against its schema."""
     check_every_response(monkeypatch)
 
 

@@ -38,7 +38,7 @@ def test_document_is_valid_and_complete():
 
 
 def bodiless(document):
-    """Return method and address of each operation, no GET, that the document gives no body."""
+    """Return method and address of each unsafe operation that has no body in the document."""
     return [
         (method.upper(), path)
         for path, operations in document["paths"].items()

@@ -10,7 +10,7 @@ from tests.pages.every_page.ground import prepared_ground
 
 @pytest.fixture(scope="module")
 def ground(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Commit the ground, for the server's threads to see; while it stands all may ask the database."""
+    """Commit the ground, for the server's threads to see; all threads may use the database meanwhile."""
     root = tmp_path_factory.mktemp("every-page")
     with django_db_blocker.unblock(), acting_everywhere(), prepared_ground(root) as ground:
         yield ground
@@ -21,6 +21,6 @@ def ground(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(ground):
-    """Return the address of the web process's application, streams and all."""
+    """Return the address of the web process's application, which can stream."""
     with running_web_server() as url:
         yield url

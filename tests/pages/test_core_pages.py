@@ -54,7 +54,7 @@ class ServedPages:
 
 @pytest.fixture(scope="module")
 def browser():
-    """Run a browser whose event loop ends with this module: what follows asks the database without one."""
+    """Run a browser whose event loop ends with this module, as later tests use the database without one."""
     with browser_beside_django() as browser:
         yield browser
 

@@ -35,7 +35,7 @@ def tar_of(files: Mapping[str, bytes | str], mode: str = "w", *others: tarfile.T
 
 
 def special(name: str, kind: bytes, target: str = "/etc/passwd") -> tarfile.TarInfo:
-    """Return a member that is no file: a link, a device, a pipe."""
+    """Return a member that is not a regular file: a link, a device, a pipe."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
     return info

@@ -52,7 +52,7 @@ def browser():
 
 @contextmanager
 def browser_beside_django():
-    """Run a browser in a thread that asks the database, too; leave no connection behind."""
+    """Run a browser in a thread that also uses the database; close the connection at the end."""
     with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -64,7 +64,7 @@ def browser_beside_django():
 
 @contextmanager
 def running_browser():
-    """Run the machine's Chromium; give it."""
+    """Run the machine's Chromium; yield it."""
     assert _CHROMIUM is not None, "No Chromium is on the PATH."
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
@@ -96,7 +96,7 @@ def open_page(browser, live_server):
 
 
 def listen(page, url, complaints, *, is_own=lambda said: False):
-    """Write down what the console complains about, what fails, and what is asked of others than `url`.
+    """Record console messages, failures, and requests to other addresses than `url`.
 
     `is_own` tells whether a message of the console is what the page was opened for.
     """

@@ -70,7 +70,7 @@ def close_owner_connection() -> None:
 
 
 def replace_flush() -> None:
-    """Have transactional tests end with `empty_tables` in place of Django's `flush`."""
+    """Make transactional tests end with `empty_tables` in place of Django's `flush`."""
     TransactionTestCase._fixture_teardown = lambda self: empty_tables()
 
 

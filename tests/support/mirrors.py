@@ -9,7 +9,7 @@ from search.mirror.sync import snapshot
 
 
 def sync_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have mirrors made where they are asked for, for no snapshot can begin in the test's transaction."""
+    """Build mirrors in the calling thread, as no snapshot can begin in the test's transaction."""
 
     def build_mirror(workspace_id, *, limit_s):
         return local_mirrors._sync(workspace_id)

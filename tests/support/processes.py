@@ -8,7 +8,7 @@ from tests.support.stack import eventually
 
 
 def wait_until(claim: Callable[[], object]) -> None:
-    """Wait until a claim about processes holds."""
+    """Wait until a condition on processes holds."""
     eventually(claim, "the processes are in that state", poll_s=0.01)
 
 

@@ -6,5 +6,5 @@ from search.runtime import SearchRuntime
 
 
 def renew_runtime() -> None:
-    """Have models, stores and clients built anew, from the settings of the moment."""
+    """Rebuild models, stores and clients from the current settings."""
     apps.get_app_config("search").runtime = SearchRuntime()

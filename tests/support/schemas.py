@@ -48,7 +48,7 @@ def check_response(response: Any) -> None:
 def check_every_response(
     monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], None] = check_response
 ) -> None:
-    """Have `check` see every response that the test's clients get, whatever the test looks at."""
+    """Call `check` with every response that the test's clients get."""
     request = APIClient.request
 
     def request_and_check(client: APIClient, **options: Any) -> Any:

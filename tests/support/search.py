@@ -24,7 +24,7 @@ def sync(workspace: Workspace) -> None:
 
 
 def finish_syncs() -> None:
-    """Return when the syncs that searches triggered are done: all their threads have nothing else to do."""
+    """Wait until all syncs that searches triggered are done."""
     all_idle = Barrier(local_mirrors._SYNCS_AT_ONCE, timeout=30)
     waiting = [local_mirrors._sync_executor().submit(all_idle.wait) for _ in range(all_idle.parties)]
     for each in waiting:

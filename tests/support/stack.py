@@ -28,13 +28,13 @@ _POLL_S = 0.05
 
 
 class GaveUp(AssertionError):
-    """Something did not come true in time."""
+    """Raised when a condition did not hold in time."""
 
 
 def eventually(
     claim: Callable[[], object], what: str, limit_s: float = 60.0, poll_s: float = _POLL_S
 ) -> None:
-    """Wait until a claim holds. Raises GaveUp."""
+    """Wait until a condition holds. Raises GaveUp."""
     deadline = time.monotonic() + limit_s
     while not claim():
         if time.monotonic() > deadline:
@@ -63,7 +63,7 @@ PATIENCE = {"KEBAB_LEG_LIMIT_MS": "60000", "KEBAB_SEARCH_STATEMENT_LIMIT_MS": "6
 
 
 class Stack:
-    """A stack as a person runs it: `kebab up` in one terminal, verbs in others.
+    """A stack as a person runs it: `kebab up` in one terminal, commands in others.
 
     `environment` is what it gets beside ours; nothing of our own Kebab settings reaches it.
     """
@@ -84,29 +84,29 @@ class Stack:
 
     @property
     def is_ended(self) -> bool:
-        """Return whether `kebab up` is not running, though it was started."""
+        """Return whether `kebab up` was started and has ended."""
         return self._up is not None and self._up.poll() is not None
 
     def spawn(self) -> None:
-        """Run `kebab up` without waiting for it; what it says is appended to logs/up.log."""
+        """Run `kebab up` without waiting for it; its output is appended to logs/up.log."""
         logs = DataDirectory(self.data_dir).logs
         logs.mkdir(parents=True, exist_ok=True)
         with (logs / "up.log").open("ab") as log:
             self._up = self.start("up", stdout=log, stderr=log)
 
     def up(self) -> None:
-        """Run `kebab up` and wait until it serves. Raises GaveUp."""
+        """Run `kebab up` and wait until it is ready. Raises GaveUp."""
         self.spawn()
         eventually(lambda: self.is_ready() or self.is_ended, "the stack serves", _START_LIMIT_S)
         if self.is_ended:
             raise GaveUp(f"kebab up ended:\n{self.log('up')}")
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
-        """Start a verb."""
+        """Start a command."""
         return subprocess.Popen([sys.executable, str(MANAGE), *arguments], env=self.environment, **streams)  # type: ignore[call-overload,no-any-return]
 
     def run(self, *arguments: str, limit_s: float = 90.0) -> "subprocess.CompletedProcess[str]":
-        """Run a verb to its end."""
+        """Run a command to its end."""
         command = [sys.executable, str(MANAGE), *arguments]
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=limit_s, check=False
@@ -117,12 +117,12 @@ class Stack:
         return running_state(self.data_dir)
 
     def is_ready(self) -> bool:
-        """Return whether it says that it serves."""
+        """Return whether the stack reports that it is ready."""
         state = self.state()
         return state is not None and state.is_ready
 
     def answers(self) -> bool:
-        """Return whether its web process answers within a second."""
+        """Return whether its web process responds within a second."""
         return is_serving(self.url)
 
     def pids(self) -> dict[str, int]:
@@ -134,7 +134,7 @@ class Stack:
         return {**named, "supervisor": state.supervisor.pid}
 
     def note_processes(self) -> None:
-        """Remember which processes belong to it at the moment."""
+        """Remember the stack's current processes."""
         self._seen |= self._family()
 
     def strays(self) -> set[int]:

@@ -149,7 +149,7 @@ def test_bomb_that_shows_only_when_unpacked_fails_its_job(client, workspace):
 
 @pytest.fixture
 def worker(workspace, monkeypatch):
-    """Run what is due whenever a request waits for it."""
+    """Run due jobs whenever a request waits for one."""
 
     def work(_):
         for job in Job.objects.in_workspace(workspace).filter(kind="ingest_archive").due():

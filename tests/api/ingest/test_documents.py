@@ -30,7 +30,7 @@ def post_file(client, workspace, content=CONTENT, *, name="install.md", headers=
 
 @pytest.fixture
 def worker(workspace):
-    """Return a function that starts a thread, which acts on the next due job as a worker would."""
+    """Return a function that starts a thread that acts on the next due job as a worker would."""
     threads = []
 
     def start(act):

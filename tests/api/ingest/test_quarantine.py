@@ -30,7 +30,7 @@ def synced_folder(client, workspace, tmp_path, settings):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Have every file end in quarantine."""
+    """Make every file end in quarantine."""
     with monkeypatch.context() as patched:
         patched.setattr(worker, "digester_pool", Dying)
         yield patched

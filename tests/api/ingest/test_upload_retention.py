@@ -32,14 +32,14 @@ NOISE = random.Random(1).randbytes(5_000)
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Have every file end in quarantine."""
+    """Make every file end in quarantine."""
     with monkeypatch.context() as patched:
         patched.setattr(worker, "digester_pool", Dying)
         yield patched
 
 
 def pass_days(days):
-    """Move the end of all ended jobs that far into the past."""
+    """Move the end of all finished jobs into the past by days."""
     for job in Job.objects.exclude(finished_at=None):
         Job.objects.filter(pk=job.pk).update(finished_at=job.finished_at - timedelta(days=days))
 

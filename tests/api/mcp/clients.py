@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A way to the server: an address, or a process that is started."""
+    """A connection to the server: by address, or by a process that is started."""
 
     #: Where it serves over HTTP; '' for a process.
     url: str = ""
@@ -40,7 +40,7 @@ class Line:
     words: Sequence[str] = ()
 
     def use(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
-        """Connect, give what `work` does with the client, and leave. Raises MCPError as it does."""
+        """Connect, return the result of `work` with the client, and disconnect. Raises its MCPError."""
 
         async def connect_and_work() -> Result | MCPError:
             with anyio.fail_after(PATIENCE_S):
@@ -86,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class RawLine:
-    """A process that is spoken to message by message, without a client that hides what it hears."""
+    """A process that is sent single messages, without a client that hides its responses."""
 
     process: "subprocess.Popen[str]"
 
@@ -95,7 +95,7 @@ class RawLine:
         print(json.dumps({"jsonrpc": "2.0", "method": method, **fields}), file=self.process.stdin, flush=True)
 
     def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-        """Return the messages that come up to the awaited one."""
+        """Return the messages up to the awaited one."""
         seen = []
         for line in self.process.stdout or ():
             seen.append(json.loads(line))
@@ -106,7 +106,7 @@ class RawLine:
 
 @contextmanager
 def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
-    """Start a process, and end it behind the context or when patience does."""
+    """Start a process, and end it with the context or after a time limit."""
     words = [sys.executable, str(MANAGE), "mcp"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:

@@ -20,12 +20,12 @@ _NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
 @pytest.fixture(autouse=True)
 def _database(db):
-    """Have the test database created. The server sees what is committed, and nothing of a test's own."""
+    """Create the test database. The server sees what is committed, and nothing of a test's transaction."""
 
 
 @pytest.fixture(autouse=True)
 def _stores(shelf):
-    """Keep the stores of the shelf, for its mirrors and blobs lie there."""
+    """Keep the settings of the shelf's stores, where its mirrors and blobs lie."""
 
 
 @pytest.fixture(scope="session")

@@ -35,14 +35,14 @@ PAGE = "<html><body><h1>Moorings</h1>\n<p>Boats lie at their <b>moorings</b>.</p
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """The workspace, and a token for each thing that tokens may do."""
+    """The workspace, and tokens with each scope."""
 
     workspace: Workspace
     #: With all scopes.
     secret: str
 
     def token(self, *scopes: str) -> tuple[ApiToken, str]:
-        """Return a new token and its secret; it is there for the server's threads, too."""
+        """Return a new committed token and its secret."""
         return commit(lambda: mint_token(self.workspace, scopes=scopes))
 
     def document(self, path: str) -> Document:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def finds(folder):
-    """Start a process with a token, or as the operator; return which of two workspaces' words it finds."""
+    """Return a function that starts a process and returns which of two workspaces' words it finds."""
 
     def search(*words, token=""):
         async def ask(client):
@@ -36,7 +36,7 @@ def finds(folder):
 
 @pytest.fixture
 def start_refused(folder):
-    """Start a process that has to refuse; return what it writes."""
+    """Return a function that starts a process which must refuse, and returns its output."""
 
     def start(*words, token=""):
         done = subprocess.run(

@@ -14,7 +14,7 @@ from tests.support.stack import eventually, free_port
 
 @contextmanager
 def running_web_server() -> Iterator[str]:
-    """Serve, and give the address."""
+    """Run the server during the block; yield its address."""
     from kebab.http.application import create_application
 
     port = free_port()

@@ -21,7 +21,7 @@ QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 
 @pytest.fixture(autouse=True)
 def _stack(transactional_db, mirrors, blobs, settings, tmp_path, monkeypatch):
-    """Have no stack run, and work jobs off while the command sleeps."""
+    """Report no running stack, and run jobs while the command sleeps."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     settings.KEBAB_DATA_DIR.mkdir()
     monkeypatch.setattr(job_progress.time, "sleep", lambda _: _work())

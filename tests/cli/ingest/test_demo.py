@@ -25,7 +25,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def packages(monkeypatch):
-    """Return the distributions that seem to be installed: name, text in the header, text in the body."""
+    """Replace the installed distributions: name, text in the header, text in the body."""
     installed = [("My_Package", None, "# Mine"), ("old", "Old text", None), ("empty", "UNKNOWN", None)]
     monkeypatch.setattr(corpus, "distributions", lambda: [_distribution(*each) for each in installed])
     return installed

@@ -73,7 +73,7 @@ def visitor(workspace, client):
 
 
 def hits_in(file, reader, workspace, mode):
-    """Return the hits of the file's words in that file."""
+    """Return the hits on the file's words in that file."""
     asked = {"q": file.words, "mode": mode, "k": 50, "path_glob": file.path}
     answer = reader.get(address(workspace, "/search"), asked)
     assert answer.status_code == 200, answer.content
@@ -160,7 +160,7 @@ def marked_text(page, file):
 
 
 def as_written(visitor, way, page):
-    """Return the page with the lines of a document that is shown rendered; the page itself of any other."""
+    """Return the page that shows a rendered document as source; the page itself for others."""
     links = [link.get("href") for link in page.xpath("//a") if link.text_content() == "Source lines"]
     return pages.fromstring(visitor.get(urljoin(way, links[0])).content.decode()) if links else page
 

@@ -44,7 +44,7 @@ def owner(workspace):
 
 @pytest.fixture
 def outbox(monkeypatch):
-    """Return the mails that were sent; those that are sent later are sent at once."""
+    """Return the list of sent mails, which are sent at once."""
     monkeypatch.setattr("kebab.accounts.views.queue_reset_mail", _mail_link_now)
     return mail.outbox
 

@@ -46,7 +46,7 @@ def page_routes():
 
 @pytest.fixture
 def operator(db):
-    """Return somebody whom nothing else would refuse."""
+    """Return a person whom no other check refuses."""
     user = User.objects.create_superuser("root@example.org")
     workspace = Workspace.objects.create(pk=uuid.UUID(_VALUES[0]), slug="one", name="One")
     Membership.objects.create(workspace=workspace, user=user, role=Role.OWNER)
@@ -86,7 +86,7 @@ def is_refused_for_its_token(response):
 
 
 def check_all_tokens(operator, walked, methods):
-    """Send unsafe requests without the token; return how many were refused for that alone."""
+    """Send unsafe requests without the token; return how many were refused for that reason."""
     client = client_of(operator, enforce_csrf_checks=True)
     taken, refused = set(), 0
     for route in walked:

@@ -31,7 +31,7 @@ def provider(settings):
 
 
 def return_from_provider(client, provider, **query):
-    """Go to the provider and come back with what it says."""
+    """Go to the provider and return with its response."""
     sent = client.get("/login/oidc", query)
     assert sent.status_code == 302, sent.content
     return client.get("/login/oidc/callback", provider.approve(sent["Location"]))

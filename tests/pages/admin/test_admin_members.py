@@ -9,7 +9,7 @@ from tests.support.actors import make_member, make_person, make_workspace
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """Let lists look at three rows."""
+    """Limit lists to three rows."""
     monkeypatch.setattr(changelist, "WINDOW", 3)
     monkeypatch.setattr(pagination, "WINDOW", 3)
 

@@ -131,12 +131,12 @@ def md5_uuid(text):
 
 
 def _statement(asked):
-    """Return the SQL without what the database backend sends before it."""
+    """Return the SQL without the prefix of the database backend."""
     return re.sub(r"^SET LOCAL [^;]*;", "", asked["sql"]).strip()
 
 
 def rows_read(statement):
-    """Count the rows that the scans of a statement met, those that a filter threw away included."""
+    """Count the rows that a statement's scans read, including those that a filter dropped."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}")
         found = cursor.fetchone()[0]

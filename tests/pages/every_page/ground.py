@@ -42,7 +42,7 @@ _FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Members of the workspace, and the ids of what is in it by the names of addresses' arguments."""
+    """Members of the workspace, and the ids of its rows by the names of URL arguments."""
 
     people: Mapping[Role, User]
     #: A member of another workspace alone.
@@ -54,7 +54,7 @@ class Ground:
 
 @contextmanager
 def prepared_ground(root: Path) -> Iterator[Ground]:
-    """Commit the ground, with mirrors and blobs below `root`; what was made goes when the context ends."""
+    """Commit the ground, with mirrors and blobs below `root`; remove it when the context ends."""
     known = set(User.objects.values_list("pk", flat=True))
     with override_settings(**stores_in(root), KEBAB_SEARCH_STATEMENT_LIMIT_MS=60_000):
         names = {

@@ -86,7 +86,7 @@ class RegisteredPage:
 
     @property
     def label(self) -> str:
-        """Return the name in failures and of screenshots."""
+        """Return the name for failures and screenshots."""
         return f"{self.route}-{self.variant}" if self.variant else self.route
 
     @property
@@ -111,7 +111,7 @@ class RegisteredPage:
 
 @cache
 def page_routes() -> dict[str, Route]:
-    """Return the routes that a GET reaches and that aren't proven elsewhere, by name."""
+    """Return the routes that a GET reaches and that no other test covers, by name."""
     found = [route for route in routes() if "get" in route.methods]
     return {route.name: route for route in found if not route.pattern.startswith(_ELSEWHERE)}
 

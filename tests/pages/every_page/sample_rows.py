@@ -33,7 +33,7 @@ HOSTILE_TEXT = f"""{HOSTILE_WORD}
 
 
 def shelve_picture(workspace: Workspace) -> str:
-    """Shelve a picture with a passage in a region of it; give its id."""
+    """Shelve a picture with a passage in a region of it; return its id."""
     span = {"kind": "region", "x": 34, "y": 42, "w": 504, "h": 193}
     document = shelve(
         workspace,
@@ -50,7 +50,7 @@ def shelve_picture(workspace: Workspace) -> str:
 
 
 def shelve_hostile(workspace: Workspace) -> str:
-    """Shelve a document of text that breaks layouts; give its id."""
+    """Shelve a document of text that breaks layouts; return its id."""
     return shelve(
         workspace,
         f"{HOSTILE_WORD}.md",
@@ -62,7 +62,7 @@ def shelve_hostile(workspace: Workspace) -> str:
 
 
 def fill_sources(workspace: Workspace) -> dict[str, str]:
-    """Make sources of every kind and state, jobs that wait, run and have failed, a file set aside."""
+    """Create sources of every kind and state, jobs in every state, and a quarantined file."""
     now = timezone.now()
     git = ensure_source(workspace, "charts", kind="git")
     web = ensure_source(workspace, "tide-tables", kind="web")
@@ -111,7 +111,7 @@ def _job(source: Source, kind: str, state: str, **fields: Any) -> Job:
 
 
 def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
-    """Make what `fill_topics` does, queries that were asked, and an answer to `asker`."""
+    """Create the rows of `fill_topics`, logged queries, and an answer to `asker`."""
     ids = fill_topics(Source.objects.in_workspace(workspace).get(key="handbook"), _PLACE)
     _ask_queries(workspace)
     document = Document.objects.in_workspace(workspace).select_related("source").get(path=_PLACE)
@@ -130,7 +130,7 @@ def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
 
 
 def fill_topics(source: Source, path: str) -> dict[str, str]:
-    """Make a query judged by the document at `path`, runs that asked it, and what somebody said of a hit."""
+    """Create a query judged by the document at `path`, runs that asked it, and feedback on a hit."""
     own = {"workspace": source.workspace, "created_by": _ASKER, "creator": "user:0"}
     place = {"path": path, "source": source, "place_key": source.pk}
     topic = Topic.objects.create(topic_set="golden", topic_id="springs", text=_QUESTION, **own)
@@ -164,7 +164,7 @@ def _unfinished_run(workspace: Workspace) -> Run:
 
 
 def _ask_queries(workspace: Workspace) -> None:
-    """Keep queries of some days and both outcomes; one text breaks layouts."""
+    """Log queries of some days with and without results; one text breaks layouts."""
     for number in range(8):
         make_query(workspace, _QUESTION, days_ago=number, took_ms=10.0 + number)
     make_query(workspace, "How deep is the lake?", hits=0, lexical_total=0, days_ago=2)

@@ -20,7 +20,7 @@ _DRAWN = """() => Promise.all([...document.images].map((image) => {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pictures of all pages, or of those whose names begin with one of `arguments`."""
+    """Take screenshots of all pages, or of those whose names begin with one of `arguments`."""
     with _serve_ground() as (url, ground):
         for name in _take_screenshots(url, ground, tuple(arguments)):
             print(name, flush=True)  # noqa: T201  # the list is what it is called for
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _take_screenshots(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
-    """Take the pictures; give each file."""
+    """Take the screenshots; yield each file."""
     from tests.pages.every_page.registry import PAGES
     from tests.pages.every_page.visit import SIZES, THEMES, open_page_of, turn_to
     from tests.support.browser import running_browser
@@ -51,7 +51,7 @@ def _take_screenshots(url: str, ground: object, wanted: tuple[str, ...]) -> Iter
 
 @contextmanager
 def _serve_ground() -> Iterator[tuple[str, object]]:
-    """Run servers on a data directory that goes afterwards; give the pages' address and the ground."""
+    """Run servers on a temporary data directory; yield the pages' address and the ground."""
     data_dir = Path(tempfile.mkdtemp(prefix="kebab-screenshots-"))
     # Postgres runs as another user when root runs this: let it pass through.
     data_dir.chmod(0o711)

@@ -28,7 +28,7 @@ _DOCUMENT = next(entry for entry in PAGES if entry.label == "document")
 
 @pytest.fixture(scope="module")
 def too_much(ground):
-    """Return the ground with a heading of 200 KB, 10,000 passages that have one word, and 30 MB of text."""
+    """Return the ground with a heading of 200 KB, 10,000 passages with one word, and 30 MB of text."""
     workspace = Workspace.objects.get(slug=ground.ids["slug"])
     heading = "Würgassen 🚢 הרציף " * 8_000
     client = person_client(ground.people[Role.EDITOR])

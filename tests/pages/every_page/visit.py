@@ -56,7 +56,7 @@ class Visit:
 def open_page_of(
     browser: Browser, url: str, ground: Ground, entry: RegisteredPage, **options: Any
 ) -> Iterator[Page]:
-    """Return a blank page of a browser of its own in which whoever opens the entry is logged in."""
+    """Yield a blank page in a browser of its own, logged in as the entry's role."""
     context = browser.new_context(base_url=url, **options)
     try:
         if not entry.is_public:
@@ -70,7 +70,7 @@ def open_page_of(
 
 
 def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> Visit:
-    """Open the page at both sizes, and give what was found."""
+    """Open the page at both sizes, and return the findings."""
     found: dict[str, list[str]] = {"complaints": [], "overflow": [], "violations": [], "keyboard": []}
     is_shown, status = True, entry.status
     for size in SIZES:
@@ -85,7 +85,7 @@ def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> 
 
 
 def turn_to(page: Page, ground: Ground, entry: RegisteredPage) -> int:
-    """Open the entry, and what it opens by a click; give the status of the page that is there then."""
+    """Open the entry, and what it opens by a click; return the status of the last page."""
     statuses: list[int] = []
     page.on(
         "response", lambda answer: answer.request.is_navigation_request() and statuses.append(answer.status)
@@ -109,7 +109,7 @@ def _is_seen(page: Page, selector: str) -> bool:
 
 
 def _is_of_axe(complaint: str) -> bool:
-    """Return whether axe, which runs in the page, says it of itself."""
+    """Return whether the message is about axe itself, which runs in the page."""
     return complaint.startswith("warning: ") and "axe" in complaint.lower()
 
 
@@ -138,7 +138,7 @@ def overflow(page: Page) -> list[str]:
 
 
 def unreached_elements(page: Page) -> list[str]:
-    """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
+    """Press Tab through the page; return the elements not reached, or reached without visible focus."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."
     for _ in range(stops + _MOST_SCROLLERS):

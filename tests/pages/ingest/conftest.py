@@ -37,7 +37,7 @@ def admin(workspace):
 
 @pytest.fixture
 def visit(client):
-    """Return a browser without JavaScript in which a person is logged in."""
+    """Return a function that opens a browser without JavaScript in which a person is logged in."""
 
     def visit(person):
         client.force_login(person)

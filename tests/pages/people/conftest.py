@@ -39,7 +39,7 @@ def operator_owner(owner):
 
 @pytest.fixture
 def as_person():
-    """Return a browser in which somebody is logged in."""
+    """Return a function that opens a browser in which a person is logged in."""
 
     def client_of(person):
         client = Client()

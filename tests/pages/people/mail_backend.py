@@ -4,7 +4,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 
 
 class TakenBackend(BaseEmailBackend):
-    """Counts as one that delivers, because it is none of Django's own that stay on the machine."""
+    """Counts as a delivering backend, as it is not one of Django's local ones."""
 
     def send_messages(self, email_messages):
         return len(email_messages)

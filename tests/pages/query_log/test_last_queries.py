@@ -28,7 +28,7 @@ def secret(transactional_db):
 
 @pytest.fixture
 def surroundings(tmp_path, secret):
-    """Return the environment of a process that writes nothing in the meantime."""
+    """Return the environment of a process that writes only when it ends."""
     own = {"KEBAB_QUERY_LOG_EVERY_S": "3600", "KEBAB_MIRROR_DIR": str(tmp_path / "mirrors")}
     return {**os.environ, **environment(tmp_path, KEBAB_TOKEN=secret, **own)}
 
@@ -46,7 +46,7 @@ def web_process(surroundings):
 
 
 def answer(url, secret=""):
-    """Return the status, or nothing while nobody listens."""
+    """Return the status, or None while nothing listens."""
     try:
         asked = Request(url, headers={"Authorization": f"Bearer {secret}"} if secret else {})  # noqa: S310
         return urlopen(asked, timeout=PATIENCE_S).status  # noqa: S310  # our own server

@@ -29,7 +29,7 @@ def member(workspace):
 
 @pytest.fixture
 def password(member):
-    """Return the member a password."""
+    """Set the member's password, and return it."""
     member.set_password(PASSWORD)
     member.save()
     return PASSWORD

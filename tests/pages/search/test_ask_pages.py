@@ -22,7 +22,7 @@ QUESTION = "How do I restart the workers?"
 
 @pytest.fixture
 def ask(visitor, guide):
-    """Post a question as the form does, and give the page that it leads to."""
+    """Post a question as the form does, and return the resulting page."""
 
     def post(question=QUESTION, **fields):
         return visitor.post(ASK, {"question": question, **fields}, follow=True)
@@ -39,7 +39,7 @@ def html_of(response):
 
 
 def state_of(response):
-    """Return the word that says how far an answer can be relied on."""
+    """Return the label that states how reliable an answer is."""
     return re.search(r'class="state[^"]*"[^>]*>([^<]+)<', html_of(response))[1].strip()
 
 

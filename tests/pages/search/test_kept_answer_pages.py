@@ -18,7 +18,7 @@ GUIDE_LINE = "Push the image, then restart the workers one by one."
 
 @pytest.fixture
 def answer_of_member(guide, member):
-    """Make an answer of the member's, so many minutes old."""
+    """Return a function that stores an answer of the member's of a given age."""
 
     def make(question, *, minutes=0, **fields):
         created_at = timezone.now() - timedelta(minutes=minutes)
@@ -41,7 +41,7 @@ def text_of(response):
 
 
 def state_of(response):
-    """Return the word that says whether a citation still stands."""
+    """Return the label that states whether a citation is still valid."""
     return re.search(r'class="state[^"]*"[^>]*>([^<]+)<', html_of(response))[1].strip()
 
 

@@ -122,7 +122,7 @@ def test_request_that_comes_when_the_work_has_just_ended_is_not_lost(workspace, 
 
 @pytest.fixture
 def at_second_batch(monkeypatch):
-    """Return a function that has another called before the second batch is stored."""
+    """Return a function that registers a call before the second batch is stored."""
 
     def at(call):
         store, stored = embedding_work._store_batch, []

@@ -58,7 +58,7 @@ def job_of(run):
 
 
 def work_off(run):
-    """Work on the run's job; return both as they are then."""
+    """Run the job of the evaluation; return both as they are then."""
     job = work(job_of(run))
     run.refresh_from_db()
     return job, run
@@ -75,7 +75,7 @@ def token(workspace, *scopes, groups=()):
 
 @pytest.fixture
 def at_topic(monkeypatch):
-    """Return a function that has another called as the topic with this number is counted."""
+    """Return a function that registers a call at the topic with a number."""
     advance, advanced = evaluate._TopicCounter.advance, []
 
     def at(number, call, *, before=True):

@@ -41,7 +41,7 @@ def job(folder, source):
 
 
 def check_takeover(job, folder, attempts, is_written):
-    """Hold that the killed worker left what it may, and that the next one ends the job."""
+    """Assert that the killed worker left only allowed state, and that the next one finishes the job."""
     workspace = job.workspace
     assert set(JobItem.objects.values_list("attempts", flat=True)) == attempts
     documents = Document.objects.count()  # those that were parsed at about the same time are written together

@@ -37,7 +37,7 @@ def job(source, folder):
 
 
 def begin_five_times(job, path, monkeypatch):
-    """Have the job listed, and this item of it begun by five workers that died."""
+    """List the job, and start one of its items with five workers that die."""
     with monkeypatch.context() as patched:
         patched.setattr(worker.ItemWorker, "run", die)
         with pytest.raises(Killed):

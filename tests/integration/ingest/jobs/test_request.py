@@ -30,7 +30,7 @@ def quarantined_bytes(source, file):
 
 @pytest.fixture
 def cancel_after(monkeypatch):
-    """Return a function that has a job cancelled once it has written the first so many items of a batch."""
+    """Return a function that cancels a job once it has written so many items of a batch."""
 
     def cancel_it(job, most=None):
         write = ItemWriter.write
@@ -213,7 +213,7 @@ def test_quarantined_file_is_tried_again_though_a_sync_waits(workspace, folder, 
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Return a function that has this process's clock be wrong by so many hours."""
+    """Return a function that shifts this process's clock by hours."""
     right = timezone.now
 
     def set_to(hours):

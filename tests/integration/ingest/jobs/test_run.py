@@ -25,7 +25,7 @@ CONTENT = b"# A\n\ntext\n"
 
 
 def lose_postgres(*_):
-    """End this thread's own connection, as a restart of the server does."""
+    """End this thread's own connection, as a server restart does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 

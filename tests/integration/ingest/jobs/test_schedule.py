@@ -37,7 +37,7 @@ def is_due_in_a_period(source):
 
 
 def request_next(source):
-    """Have the source be due, and its sync requested."""
+    """Make the source due, and request its sync."""
     Source.objects.filter(pk=source.pk).update(next_sync_at=Now() - timedelta(seconds=1))
     assert request_due_syncs() == 1
     return Job.objects.latest("created_at")

@@ -32,7 +32,7 @@ run_job_task(sys.argv[2], sys.argv[3])
 
 
 def work_without_room(job):
-    """Work on the job in a process that can write no file above ROOM_BYTES."""
+    """Run the job in a process that can write no file above ROOM_BYTES."""
     assert run_job_apart(job, str(ROOM_BYTES), script=WORKER) == 0
     return Job.objects.get(pk=job.pk)
 

@@ -26,7 +26,7 @@ FILES = {"a.md": "# A\n\nalpha\n", "b/c.md": "# C\n\ngamma\n", "d.txt": "delta\n
 
 
 def refusing(errors):
-    """Return a reader of folders that raises these errors at their paths."""
+    """Return a folder reader that raises these errors at their paths."""
     read = FolderSource.read
 
     def refuse(self, path):

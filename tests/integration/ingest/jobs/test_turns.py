@@ -60,7 +60,7 @@ def uploads(workspace, count):
 
 
 def take_hints(meanwhile=lambda: None):
-    """Have as many workers as there are slots take a hint each and work on it; ten seconds go by."""
+    """Let one worker per slot take a hint and run its job; ten seconds pass."""
     taken = list(islice(take_due_hints(), SLOTS))
     Job.objects.update(hinted_at=F("hinted_at") - timedelta(seconds=10))
     meanwhile()
@@ -71,7 +71,7 @@ def take_hints(meanwhile=lambda: None):
 
 
 def take_due_hints():
-    """Pop hints off the queue and yield the ids of jobs that are still due."""
+    """Pop hints off the queue and yield those whose jobs are still due."""
     while (raw := hints._redis().rpop("ingest")) is not None:
         ids = [UUID(id_) for id_ in json.loads(b64decode(json.loads(raw)["body"]))[0]]
         if Job.objects.all().due().filter(pk=ids[1]).exists():

@@ -29,7 +29,7 @@ CONTENT = b"# Alpha\n\nSome text.\n"
 
 @pytest.fixture
 def hash_counts(monkeypatch):
-    """Count how often which bytes are hashed."""
+    """Count the hash computations by content."""
     counted = Counter()
     blake3 = content_ids.blake3
 
@@ -101,7 +101,7 @@ def test_batches_are_bounded_in_number_and_bytes():
 
 @pytest.fixture
 def count_calls(monkeypatch):
-    """Return a function that has the calls of another counted, by the size of their results."""
+    """Return a function that records the result sizes of another function's calls."""
     counted = Counter()
 
     def count(owner, name, size=lambda result: 1):

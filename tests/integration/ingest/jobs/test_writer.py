@@ -47,7 +47,7 @@ def delete(workspace, path):
 
 
 def check_that_it_is_dropped(workspace, job, path="docs/b.md"):
-    """Hold that the archive's job has ended well, and without this member."""
+    """Assert that the archive's job has succeeded without this member."""
     assert (job.state, job.items_done, job.items_total) == ("succeeded", 3, 3)
     assert set(indexed_texts(workspace)) == PATHS - {path}
     item = JobItem.objects.get(job=job, path=path)
@@ -56,7 +56,7 @@ def check_that_it_is_dropped(workspace, job, path="docs/b.md"):
 
 @pytest.fixture
 def once_before(monkeypatch):
-    """Return a function that has `act` called once, before the first call of another function."""
+    """Return a function that registers `act` before the first call of another function."""
 
     def before(owner, name, act):
         call, acted = getattr(owner, name), []

@@ -36,7 +36,7 @@ def zoo(transactional_db, mirrors, embedders):
 
 
 def judge_golden(workspace, judged):
-    """Keep golden topics: what is relevant by query."""
+    """Store golden topics: the relevant path by query."""
     store_topics(
         command_line_access(workspace),
         [

@@ -55,7 +55,7 @@ def judged_shelf(shelf):
 
 
 def finish_jobs(workspace):
-    """Work off what is open, embedding last."""
+    """Run all open jobs, embedding last."""
     while job := Job.objects.in_workspace(workspace).filter(state="queued").exclude(kind="embed").first():
         work(job)
     embed(workspace)

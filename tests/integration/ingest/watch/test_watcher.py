@@ -66,7 +66,7 @@ def waiting(source):
 
 
 def work_off(source):
-    """Work on the sync that was requested, once it is there."""
+    """Run the requested sync, once it exists."""
     eventually(lambda: waiting(source).exists(), "a sync is requested", 20, 0.01)
     job = work(waiting(source).get())
     Source.objects.filter(pk=source.pk).update(last_sync_at=Now())

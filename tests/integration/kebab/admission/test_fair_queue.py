@@ -10,7 +10,7 @@ ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)
 
 
 class Crowd:
-    """Requests that ask for slots; each keeps its slot until `finish`."""
+    """Requests for slots; each keeps its slot until `finish`."""
 
     def __init__(self, capacity: Capacity = ROOM) -> None:
         self.turns = FairQueue(capacity)

@@ -13,7 +13,7 @@ NAME = "min_seq"
 
 
 def spellings(escape):
-    """Return spellings of the name, of its neighbours and of nothing."""
+    """Return spellings of the name, of similar names and of the empty string."""
     letters = [
         st.sampled_from([letter, escape % ord(letter), (escape % ord(letter)).upper().replace("U", "u")])
         for letter in NAME

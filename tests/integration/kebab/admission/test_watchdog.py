@@ -52,7 +52,7 @@ async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(n
 
 @contextlib.contextmanager
 def clients(n):
-    """Return connected sockets: a listening one, and the ends of each connection to it."""
+    """Return a listening socket and both ends of each connection to it."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=n))
         pairs = []

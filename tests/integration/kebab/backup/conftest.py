@@ -26,7 +26,7 @@ def _empty_queues(servers):
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    """Judge leftovers at once: no process of these tests is about to remove some."""
+    """Report leftovers at once, as no process of these tests will remove them."""
     monkeypatch.setattr(leftovers, "_PATIENCE_S", 0.0)
 
 
@@ -55,5 +55,5 @@ def past_the_walls(workspace):
 
 @pytest.fixture
 def worker(transactional_db):
-    """Create the row of a worker that shows signs of life."""
+    """Create the row of a live worker."""
     return create_process()

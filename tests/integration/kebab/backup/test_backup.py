@@ -36,7 +36,7 @@ class StackWithBackup:
     report: dict = field(default_factory=dict)
 
     def upload(self, name: str) -> dict:
-        """Upload a document with a word of its own, acknowledged and searchable."""
+        """Upload a document with a unique word, and wait until it is searchable."""
         text = f"# {name}\n\nThe word of it is marker{name}.\n"
         return self.client.upload(f"{name}.md", text, wait_for="searchable")
 
@@ -51,7 +51,7 @@ class StackWithBackup:
         return json.loads(done.stdout)
 
     def finish_log(self) -> None:
-        """Have PostgreSQL finish the piece of its log that it writes, and wait until it is archived."""
+        """Switch PostgreSQL's log file, and wait until it is archived."""
         with psycopg.connect(
             database_url(self.stack.data_dir, role=DATABASE_OWNER), autocommit=True
         ) as owner:

@@ -36,7 +36,7 @@ def write_backup(folder, day, *, first_wal="000000010000000000000001"):
 
 @pytest.fixture
 def first_kept_segments(settings, tmp_path, monkeypatch):
-    """Return the names from which on PostgreSQL's own tool is told to keep the log."""
+    """Return the list of segments from which PostgreSQL's tool is to keep the log."""
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     (tmp_path / "archive").mkdir()
     told = []

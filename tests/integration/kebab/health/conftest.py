@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 
 class Counting:
-    """A process that counts as the test tells it to."""
+    """A process that counts as the test commands."""
 
     def __init__(self, folder: Path, role: str, limit_bytes: int = 0) -> None:
         self.process = subprocess.Popen(
@@ -51,7 +51,7 @@ class Counting:
         return str(self.process.pid)
 
     def do(self, line: str) -> None:
-        """Let it run a line of Python and wait for the end."""
+        """Run a line of Python in the process, and wait for its end."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()

@@ -53,7 +53,7 @@ class ObservedStack:
 
     @contextmanager
     def suspend(self, *names: str) -> Iterator[None]:
-        """Stop the processes of servers while the block runs."""
+        """Stop the processes of servers during the block."""
         pids = [pid for name in names for pid in family(self.stack.pids()[name])]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

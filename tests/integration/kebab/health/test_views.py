@@ -14,7 +14,7 @@ from kebab.runtime import draining
 
 @pytest.fixture(autouse=True)
 def _fresh_answers(monkeypatch):
-    """Look at stores and counts anew, where an answer of another test holds for a second."""
+    """Clear the cached answers about stores and counts, which hold for a second."""
     stores._probes.cache_clear()
     scraper.cache_clear()
     monkeypatch.setattr(responses, "probe_stores", partial(stores.probe_stores, 30.0))

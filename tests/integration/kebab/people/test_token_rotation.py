@@ -94,7 +94,7 @@ def test_secret_stands_nowhere_but_in_the_answer_that_creates_it(admin, workspac
 
 
 def answers_and_secrets(admin, workspace, old):
-    """Return the answers to all requests about tokens but those that tell a secret, and the secrets."""
+    """Return the responses to all requests about tokens that show no secret, and the secrets."""
     headers, turn = {"Idempotency-Key": "made"}, {"Idempotency-Key": "rotated"}
     made = make(admin, workspace, headers=headers).json()
     rotated = rotate(admin, workspace, old[0].pk, headers=turn, overlap_minutes=5).json()

@@ -41,13 +41,13 @@ call_command("worker", "--name", "stuck", "--queues", sys.argv[2], "--slots", "1
 
 @pytest.fixture
 def row(waiting):
-    """Create the row of a worker that leaves the message alone."""
+    """Create the row of a worker that does not take the message."""
     return create_process(queues=[QUEUE])
 
 
 @pytest.fixture
 def watch():
-    """Return a watch that counts the ends that it would have caused."""
+    """Return a watchdog that counts the exits that it would have caused."""
     watching = SelfWatchdog(lambda: Activity(busy=watching.busy), end=lambda: watching.ends.append(1))
     watching.busy, watching.ends = 0, []
     return watching

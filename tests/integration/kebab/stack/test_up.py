@@ -21,7 +21,7 @@ _NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat", "w
 
 
 def commands(pid: int) -> set[str]:
-    """Return the verbs that the children of a process run."""
+    """Return the commands that the children of a process run."""
     found: set[str] = set()
     for child in psutil.Process(pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends while it is looked at
@@ -76,7 +76,7 @@ def test_stack_serves_watches_restarts_its_processes_and_stops_without_a_trace(v
 
 
 def assert_all_come_back(verbs) -> None:
-    """Kill every process: each is started again, and its children end."""
+    """Kill every process: each is restarted, and its children end."""
     before = verbs.pids()
     eventually(lambda: len(family(before["worker"])) > 1, "the worker has children")
     children = [*family(before["web"])[1:], *family(before["worker"])[1:]]

@@ -25,7 +25,7 @@ def _servers_of_our_own(settings):
 
 @pytest.fixture
 def missing_migration():
-    """Have the database lack the last migration of an app, as its list says."""
+    """Remove the record of an app's last migration during the test."""
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
     yield
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
@@ -34,7 +34,7 @@ def missing_migration():
 
 @pytest.fixture
 def unreachable(monkeypatch):
-    """Have the database at a port where nobody listens."""
+    """Point the database settings at a port where nothing listens."""
     monkeypatch.setattr(
         wait_for_migrations, "connect", lambda *_, **__: psycopg.connect("host=127.0.0.1 port=1")
     )

@@ -44,7 +44,7 @@ def asker(workspace):
 
 @pytest.fixture
 def ask(asker, workspace):
-    """Ask over HTTP, and give the answer."""
+    """Ask over HTTP, and return the answer."""
 
     def post(question, client=asker, **body):
         at = f"/api/v1/workspaces/{workspace.slug}/ask"

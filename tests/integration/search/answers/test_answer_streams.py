@@ -58,7 +58,7 @@ async def read(response, seen, step=None, after=1):
 
 
 async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
-    """Ask, with what is `asked` beside or instead of the question; read to the end or leave after so many."""
+    """Ask with these fields; read to the end, or leave after so many events."""
     response = await AsyncClient().post(
         f"/api/v1/workspaces/{workspace.slug}/ask",
         {"question": QUESTION, **dict(asked)},
@@ -77,7 +77,7 @@ async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
 
 
 async def _leave(response, seen, leave_after):
-    """Stop reading as a server does whose client has hung up."""
+    """Stop reading as a server does whose client has disconnected."""
     reading = asyncio.ensure_future(read(response, seen))
     while len(seen) < leave_after:
         await asyncio.sleep(0.01)

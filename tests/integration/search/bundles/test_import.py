@@ -218,7 +218,7 @@ def test_import_that_ended_before_its_index_gets_it_from_the_next(sample, monkey
 
 
 def beside(call):
-    """Call in another thread, with a connection of its own."""
+    """Call in another thread, with its own connection."""
 
     @acting_everywhere()
     def run():

@@ -42,7 +42,7 @@ def searchable(trip):
 
 @pytest.fixture
 def both(trip, searchable):
-    """Ask the workspace and the bundle the same."""
+    """Return a function that searches the workspace and the bundle alike."""
 
     def ask(**fields):
         query = SearchQuery(**fields)
@@ -52,7 +52,7 @@ def both(trip, searchable):
 
 
 def is_close(one, other):
-    """Compare, with a tolerance for numbers where another processor adds up in another order."""
+    """Compare, with a tolerance for floating-point sums in another order."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(is_close(one[key], other[key]) for key in one)
     if isinstance(one, float) and isinstance(other, float) and platform.machine() != "x86_64":

@@ -22,7 +22,7 @@ def put_file(
     version: str = "",
     **fields: Any,
 ) -> WriteResult:
-    """Write the file into the workspace, and keep its bytes."""
+    """Write the file into the workspace, with its bytes."""
     content = text.encode() if isinstance(text, str) else text
     parsed = parse(content, path)
     values: dict[str, Any] = {
@@ -45,7 +45,7 @@ def put_file(
 
 
 def index(workspace: Any) -> None:
-    """Make all that was put searchable, by words and by meaning."""
+    """Index all documents, by words and by vectors."""
     sync(workspace)
     embed(workspace)
 

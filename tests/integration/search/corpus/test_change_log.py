@@ -24,7 +24,7 @@ def numbers(workspace):
 
 
 def age(workspace, **lookup):
-    """Make changes older than they are kept."""
+    """Make changes older than their retention."""
     old = timezone.now() - KEEP - timedelta(hours=1)
     return Change.objects.in_workspace(workspace).filter(**lookup).update(at=old)
 

@@ -14,7 +14,7 @@ FIRST, SECOND = "hash", "hash:512"
 
 @pytest.fixture
 def embedders(settings):
-    """Name the embedders of this process; every test begins with two, whose vectors can't be compared."""
+    """Configure this process's embedders; tests start with two whose vectors are not comparable."""
 
     def choose(configured, *others):
         settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = configured, list(others)

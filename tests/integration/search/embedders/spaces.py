@@ -25,7 +25,7 @@ def in_space(space):
 
 
 def change_embedder(workspace):
-    """Change to the second embedder, to the end."""
+    """Change to the second embedder, and run the job."""
     begin_reembedding(workspace, embedder=SECOND)
     assert work(open_job()).state == "succeeded"
     workspace.refresh_from_db()

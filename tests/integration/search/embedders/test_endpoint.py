@@ -44,7 +44,7 @@ TEXT = "text that nobody may log"
 
 
 class Pause:
-    """A clock that only waiting moves."""
+    """A clock that only waiting advances."""
 
     def __init__(self):
         self.now_s = 100.0
@@ -60,7 +60,7 @@ class Pause:
 
 @pytest.fixture
 def pause(monkeypatch):
-    """Let embedders wait without time going by."""
+    """Let embedders wait without real time passing."""
     clock = Pause()
     real = EndpointEmbedder.__init__
 
@@ -73,7 +73,7 @@ def pause(monkeypatch):
 
 @pytest.fixture
 def embedder_at(settings):
-    """Make an embedder of a stub."""
+    """Return a function that makes an embedder of a stub."""
     made = []
 
     def make(stub, *options, model="m", dim=DIM, threads=1, api_keys=None):

@@ -18,7 +18,7 @@ _names = count(1)
 
 @pytest.fixture
 def tiny(tmp_path):
-    """Make an embedder of the tiny model; fastembed keeps names for the life of the process."""
+    """Return a function that makes an embedder of the tiny model, under a name of its own."""
 
     def make(*options):
         folder = make_embedding_model(tmp_path / "tiny")
@@ -91,7 +91,7 @@ def test_model_that_is_missing_broken_or_of_another_dimension_is_refused(tiny, t
 
 @pytest.fixture
 def without_network(monkeypatch):
-    """Have no name lead anywhere, and downloaders pause in no time; gives the names that were asked for."""
+    """Block name resolution and shorten the pauses of downloaders; return the names asked for."""
     asked = []
 
     def refuse(*args, **kwargs):

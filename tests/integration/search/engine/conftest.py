@@ -31,7 +31,7 @@ def filled(filled, monkeypatch):
 
 @pytest.fixture
 def set_embedder(settings):
-    """Choose this process's embedder by name, for one test."""
+    """Return a function that sets this process's embedder for one test."""
 
     def choose(name):
         settings.KEBAB_EMBEDDER = name

@@ -19,7 +19,7 @@ def workspace(shared_workspace):
 
 @pytest.fixture
 def before_read_back(monkeypatch):
-    """Have something done between the reading of the mirror and each read-back, so often."""
+    """Return a function that registers an action before each read-back, so often."""
 
     def arrange(act, *, times=1):
         read, left = search.read_back, [times]

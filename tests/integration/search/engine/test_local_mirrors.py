@@ -47,7 +47,7 @@ def web_role(monkeypatch):
 
 @pytest.fixture
 def hold_up_sync(monkeypatch):
-    """Hold up a step of mirror syncs until the event that is returned is set."""
+    """Return a function that delays a step of mirror syncs until the returned event is set."""
     may_go_on = threading.Event()
 
     def hold_up(name):

@@ -107,7 +107,7 @@ class StandaloneMirror:
         connection.close()
 
     def damage(self, sql: str) -> None:
-        """Change the file past the code that writes mirrors."""
+        """Change the file, bypassing the code that writes mirrors."""
         connection = connections.open_writer(self.files.current())
         connection.execute(sql)
         connection.close()

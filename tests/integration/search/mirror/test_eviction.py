@@ -31,13 +31,13 @@ def mirrored_workspace(workspace, files):
 
 
 def use(files, days_ago):
-    """Have the mirror last used so long ago."""
+    """Set the last use of the mirror back by days."""
     files.record_use()
     age(files.directory / "USED", hours=24 * days_ago)
 
 
 def mirrors_used(mirrors, *days_ago):
-    """Mirror a new workspace for each number, last used so long ago."""
+    """Mirror a new workspace for each number of days since its last use."""
     made = []
     for days in days_ago:
         workspace = make_workspace()

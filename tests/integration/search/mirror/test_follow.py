@@ -69,7 +69,7 @@ def clock(monkeypatch):
 
 
 def change_index(workspace):
-    """Change a setting that has the mirror made anew."""
+    """Change a setting that requires a new mirror."""
     Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
 
 
@@ -200,7 +200,7 @@ def test_notification_has_its_own_workspace_looked_at_alone(workspace, other, fo
 
 @pytest.fixture
 def reconnect(follower, monkeypatch):
-    """Connect the follower to a server that has started then, and leave again."""
+    """Return a function that connects the follower to a server of another start time, and disconnects."""
 
     def reconnect_as(started):
         monkeypatch.setattr(follow, "_SERVER", f"SELECT '{started}'")
@@ -270,7 +270,7 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
 
 @pytest.fixture
 def rebuild_gate(files, other, monkeypatch):
-    """Hold up what is made beside until it is set."""
+    """Return the event that background rebuilds wait for."""
     may_go_on, build = threading.Event(), sync._rebuild
 
     def slow(*given, **named):

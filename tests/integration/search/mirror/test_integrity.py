@@ -34,7 +34,7 @@ def due(mirrored_workspace, files):
 
 
 def damage(files, sql="UPDATE chunks_fts_content SET c3 = 'changed'"):
-    """Have the index say other words than the text, as no error tells of."""
+    """Make the index disagree with the text without an error."""
     with tampering(files) as connection:
         connection.execute(sql)
 

@@ -34,7 +34,7 @@ _QUERIES = {
 
 
 def describe_table(table: str) -> dict[str, list[tuple[object, ...]]]:
-    """Return everything that a table has beside its rows."""
+    """Return everything about a table except its rows."""
     with connection.cursor() as cursor:
         found = {}
         for name, query in _QUERIES.items():

@@ -33,7 +33,7 @@ OPERATIONS = [
 
 
 def migrate_forward():
-    """Migrate, and let tables that were made anew be emptied between tests, as all others may be."""
+    """Migrate, and let new tables be emptied between tests like all others."""
     call_command("migrate", verbosity=0)
     grant_truncate()
 

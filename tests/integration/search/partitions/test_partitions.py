@@ -144,7 +144,7 @@ def test_parts_that_outgrow_their_statistics_are_counted(filled_workspaces):
 
 
 def break_off_at(step, parts):
-    """Cut the tables, and see that they are as they were when that breaks off."""
+    """Partition the tables, and assert that an error at `step` leaves them unchanged."""
     before = everything()
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match=step):
 

@@ -47,7 +47,7 @@ _NEVER = 0
 
 @pytest.fixture
 def impatient(filled_workspaces):
-    """Have a statement wait 200 ms for a lock, not five seconds."""
+    """Let statements wait 200 ms for a lock instead of five seconds."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 200")
         yield
@@ -55,7 +55,7 @@ def impatient(filled_workspaces):
 
 
 def cutting(parts, *, killed_at=_NEVER):
-    """Cut the tables in another process; give its exit code."""
+    """Partition the tables in another process, and return its exit code."""
     numbers = (str(parts), str(killed_at))
     arguments = [sys.executable, "-c", CUTTING, connection.settings_dict["NAME"], *numbers]
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}

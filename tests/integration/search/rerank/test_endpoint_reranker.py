@@ -47,7 +47,7 @@ def options(url, kind="tei", **given):
 
 @pytest.fixture
 def ask():
-    """Ask the endpoint at a URL."""
+    """Return a function that scores passages at the endpoint of a URL."""
     scorers = []
 
     def score(url, passages, *, limit_s=PATIENT_S, **given):

@@ -52,7 +52,7 @@ WRONG = [
 
 @pytest.fixture
 def choose(settings):
-    """Choose the reranker's settings; what was chosen before is forgotten."""
+    """Return a function that sets the reranker's settings and resets its cache."""
     names = ("url", "model", "api_key", "limit_ms")
     before = {name: getattr(settings, f"KEBAB_RERANK_{name}".upper()) for name in names}
 

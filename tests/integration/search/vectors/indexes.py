@@ -5,6 +5,6 @@ from search.vectors.index import drop_index
 
 
 def drop_indexes() -> None:
-    """Drop the indexes of all spaces, while these are there to be named."""
+    """Drop the indexes of all spaces while their rows exist."""
     for space in EmbeddingSpace.objects.filter(is_indexed=True):
         drop_index(space)

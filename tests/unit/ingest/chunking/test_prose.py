@@ -18,7 +18,7 @@ def slice_lines(lines, span):
 
 
 def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
-    """Assert what holds for the chunks of every Markdown and text file."""
+    """Assert the properties of all chunks of Markdown and text files."""
     lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
     covered = set()
     for ordinal, chunk in enumerate(chunks):

@@ -221,7 +221,7 @@ def test_standard_library_is_tiled(chunk_file, exact_counter):
 
 
 def reader_pids() -> set[int]:
-    """Return the processes that read syntax for this one."""
+    """Return the pids of this process's syntax readers."""
     children = psutil.Process().children()
     return {child.pid for child in children if "ingest.parsers.syntax.subprocess_reader" in child.cmdline()}
 

@@ -43,7 +43,7 @@ OTHERS = (
 
 @pytest.fixture
 def resolve(monkeypatch):
-    """Have every name lead to these addresses."""
+    """Return a function that makes every name resolve to these addresses."""
 
     def set_(*addresses):
         found = [

@@ -108,7 +108,7 @@ def test_weights_and_lists_without_scores():
 
 
 class Vectors:
-    """Return the vectors it has, and remember what it was asked for."""
+    """Returns its vectors, and records the ids asked for."""
 
     def __init__(self, **by_id):
         self.by_id, self.asked = by_id, []

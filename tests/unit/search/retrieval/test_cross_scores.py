@@ -11,7 +11,7 @@ from tests.unit.search.retrieval.static_legs import StaticLeg, candidates, ids, 
 
 
 class ScoringLeg(StaticLeg):
-    """Scores what it is asked about, 0.25 unless it knows better."""
+    """Scores candidates from a table, others with 0.25."""
 
     def __init__(self, name, ids, *, scores=None, failure_of_score=None, **leg):
         super().__init__(name, ids, score=self.score, **leg)

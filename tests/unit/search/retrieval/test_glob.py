@@ -83,7 +83,7 @@ PATHS = st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=5)
 
 
 def reference_match(pattern, path):
-    """Match name by name, by the definition: no regular expression across names."""
+    """Match path segments one by one, as the definition says, without a regular expression."""
     names, parts = parse_names(pattern), path.split("/")
 
     @cache

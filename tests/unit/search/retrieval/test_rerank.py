@@ -17,7 +17,7 @@ SECRET = "a query that nobody may log"
 
 
 class StaticReranker:
-    """Return the scores that it was made with, or fail."""
+    """Returns its scores, or fails."""
 
     name = "static"
 

@@ -17,7 +17,7 @@ ONE_UPDATED = {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
 
 
 def link_many(site, count):
-    """Have the site be a start page that links to so many others."""
+    """Make the site a start page with `count` links."""
     site.pages["/"] = html("Home", *(f"/{number}.html" for number in range(count)))
     for number in range(count):
         site.pages[f"/{number}.html"] = html(f"Page {number}")

@@ -47,14 +47,14 @@ def listed_job(source, monkeypatch):
 
 
 def again(job):
-    """Work on a job that broke off, as after its pause."""
+    """Resume an interrupted job, as after its pause."""
     expire(job)
     return work(job)
 
 
 @acting_everywhere()
 def cancel_beside(job):
-    """Cancel the job from the thread that answers its request."""
+    """Cancel the job from the thread that responds to its request."""
     try:
         cancel(Job.objects.get(pk=job.pk))
     finally:

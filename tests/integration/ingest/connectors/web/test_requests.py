@@ -35,7 +35,7 @@ def connected_addresses(monkeypatch):
 
 
 def link_bad(site, **pages):
-    """Have the site lead to bad pages and to a good one."""
+    """Make the site link to bad pages and to a good one."""
     site.pages["/"] = html("Home", *(f"/{name}.html" for name in pages), "/good.html")
     for name, page in pages.items():
         site.pages[f"/{name}.html"] = page if isinstance(page, Page) else Page(behaviour=page)
