@@ -49,7 +49,7 @@ def test_known_vulnerabilities_fail(audit):
     ]
 
 
-def test_nothing_known_passes(audit):
+def test_report_without_vulnerabilities_passes(audit):
     assert audit(audit_report(CLEAN)) == (0, ["0 vulnerabilities in 1 packages"])
 
 

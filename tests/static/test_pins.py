@@ -67,7 +67,7 @@ def distributions_of(modules):
         *(f"deploy/requirements-{e}" for e in (*EXTRAS, "model", "linters")),
     ],
 )
-def test_what_is_installed_is_what_was_chosen_and_each_file_has_its_hash(name):
+def test_installed_versions_are_pinned_and_each_file_has_its_hash(name):
     """`make pins` writes the second file from the first."""
     chosen, installed = pins(f"{name}.in"), pins(f"{name}.txt")
     specifiers = {package: pinned.specifier for package, pinned in installed.items()}
@@ -120,7 +120,7 @@ def _canonical(text):
         ("deploy/requirements-s3.txt", "requirements.txt"),
     ],
 )
-def test_what_packages_need_is_pinned(name, beside):
+def test_dependencies_of_packages_are_pinned(name, beside):
     everything = pins(name) | pins(beside)
     for package, pinned in pins(name).items():
         if pinned.marker is not None and not pinned.marker.evaluate():

@@ -182,7 +182,7 @@ def test_retry_runs_what_failed_and_nothing_else(client, workspace, partly_faile
     assert (event.subject, event.detail) == (str(partly_failed_sync.pk), {"job": str(job.pk)})
 
 
-def test_everybody_reads_jobs_and_editors_steer_them(workspace):
+def test_everybody_reads_jobs_and_editors_control_them(workspace):
     job = make_job(workspace)
     readers = [member_client(workspace), token_client(workspace, "search"), token_client(workspace, "ask")]
     for reader in readers:

@@ -68,7 +68,7 @@ def test_missing_wrong_or_expired_token_is_refused(post, shelf):
         assert response.headers["Content-Type"] == "application/problem+json"
 
 
-def test_only_posts_of_a_limited_size_are_taken(post):
+def test_only_posts_of_a_limited_size_are_accepted(post):
     for method in ("GET", "DELETE", "PUT"):
         refused = post(method=method)
         assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")

@@ -69,7 +69,7 @@ def test_http_is_measured_with_a_token_that_is_revoked_after(workspace):
     assert not ApiToken.objects.get().is_usable
 
 
-def test_search_over_mcp_is_measured_beside_one_over_http(workspace):
+def test_search_over_mcp_is_compared_with_one_over_http(workspace):
     with serving() as (server, url):
         figure = mcp_figure(workspace, url, [f"query {n}" for n in range(20)])
 

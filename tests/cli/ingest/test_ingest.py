@@ -65,7 +65,7 @@ def test_folder_is_ingested_and_embedded_once(workspace, folder):
     assert (again["parser_calls"], again["embedding_calls"]) == (0, 0)
 
 
-def test_what_an_open_job_embedded_before_is_not_counted(workspace, folder):
+def test_chunks_embedded_by_an_earlier_job_are_not_counted(workspace, folder):
     request_embedding(workspace.pk)
     Job.objects.update(calls=5)
     assert run_json("ingest", str(folder))["embedding_calls"] == 2

@@ -35,7 +35,7 @@ def test_document_is_shown_with_its_chunks_in_order(document):
     assert "second text" in run("inspect", "chunk", second["id"])[1]
 
 
-def test_what_mirror_and_vectors_lack_is_shown(workspace, document):
+def test_chunks_missing_from_mirror_and_vectors_are_shown(workspace, document):
     facts = run_json("inspect", "doc", "guides/a.md")
     assert facts["mirror"] == {"exists": False, "seq": 0, "head_seq": 1, "chunks": 0, "of": 2}
 

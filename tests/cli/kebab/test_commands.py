@@ -172,7 +172,7 @@ def test_arguments_do_not_take_names_that_django_reads():
 
 
 @pytest.mark.slow
-def test_only_what_shows_the_admin_imports_it():
+def test_only_processes_that_serve_the_admin_import_it():
     program = (
         f"import django, sys; django.setup(); admin = {_ADMIN};"
         " print(sorted(admin & set(sys.modules)));"

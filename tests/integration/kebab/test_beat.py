@@ -50,7 +50,7 @@ def scheduler(servers, clocks):
 
 
 def sent_within(seconds, scheduler, clocks):
-    """Return how often each entry is sent within the next seconds."""
+    """Return the number of times each entry is sent within `seconds`."""
     scheduler.sent.clear()
     for _ in range(int(seconds / _STEP_S)):
         while scheduler.tick() == 0:

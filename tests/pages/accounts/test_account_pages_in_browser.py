@@ -52,7 +52,7 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     expect(page.get_by_role("status")).to_have_text("You have signed out.")
 
 
-def test_a_password_is_set_anew_from_the_mails_link(open_page, transactional_db, ada, outbox):
+def test_password_is_reset_by_the_mailed_link(open_page, transactional_db, ada, outbox):
     page = open_page()
     page.goto("/login")
     check_fit(page)

@@ -168,7 +168,7 @@ def test_policy_lets_nothing_run_but_the_own_scripts(client, db):
     assert "<script>" not in docs.content.decode()
 
 
-def test_view_keeps_a_policy_of_its_own(rf):
+def test_view_keeps_its_own_policy(rf):
     own = HttpResponse(headers={"Content-Security-Policy": "default-src 'none'; sandbox"})
 
     assert SecurityHeaders(lambda request: own)(rf.get("/"))["Content-Security-Policy"].endswith("sandbox")

@@ -49,7 +49,7 @@ def test_link_moves_its_secret_out_of_the_address_and_does_nothing_yet(visitor, 
     assert roles_of("ada@example.org") == []
 
 
-def test_who_has_no_account_gets_one_and_is_in(visitor, invitation, acts, address):
+def test_person_without_an_account_gets_one_and_joins(visitor, invitation, acts, address):
     visitor.get(invitation.path)
     response = join(visitor)
 
@@ -81,7 +81,7 @@ def test_an_account_that_is_not_written_down_is_not_made(visitor, invitation, mo
     assert find_invitation(invitation.secret) is not None
 
 
-def test_bad_password_is_told_and_nothing_done(visitor, invitation):
+def test_bad_password_is_refused_without_effect(visitor, invitation):
     visitor.get(invitation.path)
     for password, again in (("short", None), ("ada@example.org", None), (PASSWORD, "another password")):
         answer = join(visitor, password, again)
@@ -91,7 +91,7 @@ def test_bad_password_is_told_and_nothing_done(visitor, invitation):
         assert not User.objects.filter(email="ada@example.org").exists()
 
 
-def test_who_has_an_account_signs_in_first_and_it_is_not_taken_over(visitor, ada, invitation):
+def test_person_with_an_account_must_sign_in_first(visitor, ada, invitation):
     page = visitor.get(invitation.path, follow=True).content.decode()
     assert 'href="/login?next=/invitation"' in page
     assert 'type="password"' not in page

@@ -78,7 +78,7 @@ def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(vi
     assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is False
 
 
-def test_who_took_an_account_in_anothers_name_is_out_when_its_owner_comes(visitor, ada, provider):
+def test_account_taken_in_anothers_name_is_reset_when_its_owner_signs_in(visitor, ada, provider):
     thief = Client()
     sign_in(thief)
     assert is_signed_in(thief)
@@ -315,7 +315,7 @@ def test_another_site_can_not_begin_it(visitor, provider):
     assert response["Location"] == "/login"
 
 
-def test_who_has_signed_in_as_somebody_else_becomes_who_the_provider_says(visitor, ada, provider):
+def test_session_of_another_person_is_replaced_by_the_providers_person(visitor, ada, provider):
     User.objects.create_user("eve@example.org", PASSWORD)
     sign_in(visitor, "eve@example.org")
     return_from_provider(visitor, provider)

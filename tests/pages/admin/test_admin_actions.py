@@ -109,7 +109,7 @@ def test_quarantined_file_is_read_again_and_only_an_upload_forgotten(office, adm
     assert audit_event("quarantine.deleted").detail["source"] == "handbook"
 
 
-def test_the_mirror_of_a_workspace_is_made_anew(office, workspace, transactional_db, monkeypatch):
+def test_mirror_of_a_workspace_is_rebuilt(office, workspace, transactional_db, monkeypatch):
     shelve(workspace, "a.md", "A passage.")
     local_mirrors.wait_for_seq(workspace.pk, 1, limit_s=10)
     before = local_mirrors.mirror_files(workspace.pk).current()
@@ -121,7 +121,7 @@ def test_the_mirror_of_a_workspace_is_made_anew(office, workspace, transactional
     assert audit_event("mirror.rebuild_asked").subject == "handbook"
 
 
-def test_workspace_is_embedded_anew_unless_it_has_no_embedder(office, workspace):
+def test_workspace_is_reembedded_unless_it_has_no_embedder(office, workspace):
     Workspace.objects.update(settings={"embedder": "none"})
     act(office, workspace, "reembed")
     assert not Job.objects.exists()
@@ -183,7 +183,7 @@ def test_a_forged_request_without_the_token_of_the_form_does_nothing(operator, a
     assert not Job.objects.get(pk=admin_rows.job.pk).cancel_requested
 
 
-def test_what_somebody_can_see_is_explained(office, admin_rows):
+def test_access_of_a_person_is_explained(office, admin_rows):
     person = f"/admin/people/user/{admin_rows.person.pk}/access/"
     named = office.get(f"{person}?workspace=handbook").content.decode()
     token = office.get(f"/admin/people/apitoken/{admin_rows.token.pk}/access/").content.decode()

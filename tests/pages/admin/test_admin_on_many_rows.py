@@ -174,7 +174,7 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
         assert read <= MOST_ROWS, (address, read, *statements)
 
 
-def test_what_was_searched_for_is_not_looked_for_in_the_whole_list(transactional_db, office, workspace):
+def test_search_does_not_scan_the_whole_list(transactional_db, office, workspace):
     fill(workspace, tables=("people_workspace", "people_user", "people_membership"), others=400_000)
     response, asked = _get(office, "/admin/people/membership/?q=handbook")
     read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]

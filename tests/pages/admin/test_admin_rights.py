@@ -23,7 +23,7 @@ def staff(*permissions):
     return user
 
 
-def test_nobody_is_sent_to_the_login_page_that_everybody_uses(client, admin_rows):
+def test_anonymous_user_is_sent_to_the_common_login_page(client, admin_rows):
     for address in admin_rows.pages():
         answer = client.get(address)
         assert answer.status_code == 302, address

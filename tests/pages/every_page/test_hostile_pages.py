@@ -109,7 +109,7 @@ def test_window_of_30_mb_is_shown_without_holding_them_in_memory(viewer, too_muc
 class TestInABrowser:
     pytestmark = needs_browser
 
-    def test_nothing_is_wrong_with_what_is_too_much(self, browser, server, too_much, subtests):
+    def test_visits_of_oversized_pages_find_no_defect(self, browser, server, too_much, subtests):
         for name, entry in _TOO_MUCH.items():
             with subtests.test(page=name):
                 found = visit(browser, server, too_much, entry)

@@ -72,7 +72,7 @@ def test_repository_and_site_are_added_with_what_they_are_read_with(visit, edito
     assert config | {"include": ["guide/**"], "max_pages": 50} == config
 
 
-def test_folder_outside_the_allowed_ones_is_refused_beside_its_field_and_nothing_is_lost(visit, editor, root):
+def test_folder_outside_the_allowed_ones_is_refused_at_its_field_keeping_input(visit, editor, root):
     assert str(root.parent.resolve()) in markup_of(visit(editor).get(f"{NEW}?kind=folder"))
     answer = add(visit(editor), "folder", path="/etc", tags="kept", description="<b>kept</b>")
     page = markup_of(answer, status=422)
@@ -82,7 +82,7 @@ def test_folder_outside_the_allowed_ones_is_refused_beside_its_field_and_nothing
     assert not Source.objects.exists()
 
 
-def test_what_is_wrong_is_told_beside_its_field(visit, editor, subtests):
+def test_errors_are_shown_at_their_fields(visit, editor, subtests):
     git, web = {"url": "https://git.example.org/a.git"}, {"url": "https://docs.example.org/"}
     for kind, fields, field in (
         ("git", {"url": "ftp://x", "token": "s3cret", "username": "bot"}, "url"),
@@ -113,7 +113,7 @@ def test_the_kinds_are_offered_and_another_or_a_taken_key_is_refused(visit, edit
     assert add(visit(editor), "git", url="https://git.example.org/a.git", key="docs").status_code == 409
 
 
-def test_what_is_said_of_a_source_is_changed(visit, editor, docs):
+def test_description_of_a_source_is_changed(visit, editor, docs):
     client = visit(editor)
     shown = markup_of(client.get(f"/w/handbook/sources/{docs.pk}/edit"))
     told = {"title": "Guides", "tags": '"Paris, France",  "say ""hi""", plain'}
@@ -131,7 +131,7 @@ def test_what_is_said_of_a_source_is_changed(visit, editor, docs):
     assert 'id="id_tags_error"' in markup_of(answer, status=400)
 
 
-def test_what_was_not_touched_is_not_written(visit, admin, docs, board):
+def test_unchanged_fields_are_not_written(visit, admin, docs, board):
     said = {"description": "One\nline and another", "default_tags": ["Paris, France", "b"], "title": ""}
     Source.objects.filter(pk=docs.pk).update(**said)
     client = visit(admin)

@@ -92,7 +92,7 @@ def test_the_list_shows_that_a_job_has_ended_without_being_reloaded(open_page, v
     expect(page.locator("#job-list[hx-trigger]")).to_have_count(0)
 
 
-def test_who_was_logged_out_meanwhile_is_sent_to_log_in_from_the_list(open_page, viewer, running):
+def test_logged_out_person_is_sent_to_log_in_from_the_list(open_page, viewer, running):
     page = open_page(viewer)
     page.goto(f"{LIST}?state=running")
     page.context.clear_cookies()

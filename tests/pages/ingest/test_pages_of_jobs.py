@@ -94,7 +94,7 @@ def test_running_jobs_page_shows_how_far_it_is_and_is_cancelled_there(visit, vie
     assert running.cancel_requested
 
 
-def test_ended_jobs_page_counts_each_reason_and_offers_no_act_in_vain(visit, editor, failed_job):
+def test_ended_jobs_page_counts_each_reason_and_offers_only_useful_actions(visit, editor, failed_job):
     client = visit(editor)
     page = markup_of(client.get(page_of(failed_job)))
 
@@ -148,7 +148,7 @@ def test_trying_again_is_offered_where_something_failed_that_can_be_tried(
     assert "/retry" not in markup_of(visit(admin).get(page_of(finished_sync)))
 
 
-def test_what_failed_is_tried_again_in_a_new_job_unless_too_many_wait(
+def test_failed_items_are_retried_in_a_new_job_unless_too_many_wait(
     visit, editor, running, finished_sync, settings, tmp_path
 ):
     settings.KEBAB_FOLDER_ROOTS = [tmp_path]

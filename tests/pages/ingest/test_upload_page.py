@@ -47,7 +47,7 @@ def test_file_is_taken_in_and_its_job_shown_and_one_larger_than_other_forms_may_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_several_files_those_that_are_refused_are_named_and_archives_unpacked(visit, editor):
+def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("x.md", "# X")
@@ -82,7 +82,7 @@ class Unread(io.BytesIO):
     readline = read
 
 
-def test_what_is_sent_by_whom_it_is_not_allowed_is_never_read(client, workspace, viewer, editor, settings):
+def test_body_of_an_unauthorised_upload_is_never_read(client, workspace, viewer, editor, settings):
     stranger = User.objects.create_user("stan@example.org")
     settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 100_000
     for person, status in ((None, 302), (stranger, 404), (viewer, 403), (editor, 413)):

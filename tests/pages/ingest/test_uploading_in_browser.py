@@ -83,7 +83,7 @@ def test_a_busy_server_is_sent_the_file_again(page):
     assert Job.objects.get().payload["path"] == "a.md"
 
 
-def test_what_can_not_be_read_is_named_and_the_rest_of_a_folder_is_sent(page):
+def test_unreadable_files_of_a_folder_are_named_and_the_rest_sent(page):
     page.evaluate(
         """() => {
             const broken = (take, refuse) => refuse(new DOMException("locked", "NotReadableError"));
@@ -142,7 +142,7 @@ def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
 
 
 @pytest.mark.parametrize("name", ["dragover", "drop"])
-def test_what_is_dropped_beside_the_box_is_not_opened(page, name):
+def test_file_dropped_outside_the_box_is_not_opened(page, name):
     is_opened = page.evaluate(
         """(name) => {
             const dataTransfer = new DataTransfer();
@@ -177,7 +177,7 @@ def test_a_refused_file_is_named_however_many_came_before_and_never_sent(page):
     assert not Job.objects.exists()
 
 
-def test_each_files_end_is_told_with_its_reason(open_page, editor, worker):
+def test_outcome_of_each_file_is_shown_with_its_reason(open_page, editor, worker):
     page = open_page(editor)
     page.goto(PAGE)
     page.locator("#file").set_input_files(

@@ -74,7 +74,7 @@ def test_a_workspace_is_made_with_an_address_of_its_name(at, owner):
     assert Membership.objects.get(workspace=made).user == owner
 
 
-def test_workspace_that_cannot_be_made_is_told_beside_the_form(at, workspace, other_workspace, subtests):
+def test_refused_workspace_is_reported_at_the_form(at, workspace, other_workspace, subtests):
     for fields, status in (
         ({"name": ""}, 400),
         ({"slug": "Not a slug"}, 400),
@@ -91,7 +91,7 @@ def test_workspace_that_cannot_be_made_is_told_beside_the_form(at, workspace, ot
             assert Workspace.objects.count() == 2
 
 
-def test_nobody_makes_one_without_logging_in(client, db):
+def test_creating_a_workspace_requires_login(client, db):
     assert client.post(ALL, {"name": "Mine"})["Location"].startswith("/login")
     assert not Workspace.objects.exists()
 

@@ -33,7 +33,7 @@ def strict_gate(monkeypatch):
     set_contributions(monkeypatch, settings_guards=(guard,))
 
 
-def test_name_and_slug_are_changed_or_refused_beside_the_form(at, workspace, other_workspace):
+def test_name_and_slug_are_changed_or_refused_at_the_form(at, workspace, other_workspace):
     for fields, status in (({"slug": "secrets"}, 409), ({"slug": "No!"}, 400), ({"name": ""}, 400)):
         answer = at.post(SETTINGS, {"name": "Typed", "slug": "handbook", **fields})
         assert answer.status_code == status, fields
@@ -67,7 +67,7 @@ def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at
     assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
-def test_value_that_cannot_be_is_refused_beside_its_field_and_kept(at, workspace, subtests):
+def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subtests):
     for name, value in (
         ("default_k", "many"),
         ("default_k", "100000"),
@@ -121,7 +121,7 @@ def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace)
     assert at.get("/w/handbook/audit", {"action": "x" * 65}).status_code == 400
 
 
-def test_access_of_a_member_and_of_a_token_is_told(at, viewer, workspace):
+def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):
     Source.objects.create(workspace=workspace, key="wiki", kind="upload")
     token, _ = mint_token(workspace, scopes=["search"], name="Bot")
     member = text_of(at.get(f"/w/handbook/people/{viewer.pk}/access"))
@@ -134,7 +134,7 @@ def test_access_of_a_member_and_of_a_token_is_told(at, viewer, workspace):
     assert 'value="wikki"' in markup_of(mistyped)
 
 
-def test_the_access_of_who_is_not_here_is_not_told(at, other_workspace):
+def test_access_of_a_non_member_is_not_shown(at, other_workspace):
     stranger = make_member(other_workspace, "stranger@example.org")
     foreign, _ = mint_token(other_workspace, scopes=["search"])
 

@@ -59,7 +59,7 @@ def test_token_without_expiry_is_good_until_revoked(at):
     assert (answer.status_code, secrets_in(answer)) == (409, [])
 
 
-def test_what_cannot_be_made_is_refused_and_nothing_typed_is_lost(at, other_workspace, subtests):
+def test_invalid_token_is_refused_keeping_input(at, other_workspace, subtests):
     foreign = create_group(command_line_access(other_workspace), "Theirs")
     for fields, status in (
         ({"scopes": []}, 400),

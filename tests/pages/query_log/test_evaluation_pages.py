@@ -194,7 +194,7 @@ class TestRuns:
         assert admin.post(f"{address}/delete")["Location"] == at(orchard)
         assert Run.objects.get() == waiting
 
-    def test_what_went_wrong_is_told(self, admin, orchard):
+    def test_errors_of_a_run_are_shown(self, admin, orchard):
         run = Run.objects.create(
             workspace=orchard, topic_set="golden", state="failed", error="The <index> burnt."
         )
@@ -203,7 +203,7 @@ class TestRuns:
         assert "failed" in text_of(admin.get(at(orchard)))
 
 
-def test_what_is_elsewhere_is_like_what_is_not_there(admin, orchard):
+def test_rows_of_another_workspace_look_missing(admin, orchard):
     other = make_workspace()
     run = Run.objects.create(workspace=other, topic_set="golden")
     topic = Topic.objects.create(workspace=other, topic_id="x", text="x")

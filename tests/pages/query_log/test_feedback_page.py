@@ -36,7 +36,7 @@ def say(workspace, query, citation, *, is_relevant=True):
     return record_feedback(access, query=query, source="docs", citation=citation, is_relevant=is_relevant)
 
 
-def test_what_was_said_is_listed_by_query(admin, orchard, at):
+def test_feedback_is_listed_by_query(admin, orchard, at):
     say(orchard, "<b>apples</b>", "apples.md#L1")
     say(orchard, "<b>apples</b>", "pears.md", is_relevant=False)
     found = admin.get(at)
@@ -75,7 +75,7 @@ def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orch
     assert Topic.objects.get().text == "which plums"
 
 
-def test_what_was_said_long_ago_counts_as_much(orchard):
+def test_old_feedback_counts_as_much(orchard):
     for path in ("apples.md", "pears.md"):
         say(orchard, "which fruit", path)
     access = caller_access(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)

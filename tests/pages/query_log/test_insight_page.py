@@ -65,7 +65,7 @@ def test_days_can_be_chosen(workspace):
         assert page(workspace, days=days).status_code == 400, days
 
 
-def test_state_of_the_mirror_and_of_the_spaces_is_told(workspace):
+def test_state_of_the_mirror_and_of_the_spaces_is_shown(workspace):
     write(workspace, "a.md", "apple")
     assert " 1 change" in text_of(page(workspace))
     sync(workspace)

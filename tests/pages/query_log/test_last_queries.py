@@ -56,7 +56,7 @@ def answer(url, secret=""):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, workers):
+def test_terminated_web_process_writes_its_queries(surroundings, secret, workers):
     workspace = Workspace.objects.get()
     with web_process({**surroundings, "KEBAB_WEB_WORKERS": workers}) as (process, url):
         assert answer(f"{url}/api/v1/workspaces/{workspace.slug}/search?q=apple&mode=lexical", secret) == 200
@@ -68,7 +68,7 @@ def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, wor
 
 
 @pytest.mark.slow
-def test_a_process_that_speaks_mcp_writes_them_when_its_client_leaves(surroundings):
+def test_mcp_process_writes_its_queries_when_its_client_leaves(surroundings):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     with raw_line(surroundings) as line:
         line.send("initialize", id=1, params=hello)

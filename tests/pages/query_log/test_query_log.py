@@ -146,7 +146,7 @@ def test_a_long_query_is_cut(searched_workspace, log):
     assert (row.text, len(row.folded)) == ("ΐ" * 500, 500)
 
 
-def test_of_keystrokes_the_last_one_counts(workspace):
+def test_only_the_last_keystroke_is_logged(workspace):
     typed = [note_query(workspace, "appl"[: n + 1], after_s=n * 2.5) for n in range(4)]
     store_queries(workspace.pk, typed)
     assert texts(workspace) == ["appl"]
@@ -160,7 +160,7 @@ def test_of_keystrokes_the_last_one_counts(workspace):
     assert (texts(workspace), texts(other)) == (["apple"], ["apple pie"])
 
 
-def test_what_is_asked_apart_counts_apart(workspace):
+def test_separate_queries_are_logged_separately(workspace):
     apart = {"caller": "user:2"}, {"door": Door.API}
     for later in ({"after_s": 3.5}, *({"after_s": 1} | other for other in apart)):
         AskedQuery.objects.all().delete()
@@ -172,7 +172,7 @@ def test_what_is_asked_apart_counts_apart(workspace):
         assert texts(workspace) == ["apple", "apple"], later
 
 
-def test_what_is_shown_again_counts_once(workspace):
+def test_repeated_display_is_logged_once(workspace):
     store_queries(
         workspace.pk,
         [note_query(workspace, "apple", after_s=-20), note_query(workspace, "pear", after_s=-10)],
@@ -188,7 +188,7 @@ def test_what_is_shown_again_counts_once(workspace):
     assert AskedQuery.objects.get(text="apple").mode == "hybrid"
 
 
-def test_nobody_can_be_found_by_what_they_typed(workspace):
+def test_queries_cannot_be_traced_to_people(workspace):
     store_queries(workspace.pk, [note_query(workspace, "apple", after_s=29)])
     typist = AskedQuery.objects.get().typist
     assert typist and typist != "1" and "user" not in typist
@@ -208,7 +208,7 @@ def test_queries_of_a_workspace_that_has_gone_are_dropped(workspace):
     assert texts(workspace) == ["pear"]
 
 
-def test_it_writes_wherever_its_thread_acts_without_signs_that_no_database_keeps(workspace):
+def test_queries_are_written_from_any_thread_without_unstorable_characters(workspace):
     with acting_nowhere():
         store_queries(workspace.pk, [note_query(workspace, "a\x00b\ud800")])
         assert not AskedQuery.objects.exists()
@@ -217,7 +217,7 @@ def test_it_writes_wherever_its_thread_acts_without_signs_that_no_database_keeps
 
 
 class TestWithoutADatabase:
-    def test_what_the_database_cannot_take_waits_in_order(self):
+    def test_queries_wait_in_order_while_the_database_refuses_them(self):
         is_away, kept = True, []
 
         def keep(workspace_id, queries):
@@ -237,7 +237,7 @@ class TestWithoutADatabase:
         assert kept.index("a") < kept.index("c")
         assert log.pending == ()
 
-    def test_when_there_is_no_room_the_oldest_goes(self):
+    def test_oldest_query_is_dropped_when_the_buffer_is_full(self):
         def keep(workspace_id, queries):
             log.add(note_query(workspace_id, "d"))  # somebody asks meanwhile
             raise OperationalError("connection refused")

@@ -118,7 +118,7 @@ def test_leaving_the_page_ends_the_model(open_ask, use):  # noqa: F811
     assert stub.was_left.wait(15)
 
 
-def test_a_right_that_ends_meanwhile_is_told(open_ask, use):  # noqa: F811
+def test_right_that_ends_during_an_answer_is_reported(open_ask, use):  # noqa: F811
     use(drips)
     page = open_ask()
     ask(page)
@@ -129,7 +129,7 @@ def test_a_right_that_ends_meanwhile_is_told(open_ask, use):  # noqa: F811
     expect(page.locator(".turn.live")).to_contain_text("The answer broke off")
 
 
-def test_a_question_that_is_refused_is_told_and_not_lost(open_ask):
+def test_refused_question_is_reported_keeping_input(open_ask):
     page = open_ask()
     page.locator("[name=conversation_id]").evaluate("field => field.value = crypto.randomUUID()")
     ask(page)
@@ -143,7 +143,7 @@ def test_a_question_that_is_refused_is_told_and_not_lost(open_ask):
     open_ask.complaints.clear()
 
 
-def test_what_a_model_writes_is_text_while_it_comes(open_ask, use):  # noqa: F811
+def test_streamed_text_of_a_model_is_escaped(open_ask, use):  # noqa: F811
     stub = use(pausing_answer("<i id=pwned>restart</i> [#1]"))
     page = open_ask()
     ask(page)

@@ -84,7 +84,7 @@ def test_long_chunk_is_cut(visitor, workspace):
     assert len(page_of(visitor, shelve(workspace, "a.md", "x", passages=passages))) < 20_000
 
 
-def test_what_a_stranger_may_not_see_is_not_there(visitor, other_workspace):
+def test_hidden_document_is_not_found(visitor, other_workspace):
     hidden = shelve(other_workspace, "a.md", "x")
     missing = visitor.get(f"/w/handbook/documents/{'0' * 32}/chunks")
     strange = visitor.get(address(hidden))

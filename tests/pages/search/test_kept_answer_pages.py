@@ -124,7 +124,7 @@ def test_only_askers_and_reviewers_delete(client, workspace, answer_of_member):
     assert not KeptAnswer.objects.exists()
 
 
-def test_each_citation_is_told_to_stand_or_to_have_changed(visitor, workspace, answer_of_member):
+def test_each_citation_is_shown_as_valid_or_changed(visitor, workspace, answer_of_member):
     row = answer_of_member("How do I restart?")
     address, scripted = at(f"answers/{row.pk}/check"), {"HX-Request": "true"}
     assert f'href="{address}"' in html_of(visitor.get(at(f"answers/{row.pk}")))
@@ -137,7 +137,7 @@ def test_each_citation_is_told_to_stand_or_to_have_changed(visitor, workspace, a
     assert "<html" in html_of(visitor.get(address))
 
 
-def test_who_may_not_read_an_answer_may_not_check_it(visitor, workspace, answer_of_member):
+def test_checking_an_answer_requires_reading_it(visitor, workspace, answer_of_member):
     row = answer_of_member("How do I restart?")
     restrict(Source.objects.get(key="handbook"), Group.objects.create(workspace=workspace, name="crew"))
     for page in (f"answers/{row.pk}/check", f"conversations/{row.conversation_id}"):

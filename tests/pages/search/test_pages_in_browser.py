@@ -21,7 +21,7 @@ def long_guide(workspace, member, guide):
     return document
 
 
-def test_from_the_login_to_the_cited_lines(open_page, password, long_guide):
+def test_person_gets_from_the_login_to_the_cited_lines(open_page, password, long_guide):
     page = open_page()
     page.goto("/")
     page.get_by_label("E-mail address").fill("ada@example.org")
@@ -120,7 +120,7 @@ def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, me
     expect(passage).to_be_in_viewport()
 
 
-def test_the_outline_of_a_region_lies_on_the_words_in_the_picture(open_page, member, workspace):
+def test_outline_of_a_region_covers_the_words_in_the_picture(open_page, member, workspace):
     text = content_of("image/notice.png").decode("latin-1")
     span = {"kind": "region", "x": 34, "y": 42, "w": 504, "h": 193}
     passages = [Passage(text="The ferry leaves", spans=[span])]
@@ -154,7 +154,7 @@ def test_rendered_markdown_fits_the_screen_and_opens_at_the_cited_line(open_page
 
 
 @pytest.mark.parametrize("width", [390, 1_440])
-def test_what_is_said_stands_in_one_column_whatever_the_time(open_page, member, workspace, width):
+def test_spoken_text_is_in_one_column_whatever_the_time(open_page, member, workspace, width):
     text = content_of("transcript/harbour.srt").decode()
     document = shelve(workspace, "harbour.srt", text, media="transcript")
     page = open_page(member, viewport={"width": width, "height": 844})
@@ -179,7 +179,7 @@ def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):
     expect(page.locator("section.cited")).to_be_in_viewport()
 
 
-def test_the_outline_stands_aside_on_a_desktop_and_opens_on_a_phone(open_page, member, workspace):
+def test_outline_is_beside_the_text_on_a_desktop_and_folded_on_a_phone(open_page, member, workspace):
     spans = [[{"kind": "line", "start": line, "end": line}] for line in (3, 7)]
     passages = [
         Passage(text="a", ordinal=0, heading_path=("Linux",), spans=spans[0]),

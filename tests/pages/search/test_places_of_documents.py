@@ -105,7 +105,7 @@ def test_drawn_page_is_a_picture_of_its_size(visitor, add):
         assert visitor.get(address(document, f"/pages/{page}.png")).status_code == 404, page
 
 
-def test_what_is_no_pdf_is_not_drawn(visitor, workspace):
+def test_file_that_is_not_a_pdf_is_not_rendered(visitor, workspace):
     broken = shelve(workspace, "b.pdf", "%PDF-1.7 nothing", media="pdf", passages=[Passage(text="x")])
     plain = shelve(workspace, "a.md", "words")
 

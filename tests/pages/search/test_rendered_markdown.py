@@ -105,7 +105,7 @@ def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
     assert "view=source" not in re.search(r'<a href="([^"]+)">Rendered</a>', source)[1]
 
 
-def test_what_is_no_markdown_is_shown_by_lines(visitor, add):
+def test_other_text_than_markdown_is_shown_by_lines(visitor, add):
     page = page_of(visitor, add("# not a heading", path="a.txt", mime="text/plain"))
 
     assert '<li id="L1">' in page
@@ -136,7 +136,7 @@ HOSTILE = [
 ]
 
 
-def test_nothing_in_markdown_runs_or_is_loaded(visitor, add, subtests):
+def test_markdown_runs_and_loads_nothing(visitor, add, subtests):
     for text in HOSTILE:
         with subtests.test(text=text):
             page = rendered_part(page_of(visitor, add(text)))
@@ -181,7 +181,7 @@ def test_all_of_many_links_lead_to_their_neighbours(visitor, add):
     assert re.findall(r">(\d+\.md)</a>", page) == names[::30]
 
 
-def test_comments_are_not_shown_but_what_stands_between_them_is(visitor, add):
+def test_comments_are_hidden_and_text_between_them_shown(visitor, add):
     for written, is_shown in (
         ("<!-- a -->", False),
         ("<!-- a\nb --> <!-- c -->", False),

@@ -128,7 +128,7 @@ def test_filters_that_cannot_be_understood_are_refused_with_the_remedy(visitor, 
         assert named in re.search(r'id="problem".*?</div', response.content.decode(), re.DOTALL)[0]
 
 
-def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
+def test_last_of_repeated_time_filters_counts(visitor, shelf):
     page = search_page(visitor, q="restart", ingested_after=["2000-01-01", "2999-01-01"])
 
     assert hits(page) == []
@@ -136,7 +136,7 @@ def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
     assert len(hits(search_page(visitor, q="restart", ingested_after="2000-01-01"))) == 3
 
 
-def test_who_is_typing_gets_hits_first_and_is_told_where_the_counts_are(visitor, shelf):
+def test_typed_search_gets_hits_first_and_the_address_of_counts(visitor, shelf):
     page = visitor.get(
         "/w/handbook/search", {"q": "restart"}, headers={"hx-request": "true"}
     ).content.decode()

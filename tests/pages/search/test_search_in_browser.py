@@ -45,7 +45,7 @@ def test_hits_come_as_one_types_and_the_address_is_replaced(open_page, member, g
     expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
 
 
-def test_only_the_last_of_what_is_typed_quickly_is_asked(open_page, member, guide):
+def test_only_the_last_of_quick_keystrokes_is_sent(open_page, member, guide):
     page, asked = open_page(member), []
     page.goto("/w/handbook/search")
     page.on("request", lambda request: "/search?q=" in request.url and asked.append(request.url))
@@ -85,7 +85,7 @@ def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, me
     expect(page).to_have_url(re.compile("/documents/"))
 
 
-def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_page, member, tagged_entries):
+def test_filters_are_counted_after_the_hits_and_shown_beside_them(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 1440, "height": 900})
     page.goto("/w/handbook/search")
     page.get_by_role("searchbox").press_sequentially("entry")
@@ -211,7 +211,7 @@ def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_pag
     expect(page.locator(".facet")).to_have_count(0)
 
 
-def test_what_is_wrong_with_the_query_is_said_of_the_box_until_it_is_mended(unwatched_page, guide):
+def test_error_of_the_query_is_shown_at_the_box_until_it_is_corrected(unwatched_page, guide):
     page = unwatched_page
     box = page.get_by_role("searchbox")
     page.goto("/w/handbook/search")
@@ -265,7 +265,7 @@ def test_more_hits_of_what_was_typed_repeat_none(open_page, member, list_of_entr
     assert len(set(citations)) == 20
 
 
-def test_who_was_logged_out_meanwhile_is_sent_to_log_in(open_page, member, guide):
+def test_logged_out_person_is_sent_to_log_in(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search")
     page.context.clear_cookies()

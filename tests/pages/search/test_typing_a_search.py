@@ -5,7 +5,7 @@ def get_partial(visitor, **parameters):
     return visitor.get("/w/handbook/search", parameters, headers={"hx-request": "true"})
 
 
-def test_what_is_typed_is_answered_with_the_hits_alone(visitor, guide):
+def test_typed_query_is_answered_with_the_hits_only(visitor, guide):
     page = get_partial(visitor, q="restart").content.decode()
 
     assert "<mark>restart</mark>" in page
@@ -13,7 +13,7 @@ def test_what_is_typed_is_answered_with_the_hits_alone(visitor, guide):
     assert "<html" not in page and 'name="q"' not in page
 
 
-def test_count_is_told_to_who_cannot_see_it_and_the_address_follows(visitor, guide):
+def test_count_is_announced_to_screen_readers_and_the_address_follows(visitor, guide):
     found, nothing = (
         get_partial(visitor, q="restart ü", mode="lexical"),
         get_partial(visitor, q="zebra", mode="lexical"),

@@ -28,7 +28,7 @@ def stored_votes(workspace):
     return [(row.query, row.path, row.fragment, row.is_relevant, row.actor) for row in rows]
 
 
-def test_what_is_said_of_a_hit_is_kept_and_the_hits_are_shown_again(visitor, workspace, guide):
+def test_vote_is_stored_and_the_hits_are_shown_again(visitor, workspace, guide):
     response = visitor.post(VOTE, vote_fields())
 
     assert response.status_code == 302
@@ -43,7 +43,7 @@ def test_what_is_said_of_a_hit_is_kept_and_the_hits_are_shown_again(visitor, wor
     assert elsewhere.url == "/w/handbook/search?q=restart+workers&mode=hybrid&k=10#hit-1"
 
 
-def test_what_one_said_before_is_shown_with_the_hits_and_to_nobody_else(client, visitor, workspace, guide):
+def test_earlier_vote_is_shown_only_to_its_author(client, visitor, workspace, guide):
     def results_page():
         page = client.get("/w/handbook/search", {"q": "Restart  workers", "mode": "lexical"}).content.decode()
         assert page.count('class="vote"') == 1
@@ -72,13 +72,13 @@ def test_script_is_answered_with_the_thumbs_alone(visitor, workspace, guide):
     assert len(stored_votes(workspace)) == 1
 
 
-def test_what_cannot_be_kept_is_refused(visitor, workspace, guide):
+def test_invalid_vote_is_refused(visitor, workspace, guide):
     for changed in ({"is_relevant": "perhaps"}, {"query": ""}, {"citation": ""}, {"rank": "x"}):
         assert visitor.post(VOTE, vote_fields(**changed)).status_code == 400, changed
     assert stored_votes(workspace) == []
 
 
-def test_what_may_not_be_read_is_like_what_is_not_there(visitor, workspace, guide):
+def test_hidden_document_looks_missing(visitor, workspace, guide):
     missing = visitor.post(VOTE, vote_fields(citation="ops/none.md"))
     source = Source.objects.get(workspace=workspace)
     restrict(source, [Group.objects.create(workspace=workspace, name="few").pk])

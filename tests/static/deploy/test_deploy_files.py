@@ -241,7 +241,7 @@ def test_the_image_has_what_git_knows_of_its_folders(application):
     assert {Path(name).parts[0] for name in found} == {Path(name).parts[0] for name in folders}
 
 
-def test_what_the_ignore_file_lets_not_in_can_not_be_copied(tmp_path):
+def test_ignored_files_cannot_be_copied(tmp_path):
     ignored = tmp_path / "ignored"
     ignored.write_text(IGNORED.read_text().replace("!docs/wire-schema\n", ""))
     with pytest.raises(ValueError, match="lets nothing in of docs/wire-schema"):
@@ -315,7 +315,7 @@ def selects(selector, labels):
     )
 
 
-def test_what_selects_pods_finds_some():
+def test_every_pod_selector_matches_pods():
     manifests = build(KUBERNETES / "overlays" / "example")
     pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
     for manifest in manifests:
@@ -331,7 +331,7 @@ def test_what_selects_pods_finds_some():
 
 
 @pytest.mark.parametrize("name", ["autoscaling-keda", "autoscaling-hpa"])
-def test_how_many_there_are_is_told_by_the_autoscaler_alone(name):
+def test_replica_counts_are_set_by_the_autoscaler_only(name):
     base = build(KUBERNETES / "base")
     counted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in base if runs_for_ever(each)}
     assert counted["kebab-worker"] == 2 and counted["kebab-embedder"] == 1

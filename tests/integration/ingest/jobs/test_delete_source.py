@@ -172,7 +172,7 @@ def test_blob_that_an_open_upload_waits_for_is_not_released(workspace, folder, s
 
 
 @pytest.mark.parametrize("request_it", [request_source_deletion, partial(request_version_deletion, tag="v1")])
-def test_source_that_is_gone_meanwhile_is_not_found(workspace, request_it):
+def test_source_deleted_concurrently_is_not_found(workspace, request_it):
     source = ensure_source(workspace, "docs", kind="upload")
     Source.objects.in_workspace(workspace).filter(pk=source.pk).delete()
     with pytest.raises(Source.DoesNotExist):

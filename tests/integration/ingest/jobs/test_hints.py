@@ -141,7 +141,7 @@ def test_requests_and_work_go_on_without_redis(folder, source, unreachable_redis
     assert hint_due_jobs() == 0
 
 
-def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
+def test_concurrent_sweeps_hint_at_a_job_once(workspace, monkeypatch):
     """None holds what another waits for: a worker that stands still in its sweep stops nobody else's."""
     jobs, together = make_jobs(workspace, 2), Barrier(3, timeout=30)
     hint = hints._hint_once
@@ -155,7 +155,7 @@ def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
     assert sorted(hinted_jobs()) == sorted(jobs)
 
 
-def test_sweep_that_stands_still_stops_no_other(workspace, monkeypatch):
+def test_stalled_sweep_does_not_block_others(workspace, monkeypatch):
     jobs, at_work, go_on = make_jobs(workspace, 2), Event(), Event()
     send = hints._Queue.send
 

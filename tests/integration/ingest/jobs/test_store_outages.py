@@ -89,7 +89,7 @@ def test_job_waits_while_no_blob_can_be_written(workspace, folder, source, monke
     assert (ended.state, ended.error, indexed_texts(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
 
 
-def test_full_disk_of_postgres_is_told_from_its_other_failures():
+def test_full_disk_of_postgres_is_distinguished_from_other_failures():
     def message_for(cause):
         try:
             raise OperationalError("as Django wraps it") from cause
@@ -101,7 +101,7 @@ def test_full_disk_of_postgres_is_told_from_its_other_failures():
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
-def test_blob_that_may_not_be_written_is_told_from_a_file_that_may_not_be_read(folder, number):
+def test_unwritable_blob_is_distinguished_from_an_unreadable_file(folder, number):
     blob = django_settings.KEBAB_DATA_DIR / "blobs" / "aa" / "aabb"
     said = outage_message(OSError(number, "refused", str(blob)))
     assert (said[:11], str(blob) in said) == ("Disk locked", True)

@@ -133,7 +133,7 @@ def test_workspace_that_asks_without_pause_leaves_places_to_those_whose_turn_it_
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_yielding_job_queues_anew_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
+def test_yielding_job_queues_again_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
     job = endless(workspace)
     monkeypatch.setattr(run.worker_stop, "is_requested", lambda: is_stopped)
     run_job(workspace.pk, job.pk)

@@ -155,7 +155,7 @@ def test_many_golden_queries_are_sampled_evenly(db):
     assert asked == [f"{n:04}" for n in range(0, 2 * MAX_TOPICS, 2)]
 
 
-def test_settings_that_changed_meanwhile_are_not_overwritten(golden, monkeypatch):
+def test_concurrently_changed_settings_are_not_overwritten(golden, monkeypatch):
     def change_in_between(change):
         store_settings(golden, {"default_k": 3})
         return {}

@@ -57,7 +57,7 @@ async def messages_of(answer):
     return messages
 
 
-async def test_request_is_told_as_pep_3333_has_it():
+async def test_request_is_passed_as_pep_3333_requires():
     told = {}
 
     def app(environ, start_response):

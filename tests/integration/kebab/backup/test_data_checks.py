@@ -45,7 +45,7 @@ def failed_result(check, **how):
     return found
 
 
-def test_sound_data_passes_every_check_and_no_transaction_is_open_meanwhile(workspace, monkeypatch):
+def test_sound_data_passes_every_check_without_an_open_transaction(workspace, monkeypatch):
     held, real = [], checks.check_integrity
 
     def note_transaction(writer):

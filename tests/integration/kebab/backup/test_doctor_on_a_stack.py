@@ -50,7 +50,7 @@ def run_doctor(stack: Stack, *arguments: str) -> tuple[int, dict[str, set[str]]]
     return done.returncode, found
 
 
-def test_what_is_damaged_is_told_and_mended_and_no_document_is_lost(stack):
+def test_damage_is_reported_and_repaired_without_losing_a_document(stack):
     stack.run("workspace", "create", "ill", "--json")
     scopes = ("--workspace", "ill", "--scope", "search,ingest", "--json")
     client = Client(stack.url, "ill", json.loads(stack.run("token", "create", *scopes).stdout)["token"])

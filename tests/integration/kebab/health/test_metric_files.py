@@ -56,7 +56,7 @@ def test_files_of_ended_processes_do_not_accumulate(tmp_path):
     assert len(list(tmp_path.iterdir())) <= 4
 
 
-def test_forked_child_counts_anew_and_does_not_keep_its_parents_counts(counting, read):
+def test_forked_child_starts_without_its_parents_counts(counting, read):
     parent = counting("worker")
     parent.do("import os, signal; child = os.fork(); child or signal.pause()")
     parent.do("things.add('new')")

@@ -97,7 +97,7 @@ def test_link_is_not_repeated_for_a_retry(operator, workspace):
     assert len(mail.outbox) == 1
 
 
-def test_link_stands_in_the_mail_alone_where_mail_leaves_the_machine(operator, workspace, settings):
+def test_link_is_in_the_mail_only_where_mail_is_delivered(operator, workspace, settings):
     settings.EMAIL_BACKEND = f"{__name__}.DeliveredMail"
     body = ask(operator, workspace).json()
     assert (body["link"], body["is_mailed"]) == (None, True)

@@ -74,7 +74,7 @@ def test_overlap_is_from_none_to_a_day(admin, workspace, old):
     assert ApiToken.objects.count() == 1
 
 
-def test_secret_stands_nowhere_but_in_the_answer_that_creates_it(admin, workspace, old):
+def test_secret_is_only_in_the_response_that_creates_it(admin, workspace, old):
     log = io.StringIO()
     listener = logging.StreamHandler(log)
     logging.getLogger().addHandler(listener)

@@ -94,7 +94,7 @@ def test_worker_goes_on_that_is_stuck_twice_and_then_is_not_or_can_not_tell(row,
             assert not watch.ends
 
 
-def test_unanswered_look_starts_the_count_anew(row, watch, monkeypatch):
+def test_failed_check_resets_the_count(row, watch, monkeypatch):
     for _ in range(2):
         watch.check(row.pk, False)
     with monkeypatch.context() as patched, pytest.raises(OperationalError):

@@ -114,7 +114,7 @@ def test_extractive_and_failed_answers_are_streams_too(vault, token, use):
 
 
 @pytest.mark.parametrize(("behaviour", "events"), [(drips, 3), (hangs, 1), (thinks, 1)])
-def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviour, events):
+def test_model_is_stopped_when_the_client_leaves(vault, token, use, behaviour, events):
     stub = use(behaviour)
     seen = run(watch(vault, token[1], leave_after=events))
 
@@ -168,7 +168,7 @@ def test_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
     assert_it_ended(seen)
 
 
-def test_what_can_not_be_asked_is_no_stream(vault, token):
+def test_invalid_question_is_refused_without_a_stream(vault, token):
     async def ask():
         return await AsyncClient().post(
             f"/api/v1/workspaces/{vault.slug}/ask",

@@ -35,7 +35,7 @@ def test_a_word_that_no_chunk_has_weighs_most_of_all():
     assert unknown.weight > known.weight
 
 
-def test_in_a_small_collection_a_common_word_still_says_something():
+def test_common_word_has_some_weight_in_a_small_collection():
     [common, unknown] = weigh_words(
         "velmoor says", STEMMED, lambda terms: {"velmoor": 3} if "velmoor" in terms else {}, 3
     )

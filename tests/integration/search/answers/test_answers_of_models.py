@@ -175,6 +175,6 @@ def test_the_score_gate_of_the_workspace_refuses(ask, workspace, use):
     assert stub.requests == []
 
 
-def test_what_no_database_keeps_does_not_reach_it(ask, workspace, use):
+def test_unstorable_characters_are_removed_from_answers(ask, workspace, use):
     use(whole("So\x00 it \ud800is\u202e [#1]."))
     assert ask(QUESTION)["text"] == "So it is [#1]."

@@ -40,7 +40,7 @@ def test_a_question_that_says_enough_is_searched_for_by_itself(ask, guides):
     assert second["text"] == alone["text"]
 
 
-def test_a_model_is_told_what_was_said_before_as_data(ask, guides, use):
+def test_model_gets_earlier_turns_as_data(ask, guides, use):
     stub = use(in_turn([says("Run `./setup.sh` [#1]."), says("Start `setup.exe` [#1].")]))
     first = ask("How do I run the installer on Linux?")
     ask("How do I run the installer on Windows?", conversation_id=first["conversation_id"])

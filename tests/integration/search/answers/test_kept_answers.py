@@ -87,7 +87,7 @@ def test_an_answer_goes_with_each_document_it_was_made_from(ask, guides, asker, 
     assert not KeptAnswer.objects.filter(text__contains="three o'clock").exists()
 
 
-def test_what_was_answered_from_an_answer_goes_with_its_documents_too(ask, guides, use):
+def test_follow_up_answer_is_deleted_with_documents_of_the_first(ask, guides, use):
     stub = use(says("Every night at three o'clock [#1]."))
     only = {"path_glob": ["guides/backup.md"]}
     conversation = ask(QUESTION, filters=only)["conversation_id"]
@@ -139,7 +139,7 @@ def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at)
     assert token.post(at_ask, going_on, format="json").status_code == 404
 
 
-def test_an_answer_is_not_kept_when_its_document_goes_meanwhile(ask, guides, monkeypatch):
+def test_answer_is_not_stored_when_its_document_is_deleted_concurrently(ask, guides, monkeypatch):
     def keep_late(workspace, asker, answer, doc_ids):
         delete_documents(guides, [uuid.UUID(hex=each) for each in doc_ids])
         return store_answer(workspace, asker, answer, doc_ids)
@@ -179,7 +179,7 @@ def check(asker, at):
     return get
 
 
-def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
+def test_moved_quote_is_cited_at_its_new_place(ask, guides, check):
     answer = ask(QUESTION)
     [checked] = check(answer)
     assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3")

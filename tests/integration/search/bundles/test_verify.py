@@ -97,7 +97,7 @@ def verify(path):
         Verifier(reader).run()
 
 
-def test_bundle_is_accepted_and_so_is_one_sealed_anew(file):
+def test_bundle_is_accepted_also_after_resealing(file):
     verify(file)
     verify(forge(file, lambda connection: None))
 

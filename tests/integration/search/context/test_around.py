@@ -81,7 +81,7 @@ def test_siblings_of_code_are_the_units_beside_it_and_code_in_none_has_none(work
     assert {each["reached_by"] for each in alone} == {"hit"}
 
 
-def test_what_surrounds_the_hits_is_under_their_filters(workspace, ask_for):
+def test_surrounding_passages_match_the_filters(workspace, ask_for):
     def as_code(text, ordinal):
         return chunk(text, ordinal, kind="code", language="python")
 
@@ -181,7 +181,7 @@ def test_configured_reranker_orders_the_hits_and_the_cutoff_ends_them(workspace,
     assert [file["score"] for file in ask(cutoff=False)["files"]] == [0.9, 0.8, 0.46, 0.44, 0.3]
 
 
-def test_without_a_reranker_a_pack_begins_with_eight_hits(workspace, ask_for):
+def test_pack_without_a_reranker_starts_from_eight_hits(workspace, ask_for):
     for n in range(12):
         write(workspace, f"{n}.md", f"pepper {n}")
     index(workspace)

@@ -94,7 +94,7 @@ def test_nothing_is_imported_from_another_workspace(workspace, other_workspace, 
     assert set(ask_for_imports("checkout_skewer")) == {"shop/main.py"}
 
 
-def test_of_an_imported_file_the_definitions_are_given(workspace, ask_for):
+def test_imported_file_contributes_its_definitions(workspace, ask_for):
     filler = "".join(f"\n\ndef unused_{n}():\n    return {list(range(40))}\n" for n in range(30))
     put_file(workspace, "shop/main.py", "from shop.cart import wanted\n\nwanted('skewer')\n")
     put_file(workspace, "shop/cart.py", f"{filler}\n\ndef wanted(what):\n    return what\n{filler}")
@@ -105,7 +105,7 @@ def test_of_an_imported_file_the_definitions_are_given(workspace, ask_for):
     assert "def wanted(what):" in segment["text"] and len(segment["chunks"]) == 1
 
 
-def test_at_most_five_files_of_a_hit_are_followed_those_it_names_first(workspace, ask_for_imports):
+def test_at_most_five_imports_of_a_hit_are_followed_in_order(workspace, ask_for_imports):
     lines = "".join(f"from shop.part{n} import thing{n}\n" for n in range(9))
     put_file(workspace, "shop/main.py", f"{lines}\n\nskewer = thing7() + thing8()\n")
     filler = "\n".join(f"value_{n} = {n}" for n in range(300))

@@ -175,7 +175,7 @@ def test_vectors_are_taken_over_in_every_space_that_is_filled(workspace):
     assert ChunkVector.objects.in_workspace(workspace).count() == 6
 
 
-def test_before_numbering_hears_the_outcome_and_its_exception_undoes_all(workspace):
+def test_before_numbering_gets_the_outcome_and_its_error_rolls_back(workspace):
     heard: list[Outcome] = []
     place = make_place(workspace)
     replace_document(place, draft("one"), heard.append)

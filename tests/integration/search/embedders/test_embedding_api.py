@@ -129,7 +129,7 @@ def test_a_job_that_waits_says_for_what(client, embedded_workspace, monkeypatch)
 
 
 @pytest.mark.parametrize("texts", [["one"], ["one", "two", "three", "four"]])
-def test_what_changes_between_the_counts_never_makes_coverage_more_than_all_or_less_than_it_is(
+def test_coverage_stays_in_range_when_rows_change_between_counts(
     client, embedded_workspace, monkeypatch, texts
 ):
     real = model_change._vectors_by_space
@@ -179,7 +179,7 @@ def test_a_workspace_may_choose_before_its_first_vector(client, workspace):
     assert EmbeddingSpace.objects.get().dim == 512
 
 
-def test_only_who_manages_a_workspace_changes_its_model(embedded_workspace):
+def test_only_managers_change_the_model(embedded_workspace):
     readers = [token_client(embedded_workspace, "search"), member_client(embedded_workspace, Role.EDITOR)]
     space = EmbeddingSpace.objects.get()
     for reader in readers:

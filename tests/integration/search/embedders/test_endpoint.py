@@ -147,7 +147,7 @@ def test_key_that_cannot_be_sent_is_named_and_not_shown(embedder_at):
         assert "a\nb" not in str(caught.value)
 
 
-def test_neither_key_nor_text_is_logged_or_told(embedder_at, pause, caplog):
+def test_key_and_text_are_neither_logged_nor_reported(embedder_at, pause, caplog):
     with caplog.at_level(logging.DEBUG), serving(raw(b"no", status=503)) as stub:
         embedder = embedder_at(stub, "key=tei", api_keys={"tei": KEY})
         for embed in (embedder.embed_query, lambda text: embedder.embed_passages([text])):
@@ -275,7 +275,7 @@ def test_broken_answers_are_failures(embedder_at, pause, monkeypatch, subtests):
                 embedder.embed_passages(["a"])
 
 
-def test_nobody_listening_is_a_failure_that_may_pass(embedder_at, pause):
+def test_refused_connection_is_a_transient_failure(embedder_at, pause):
     embedder = embedder_at(f"http://127.0.0.1:{closed_port()}/v1")
     with pytest.raises(EmbedderUnavailable) as caught:
         embedder.embed_passages(["a"])

@@ -104,7 +104,7 @@ def without_network(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_without_a_network_the_remedy_is_told_and_not_every_query_tries_again(without_network, tmp_path):
+def test_missing_network_is_reported_with_the_remedy_and_retried_rarely(without_network, tmp_path):
     embedder = create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)
     with pytest.raises(EmbedderUnavailable, match=r"\?folder=PATH") as caught:
         embedder.embed_query("apple")
@@ -138,7 +138,7 @@ def test_a_query_does_not_wait_for_a_model_that_another_one_fetches(tiny, monkey
     assert embedder.embed_query("apple").shape == (DIM,)
 
 
-def test_without_fastembed_the_remedy_is_told(monkeypatch, tmp_path):
+def test_missing_fastembed_is_reported_with_the_remedy(monkeypatch, tmp_path):
     monkeypatch.setattr(fastembed_model, "find_spec", lambda name: None)
     with pytest.raises(EmbedderUnavailable, match=r"requirements-rerank\.txt"):
         create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)

@@ -16,7 +16,7 @@ from tests.support.search import ask, sync
 
 
 @pytest.mark.parametrize("by_verb", [True, False])
-def test_from_none_to_an_embedder_and_back_words_are_searched_all_along(workspace, by_verb):
+def test_words_are_searched_throughout_a_change_to_an_embedder_and_back(workspace, by_verb):
     workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "a.md", "pear tree")
     sync(workspace)

@@ -61,7 +61,7 @@ def test_the_queries_of_each_workspace_are_embedded_by_what_made_its_vectors(fil
         assert (result.degraded, result.hits[0].retrieval.vector_rank) == ((), 1)
 
 
-def test_what_is_written_while_a_space_is_built_has_its_vector_in_both(
+def test_document_written_during_a_build_has_vectors_in_both_spaces(
     filled_workspace, embedded_dims, monkeypatch
 ):
     monkeypatch.setattr(embedding_work, "_LOOK_S", 0.0)
@@ -150,9 +150,7 @@ def test_one_command_goes_back_and_another_forth(filled_workspace):
     assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
-def test_there_is_nothing_to_go_back_to_before_a_switch_without_its_embedder_or_after_its_time(
-    filled_workspace, embedders
-):
+def test_rollback_needs_a_switch_its_embedder_and_an_unexpired_space(filled_workspace, embedders):
     with pytest.raises(SpaceConflict, match="go back"):
         roll_back_spaces(filled_workspace)
     begin_reembedding(filled_workspace, embedder=SECOND)

@@ -124,7 +124,7 @@ def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled_workspace, m
     assert job.state == "cancelled"
 
 
-def test_none_builds_nothing_and_searches_words_alone(filled_workspace):
+def test_null_embedder_builds_nothing_and_searches_words(filled_workspace):
     with pytest.raises(SpaceConflict, match="none"):
         begin_reembedding(filled_workspace, embedder="none")
     workspace = store_settings(filled_workspace, {"embedder": "none"})

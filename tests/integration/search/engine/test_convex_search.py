@@ -77,7 +77,7 @@ def test_chunk_without_a_vector_is_weighed_by_its_words(workspace):
     assert 0 < new.score < 1
 
 
-def test_without_vectors_the_order_is_that_of_the_words(workspace):
+def test_order_without_vectors_is_lexical(workspace):
     write_each(workspace, ["apple", "apple harvest", "harvest of pears and more"])
     sync(workspace)
     convex = ask(workspace, QUERY, Mode.HYBRID, fusion=Fusion.CONVEX)

@@ -87,12 +87,12 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     assert paths(result) == ["words.md", "meaning.md"]
 
 
-def test_where_words_find_nothing_meaning_orders(filled):
+def test_vectors_order_the_list_where_words_find_nothing(filled):
     fused, by_meaning = (ask(filled, "zzz", mode).hits for mode in (Mode.HYBRID, Mode.VECTOR))
     assert [hit.chunk_id for hit in fused] == [hit.chunk_id for hit in by_meaning]
 
 
-def test_order_of_the_words_stands_between_a_write_and_its_vectors(workspace):
+def test_lexical_order_holds_between_a_write_and_its_vectors(workspace):
     """The rare word weighs more than both terms of a chunk that has them all; and yet that is first."""
     write(workspace, "some.md", "harvest harvest harvest")
     write(workspace, "all.md", "apple harvest " + "and many other words " * 40)

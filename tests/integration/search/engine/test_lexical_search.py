@@ -155,7 +155,7 @@ def test_forms_of_a_word_and_words_of_the_breadcrumb_are_found(workspace):
     assert (hit.doc_path, hit.snippet, hit.highlights) == ("b.md", "First words of the chunk.", ())
 
 
-def test_stopped_leg_is_named_and_the_response_stands(workspace, settings):
+def test_stopped_leg_is_named_in_a_valid_response(workspace, settings):
     write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
     settings.KEBAB_LEG_LIMIT_MS = 0

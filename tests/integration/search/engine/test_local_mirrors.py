@@ -198,7 +198,7 @@ def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_rol
     assert 1 <= len(begun) <= 6
 
 
-def test_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):
+def test_lagging_mirror_answers_reports_its_lag_and_catches_up(workspace):
     write(workspace, "a.md", "apple")
     assert paths(ask(workspace, "apple")) == ["a.md"]  # the first search has it built
     write(workspace, "b.md", "apple")
@@ -260,7 +260,7 @@ def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(mir
     assert files.current() != generation
 
 
-def test_search_of_a_deleted_workspace_is_told_so(workspace):
+def test_search_of_a_deleted_workspace_is_refused_as_such(workspace):
     sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     type(workspace).objects.all().delete()
     with pytest.raises(type(workspace).DoesNotExist):
@@ -275,7 +275,7 @@ def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored_workspace):
     assert not default_storage.exists(name)
 
 
-def test_one_search_gets_threads_and_another_meanwhile_does_not():
+def test_concurrent_search_gets_no_threads():
     with local_mirrors.leg_threads() as first, local_mirrors.leg_threads() as second:
         assert first is not None
         assert second is None

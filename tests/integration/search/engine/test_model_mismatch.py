@@ -61,7 +61,7 @@ def test_doctor_names_the_workspace_and_the_remedy(outdated_workspace):
     assert found[f"model of {sound.slug}"].status is CheckStatus.OK
 
 
-def test_nothing_is_flagged_where_the_models_agree_or_there_is_none(outdated_workspace, set_embedder, caplog):
+def test_matching_or_missing_models_are_not_reported(outdated_workspace, set_embedder, caplog):
     sound = make_workspace()
     write(sound, "a.md", "apple")
     embed(sound)

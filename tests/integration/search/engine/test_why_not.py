@@ -71,7 +71,7 @@ def test_change_that_is_not_mirrored_yet_is_named_with_its_number(orchard):
     assert "change 4" in said["detail"] and "come to 3" in said["detail"]
 
 
-def test_chunk_without_the_words_or_a_vector_is_told_so(orchard):
+def test_chunk_without_the_words_or_a_vector_is_reported(orchard):
     assert verdict(orchard, chunk_of(orchard, "pear.md"))["gate"] == "no_query_term"
     embed(orchard)
     write(orchard, "b.md", "plum")
@@ -94,7 +94,7 @@ def test_chunk_behind_the_last_hit_is_outside_the_window_with_its_rank(workspace
     assert verdict(workspace, chunk_of(workspace, "a.md", 2), per_file_cap=1)["gate"] == "cap"
 
 
-def test_chunk_that_the_cutoff_took_out_is_told_so(workspace):
+def test_chunk_removed_by_the_cutoff_is_reported(workspace):
     for n in range(10):
         write(workspace, f"{n}.md", f"apple {'pear ' * n}")
     sync(workspace)
@@ -102,7 +102,7 @@ def test_chunk_that_the_cutoff_took_out_is_told_so(workspace):
     assert said["gate"] == "cutoff"
 
 
-def test_chunk_that_came_furthest_speaks_for_its_document(workspace):
+def test_document_is_reported_by_the_chunk_that_came_furthest(workspace):
     write(workspace, "a.md", "pear", "apple")
     write(workspace, "b.md", chunk("pear", kind="code", language="python"), chunk("pear", 1))
     sync(workspace)

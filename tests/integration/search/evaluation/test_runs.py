@@ -58,7 +58,7 @@ def test_a_run_takes_its_topics_along_before_it_is_carried_out(access):
     assert execute_run(run, reader=OPERATOR).state == RunState.SUCCEEDED
 
 
-def test_what_is_kept_is_what_an_evaluation_gives(orchard, access):
+def test_stored_run_equals_the_evaluation(orchard, access):
     run, result = finished_run(access), evaluate(orchard, TOPICS, LEXICAL)
     assert measure_values(run) == {each.topic.topic_id: each.measures for each in result.topics}
     measured = {name: each for name, each in run.figures.items() if not name.endswith("_ms")}
@@ -156,7 +156,7 @@ def test_a_run_that_ended_is_not_carried_out_until_it_is_reopened(access):
         assert Run.objects.get().state == RunState.SUCCEEDED
 
 
-def test_run_that_ended_meanwhile_writes_nothing(access):
+def test_concurrently_ended_run_writes_nothing(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Conflict):
         execute_run(run, reader=OPERATOR, advance=lambda: end_run(run, RunState.CANCELLED))
@@ -181,7 +181,7 @@ def test_run_is_asked_as_its_reader_and_says_why_it_failed(access):
     assert [call.kwargs["reader"] for call in ask.call_args_list] == [reader]
 
 
-def test_what_can_not_be_run_is_told(access):
+def test_invalid_run_is_refused_with_a_reason(access):
     with pytest.raises(InvalidJudgedSet, match="nightly"):
         open_run(access, [], LEXICAL, topic_set="nightly")
     with pytest.raises(InvalidMeasure):

@@ -49,7 +49,7 @@ def ids(access, topic_set=None):
     return sorted(visible_topics(access, topic_set).values_list("topic_id", flat=True))
 
 
-def test_what_is_kept_is_there_again(access):
+def test_stored_topics_are_read_back(access):
     asked = [
         topic("a", "apple", LINES, "apples.md", filters={"lang": ["en"]}),
         topic("b", "nothing", is_unanswerable=True),
@@ -162,7 +162,7 @@ def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
     assert not Topic.objects.exists()
 
 
-def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
+def test_restricted_reader_sees_only_topics_of_readable_sources(place, access):
     workspace, legal = place
     store_topics(
         access,

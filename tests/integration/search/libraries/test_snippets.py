@@ -45,7 +45,7 @@ def test_every_beginning_of_a_word_finds_it(find_snippets, subtests):
             assert find_snippets(sign) == find_snippets(f"{sign} happily") == [WORDS]
 
 
-def test_what_begins_no_word_finds_nothing(find_snippets, subtests):
+def test_text_that_begins_no_word_finds_nothing(find_snippets, subtests):
     unknown = "configurab routix testix next.q getUserByName RATE_LIMIT_X 部署充 充 ab zzz"
     expressions = ["zzz OR configura", '"configura"', "configura* OR zzz", '"of" testi*x']
     for text in (*unknown.split(), *expressions):

@@ -109,7 +109,7 @@ def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, m
     assert synced == [workspace.pk]
 
 
-def test_search_is_a_use_and_makes_a_dropped_mirror_anew(mirrored_workspace, files, mirrors):
+def test_search_counts_as_use_and_rebuilds_an_evicted_mirror(mirrored_workspace, files, mirrors):
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert not (files.directory / "USED").exists()  # following is none
     renew_runtime()
@@ -216,7 +216,7 @@ def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatc
     os.close(others.pop())  # it is open still
 
 
-def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored_workspace, files, mirrors):
+def test_writes_do_not_rebuild_an_evicted_mirror(mirrored_workspace, files, mirrors):
     use(files, days_ago=31)
     evict(mirrors, idle_days=30)
     write(mirrored_workspace, "b.md", "pear")
@@ -231,7 +231,7 @@ def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored_workspace, file
 
 
 @pytest.mark.parametrize("step", ["pathlib.Path.unlink", "shutil.rmtree"])
-def test_drop_that_is_killed_leaves_what_can_be_made_anew(
+def test_killed_eviction_leaves_a_mirror_that_can_be_rebuilt(
     mirrored_workspace, files, mirrors, monkeypatch, step
 ):
     class Killed(BaseException):

@@ -144,7 +144,7 @@ def test_old_generations_of_a_workspace_that_nobody_writes_to_are_removed(worksp
     assert generations(files) == {files.current().name}
 
 
-def test_follower_hears_of_a_change_and_stops_when_told(workspace, files, mirrors, monkeypatch):
+def test_follower_is_notified_of_a_change_and_stops_on_request(workspace, files, mirrors, monkeypatch):
     stop, caught_up = threading.Event(), threading.Semaphore(0)
     follower = MirrorFollower(mirrors, stop)
     real = follower.catch_up
@@ -243,7 +243,7 @@ def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, cloc
     assert follower._check_heads_at <= began + 10.0
 
 
-def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, clock):
+def test_failing_sync_is_retried_with_growing_delays(workspace, files, follower, syncs, clock):
     rebuild_mirror(files, workspace.pk)  # whose old generation stays for a minute
     for second in range(30):
         clock.now += second and 1
@@ -282,7 +282,7 @@ def rebuild_gate(files, other, monkeypatch):
     may_go_on.set()
 
 
-def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, follower, rebuild_gate):
+def test_rebuild_of_a_mirror_delays_no_other(workspace, files, other, follower, rebuild_gate):
     before = files.current()
     change_index(workspace)
     write(workspace, "a.md", "one")
@@ -307,7 +307,7 @@ def test_change_written_while_a_mirror_was_made_follows(workspace, files, follow
     assert texts(files) == {"a.md": ["one"]}
 
 
-def test_mirror_that_is_far_behind_follows_beside(workspace, files, follower, monkeypatch):
+def test_mirror_far_behind_follows_in_the_background(workspace, files, follower, monkeypatch):
     monkeypatch.setattr(sync, "_BRIEF_BACKLOG", 1)
     before = files.current()
     write(workspace, "a.md", "one")

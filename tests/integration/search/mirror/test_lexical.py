@@ -107,7 +107,7 @@ def test_match_of_a_raw_query_is_scored_as_it_is_found(mirror):
         assert leg.score(ids) == dict.fromkeys(ids, 0.0) | found
 
 
-def test_what_was_scored_ahead_is_known_when_the_mirror_is_gone(mirror):
+def test_prefetched_scores_survive_the_loss_of_the_mirror(mirror):
     mirror.write("a.md", "apple", "apple pear pear", "pear")
     ids = [chunk_id("a.md", n) for n in range(3)]
     leg, scores = mirror.leg("apple"), mirror.leg("apple").score(ids)
@@ -122,7 +122,7 @@ def test_what_was_scored_ahead_is_known_when_the_mirror_is_gone(mirror):
         leg.score([found.chunk_id])
 
 
-def test_nothing_is_scored_ahead_for_a_leg_that_was_stopped(mirror, monkeypatch):
+def test_stopped_leg_prefetches_no_scores(mirror, monkeypatch):
     mirror.write("a.md", "apple")
     monkeypatch.setattr(MirrorReading, "is_late", lambda reading: True)
     leg = mirror.leg("apple")
@@ -149,7 +149,7 @@ def test_kind_and_language_narrow_raw_and_plain_queries_and_follow_changes(mirro
 
 
 @pytest.mark.parametrize("limit", [10, 1_000])
-def test_what_the_units_before_the_time_was_up_found_is_kept(mirror, monkeypatch, limit):
+def test_results_found_before_the_time_limit_are_kept(mirror, monkeypatch, limit):
     mirror.write("a.md", *("apple" for _ in range(limit)))
     answers = iter([False])
     monkeypatch.setattr(MirrorReading, "is_late", lambda reading: next(answers, True))

@@ -58,7 +58,7 @@ def prune_all():
 
 
 @pytest.mark.parametrize("written", [[], ["another history"], ["four", "five", "six", "seven"]])
-def test_restored_log_is_mirrored_anew_though_its_numbers_are_used_again(workspace, mirrored_files, written):
+def test_restored_log_is_mirrored_again_though_its_numbers_are_reused(workspace, mirrored_files, written):
     rewind(workspace, 2)
     write_each(workspace, written, source="again")
     assert is_rebuilt_and_right(mirrored_files, workspace)

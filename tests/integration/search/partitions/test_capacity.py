@@ -131,13 +131,13 @@ def test_more_chunks_and_more_queries_take_more_machines(capacity, costs):
     assert machines(days_to_load=0.1)["worker"] > ten["worker"]
 
 
-def test_what_breaks_comes_in_order_with_what_to_do(capacity, costs):
+def test_limits_are_listed_in_order_with_remedies(capacity, costs):
     found = capacity.limits(costs)
     assert [limit.chunks for limit in found] == sorted(limit.chunks for limit in found)
     assert all(limit.remedy for limit in found)
 
 
-def test_it_answers_people_and_programs():
+def test_model_answers_people_and_programs():
     said = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
     assert "database" in said
     found = json.loads(ask("--chunks", "1_000_000_000", "--workspaces", "100000", "--json"))

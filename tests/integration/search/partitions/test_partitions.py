@@ -194,7 +194,7 @@ def test_a_lock_that_is_not_to_be_had_changes_nothing(filled_workspaces, monkeyp
 
 
 @pytest.mark.slow
-def test_a_migration_builds_an_index_beside_all_on_every_part(filled_workspaces):
+def test_migration_builds_an_index_concurrently_on_every_partition(filled_workspaces):
     cut(3)
     loader = MigrationLoader(None)
     state = loader.project_state(loader.graph.leaf_nodes("search"))

@@ -116,7 +116,7 @@ def test_written_address_is_permitted_and_a_name_must_be_listed(choose, settings
             assert RerankOptions.from_settings().endpoint.private_hosts == private
 
 
-def test_without_a_reranker_doctor_is_content(choose):
+def test_doctor_passes_without_a_reranker(choose):
     choose("none")
     assert check_reranker(repair=False).status == CheckStatus.OK
     assert runtime().reranker is None

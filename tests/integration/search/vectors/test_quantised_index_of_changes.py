@@ -198,7 +198,7 @@ def test_database_that_does_not_tell_its_place_costs_no_job(quantised_workspace,
     assert_both_agree(quantised_workspace)
 
 
-def test_codes_written_for_a_workspace_deleted_meanwhile_are_removed(
+def test_codes_written_for_a_concurrently_deleted_workspace_are_removed(
     quantised_workspace, codes, monkeypatch, tmp_path
 ):
     real = quantised_index.write_codes

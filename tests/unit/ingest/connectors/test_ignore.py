@@ -61,7 +61,7 @@ GIT = shutil.which("git")
 
 
 @pytest.mark.skipif(GIT is None, reason="git is the judge here, and is not installed")
-def test_git_agrees(tmp_path):
+def test_rules_agree_with_git(tmp_path):
     subprocess.run([GIT, "init", "-q", str(tmp_path)], check=True)
     for path in PATHS:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

@@ -132,7 +132,7 @@ def test_encrypted_mail_is_refused():
     assert refusal.value.code == "encrypted"
 
 
-def test_file_that_is_no_mail_is_read_as_it_stands():
+def test_file_that_is_not_a_mail_is_read_as_text():
     document = parse(b"just some words\n\nand more\n", "notes.eml")
     assert (document.parser, document.outline.lines[0]) == ("mail_source", "just some words")
 

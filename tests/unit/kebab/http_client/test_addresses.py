@@ -62,7 +62,7 @@ def test_public_addresses_are_permitted(resolve, subtests):
             assert resolve_permitted("example.org", 80, frozenset()) == [address]
 
 
-def test_other_addresses_are_for_named_hosts_alone(resolve, subtests):
+def test_other_addresses_are_permitted_for_named_hosts_only(resolve, subtests):
     for address in OTHERS:
         resolve(address)
         with subtests.test(address=address):

@@ -100,7 +100,7 @@ def test_foreign_text_and_query_terms(subtests):
 @given(TEXTS)
 @example("ـ \u0301 a\u0301")
 @example("\u00ad")
-def test_every_token_lies_where_it_says_in_order_and_can_be_asked_for(text):
+def test_tokens_have_correct_ordered_ranges_and_can_be_queried(text):
     assert has_token(text) == bool(analyse(text)) == bool(query_terms(text)) == bool(relaxed_terms(text))
     octets = text.encode()
     before = 0

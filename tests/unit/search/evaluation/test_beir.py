@@ -45,7 +45,7 @@ def test_set_is_read_with_its_grades_and_sampled(folder):
     assert judged.sample(6) == judged.sample(100) == judged
 
 
-def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):
+def test_invalid_set_is_refused_by_file_and_line(subtests, folder):
     cases = [
         ("corpus.jsonl", "{}\n{", r"corpus.jsonl, line 2 "),
         ("corpus.jsonl", "[]", r"corpus.jsonl, line 1 "),

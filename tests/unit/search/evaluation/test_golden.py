@@ -75,7 +75,7 @@ _TOPICS = st.builds(
 
 @settings(max_examples=20)
 @given(st.lists(_TOPICS, min_size=1, max_size=4, unique_by=lambda topic: topic.topic_id))
-def test_whatever_topics_there_are_a_file_keeps_them(topics):
+def test_file_keeps_any_topics(topics):
     collection = TopicCollection(topics=tuple(topics))
     assert parse_golden(write_golden(collection)) == collection
 

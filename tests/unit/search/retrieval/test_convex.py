@@ -183,7 +183,7 @@ def scores_of(ids):
 
 
 @given(scores_of(IDS), scores_of(IDS))
-def test_it_is_what_the_formula_says(lexical, vector):
+def test_fusion_equals_the_plain_formula(lexical, vector):
     fused = by_id(convex_combination([scored_list("lexical", lexical), scored_list("vector", vector)]))
     assert fused == pytest.approx(plain(lexical, vector), abs=1e-9)
 

@@ -74,7 +74,7 @@ def test_convex_fusion_smooths_over_the_vectors_that_a_leg_has():
     assert vectors.call_count == 1
 
 
-def test_order_of_the_leg_that_found_something_stands(subtests):
+def test_order_of_the_only_leg_with_results_is_kept(subtests):
     """Its scores say otherwise, as bm25 does of a passage with some of the terms behind one with all."""
     for found, empty in (("lexical", "vector"), ("vector", "lexical")):
         with subtests.test(found=found):

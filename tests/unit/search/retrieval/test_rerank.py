@@ -83,7 +83,7 @@ def test_logits_go_through_a_sigmoid():
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_the_sigmoid_of_any_logit_lies_between_nought_and_one(logit):
+def test_sigmoid_of_any_logit_is_between_zero_and_one(logit):
     assert 0 <= sigmoid(logit) <= 1
     assert sigmoid(logit) + sigmoid(-logit) == pytest.approx(1)
 
@@ -99,7 +99,7 @@ def test_a_rerank_loses_and_invents_nothing(logits):
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_whatever_goes_wrong_the_fused_order_stands(subtests, caplog):
+def test_fused_order_is_kept_after_any_failure(subtests, caplog):
     cases = [
         (RerankerUnavailable("the reranker answered 500"), "answered 500"),
         (TimeoutError(SECRET), "TimeoutError"), (ZeroDivisionError(SECRET), "ZeroDivisionError"),

@@ -44,7 +44,7 @@ def test_commit_of_one_line_touches_one_document(workspace, repository, source):
     assert commit_of(source) == repository.head()
 
 
-def test_after_a_forced_push_the_source_is_what_the_branch_is(workspace, repository, source):
+def test_source_follows_a_forced_push(workspace, repository, source):
     sync(source)
     repository.commit({"docs/a.md": None, "docs/c.md": "gamma\n", "README.md": "other\n"}, "--amend")
     changed = {"new": 1, "updated": 1, "unchanged": 1, "deleted": 1}
