@@ -78,7 +78,7 @@ def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(vi
     assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is False
 
 
-def test_account_taken_in_anothers_name_is_reset_when_its_owner_signs_in(visitor, ada, provider):
+def test_account_taken_in_anothers_name_returns_to_its_owner(visitor, ada, provider):
     thief = Client()
     sign_in(thief)
     assert is_signed_in(thief)

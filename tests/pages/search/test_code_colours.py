@@ -66,7 +66,7 @@ def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp"])
-def test_slow_token_leaves_only_the_following_code_uncoloured(language, caplog):
+def test_slow_token_leaves_its_code_and_the_following_uncoloured(language, caplog):
     hostile = Code(lines=HOSTILE_C, language=language)
     before, within, after = highlight_lines([PYTHON, hostile, PYTHON])
 

@@ -90,7 +90,7 @@ def test_a_connection_that_was_given_up_is_closed_once():
         assert [is_closed(client) for client in ours] == [True, False]
 
 
-async def test_stalled_queue_of_a_web_process_is_reported_by_its_health(monkeypatch):
+async def test_stalled_queue_of_a_web_process_makes_it_unready(monkeypatch):
     monkeypatch.setattr(responses, "probe_stores", dict)
     application = create_application()
     assert responses.readiness_reply().status == 200

@@ -88,7 +88,7 @@ def test_share_of_documents_that_the_model_can_read_is_noted(filled, english):
     assert live_space(filled).known_share == 2 / 4
 
 
-def test_unknown_language_is_not_reported_without_a_document_of_a_known_one(workspace, english):
+def test_known_share_is_unset_without_a_document_of_a_known_language(workspace, english):
     write(workspace, "code.md", "x = 1", lang="und")
     update_known_share(embed(workspace), english.space)
     assert live_space(workspace).known_share is None

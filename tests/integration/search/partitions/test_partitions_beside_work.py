@@ -121,7 +121,9 @@ def test_a_job_waits_while_writers_are_kept_out_and_is_not_given_up(filled_works
     assert "late.md" in indexed_texts(workspace)
 
 
-def test_uploads_are_accepted_and_deletions_deferred_while_writers_wait(filled_workspaces, impatient, blobs):
+def test_uploads_are_accepted_and_deletions_refused_as_busy_while_writers_wait(
+    filled_workspaces, impatient, blobs
+):
     workspace = filled_workspaces[1]
     client = token_client(workspace, "search", "ingest")
     documents = f"/api/v1/workspaces/{workspace.slug}/documents"
