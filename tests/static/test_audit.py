@@ -39,10 +39,10 @@ def audit_report(*packages):
 
 
 def test_known_vulnerabilities_fail(audit):
-    code, said = audit(audit_report(CLEAN, HURT, UNKNOWN), code=1)
+    code, output = audit(audit_report(CLEAN, HURT, UNKNOWN), code=1)
 
     assert code == 1
-    assert said == [
+    assert output == [
         "django 1.0: CVE-1, mended in 1.1",
         "django 1.0: CVE-2, mended in no version yet",
         "2 vulnerabilities in 2 packages, 1 unknown to the index",

@@ -110,6 +110,8 @@ class Ignored:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    told = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    patterns = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", text)
-    return re.compile("".join(told.get(part, part if part[:1] == "[" else re.escape(part)) for part in parts))
+    return re.compile(
+        "".join(patterns.get(part, part if part[:1] == "[" else re.escape(part)) for part in parts)
+    )

@@ -145,8 +145,8 @@ def test_wrong_configuration_is_refused_by_its_field(client, workspace, subtests
     for kind, config, field in WRONG_CONFIGS:
         with subtests.test(kind=kind, config=str(config)[:70]):
             response = create(client, workspace, kind, config)
-            status, _, told = refusal_of(response)
-            assert (status, told) == (400, field)
+            status, _, refused_field = refusal_of(response)
+            assert (status, refused_field) == (400, field)
             assert SECRET not in response.content.decode()
     assert not Source.objects.exists()
 

@@ -114,10 +114,10 @@ WRONG_FIELDS = [
 def test_wrong_field_is_refused_by_its_name(client, workspace, docs, subtests):
     for name, value, field in WRONG_FIELDS:
         with subtests.test(name=name, value=str(value)[:30]):
-            status, _, told = refusal_of(
+            status, _, refused_field = refusal_of(
                 create(client, workspace, **{"key": "a", "kind": "upload", name: value})
             )
-            assert (status, told) == (400, field)
+            assert (status, refused_field) == (400, field)
     files = create(client, workspace, key="files", kind="upload").json()
     for source, name, value in (
         (docs, "sync_every_minutes", 4),

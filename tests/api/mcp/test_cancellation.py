@@ -64,11 +64,11 @@ def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging,
     line = Line(url=url if at == "http" else "", secret=shelf.secret, era=era, environment=own)
 
     async def give_up(client):
-        begun = anyio.Event()
+        writing = anyio.Event()
 
         async def note_progress(progress, total, message):
             if message == "writing":
-                begun.set()
+                writing.set()
 
         async with anyio.create_task_group() as group:
 
@@ -76,7 +76,7 @@ def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging,
                 await client.call_tool("ask", {"question": _QUESTION}, progress_callback=note_progress)
 
             group.start_soon(ask)
-            await begun.wait()
+            await writing.wait()
             group.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
             left = await anyio.to_thread.run_sync(hanging.was_left.wait, PATIENCE_S)
@@ -88,17 +88,17 @@ def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging,
 
 
 def test_progress_is_sent_during_a_call(line):
-    heard = []
+    steps = []
 
     async def hear(progress, total, message):
-        heard.append((progress, total))
+        steps.append((progress, total))
 
     async def ask(client):
         given = {"information_request": "How are strings scanned?", "source": "stdlib"}
         return await client.call_tool("codebase-retrieval", given, progress_callback=hear)
 
     assert not line.use(ask).is_error
-    assert heard == [(0, 2), (1, 2)]
+    assert steps == [(0, 2), (1, 2)]
 
 
 def test_abandoned_call_stops_at_its_next_step():

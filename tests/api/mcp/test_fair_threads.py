@@ -91,15 +91,15 @@ def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
     async def ask():
         await turns.acquire("another")
         async with Client(full) as client:
-            told = await client.call_tool("search", {"query": "tides"})
+            refusal = await client.call_tool("search", {"query": "tides"})
             with pytest.raises(MCPError, match="overloaded"):
                 await client.read_resource("hooks.md")
-            return told
+            return refusal
 
-    told = anyio.run(ask)
+    refusal = anyio.run(ask)
 
-    assert told.is_error
-    assert text_of(told).startswith("overloaded:")
+    assert refusal.is_error
+    assert text_of(refusal).startswith("overloaded:")
     assert counted_problems == [("503", "overloaded")] * 2
     assert turns.n_lent == 1
 

@@ -58,9 +58,9 @@ def start_refused(folder):
 def test_operator_reads_the_only_workspace_or_the_named_one(shelf, finds, start_refused, request):
     assert finds() == {"tides": True, "comet": False}
     other = request.getfixturevalue("other")
-    told = start_refused()
+    output = start_refused()
     for part in ("--workspace", shelf.workspace.slug, other.slug):
-        assert part in told
+        assert part in output
 
     assert finds("--workspace", shelf.workspace.slug) == {"tides": True, "comet": False}
     assert finds("--workspace", str(other.pk)) == {"tides": False, "comet": True}
@@ -71,10 +71,10 @@ def test_token_answers_of_its_own_workspace_only(shelf, other, finds, start_refu
     for words in [(), ("--workspace", other.slug), ("--workspace", str(other.pk))]:
         assert finds(*words, token=secret) == {"tides": False, "comet": True}
     for named in (other.slug, str(other.pk), "no-such-workspace"):
-        told = start_refused("--workspace", named, token=shelf.secret)
-        assert "KEBAB_TOKEN" in told
-        assert named in told
-        assert shelf.workspace.slug not in told
+        output = start_refused("--workspace", named, token=shelf.secret)
+        assert "KEBAB_TOKEN" in output
+        assert named in output
+        assert shelf.workspace.slug not in output
 
 
 def test_process_without_a_good_token_is_refused(shelf, start_refused):

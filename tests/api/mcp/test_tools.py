@@ -77,10 +77,10 @@ def test_bad_argument_is_an_error_of_the_tool(line, subtests):
     async def ask(client):
         return [await client.call_tool(name, given) for name, given, _ in BAD]
 
-    for (name, given, told), result in zip(BAD, line.use(ask), strict=True):
+    for (name, given, message), result in zip(BAD, line.use(ask), strict=True):
         with subtests.test(name=name, given=str(given)):
             assert result.is_error
-            assert told in text_of(result)
+            assert message in text_of(result)
 
 
 def test_call_without_a_hit_is_no_error(over_http, subtests):

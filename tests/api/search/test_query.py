@@ -200,13 +200,13 @@ REFUSALS = [
 def test_wrong_value_is_refused_by_its_field(ask, subtests):
     for name, value, code in REFUSALS:
         with subtests.test(name=name, value=value):
-            status, told, field = refusal_of(ask["GET"](**{name: value}))
-            assert (status, told, field.partition("[")[0]) == (400, code, name)
+            status, refused_code, field = refusal_of(ask["GET"](**{name: value}))
+            assert (status, refused_code, field.partition("[")[0]) == (400, code, name)
             is_query = name in QueryFields().fields
             given = {name: value} if is_query else {"filters": {name: value}}
-            status, told, field = refusal_of(ask["POST"](**given))
+            status, refused_code, field = refusal_of(ask["POST"](**given))
             wanted = name if is_query else f"filters.{name}"
-            assert (status, told, field.partition("[")[0]) == (400, code, wanted)
+            assert (status, refused_code, field.partition("[")[0]) == (400, code, wanted)
 
 
 def test_unknown_or_missing_parameter_is_refused(ask, reader, workspace, subtests):

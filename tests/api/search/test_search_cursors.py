@@ -74,8 +74,8 @@ def test_pages_together_are_the_list(ask, mode):
     assert hits_of(pages) == whole["hits"]
     assert [len(page["hits"]) for page in pages] == [4, 4, 4, 4, 4, 3]
     assert [hit["rank"] for hit in hits_of(pages)] == list(range(1, DOCUMENTS + 1))
-    said = ("query", "mode", "index_version", "seq", "lexical_total", "vector_window", "degraded")
-    assert all([page[name] for name in said] == [first[name] for name in said] for page in pages)
+    fields = ("query", "mode", "index_version", "seq", "lexical_total", "vector_window", "degraded")
+    assert all([page[name] for name in fields] == [first[name] for name in fields] for page in pages)
 
 
 def test_pages_of_every_kind_of_list_together_are_the_list(ask, subtests):

@@ -37,8 +37,8 @@ def folder(tmp_path):
     made = tmp_path / "pages"
     made.mkdir()
     for name in ("apple", "pear", "plum"):
-        said = f"All about the {name}, how it is grown, harvested and kept."
-        text = f"# {name.title()}\n\n## Growing the {name}\n\n{said}\n"
+        sentence = f"All about the {name}, how it is grown, harvested and kept."
+        text = f"# {name.title()}\n\n## Growing the {name}\n\n{sentence}\n"
         (made / f"{name}.md").write_text(text)
     return made
 

@@ -38,9 +38,12 @@ def run_evaluation(*arguments):
 
 
 def test_each_mode_is_run_and_kept():
-    told = run_json("eval", "run", "--name", "first")
-    assert (told["schema_version"], list(told["runs"])) == ("eval_runs.v1", ["lexical", "vector", "hybrid"])
-    lexical = told["runs"]["lexical"]
+    output = run_json("eval", "run", "--name", "first")
+    assert (output["schema_version"], list(output["runs"])) == (
+        "eval_runs.v1",
+        ["lexical", "vector", "hybrid"],
+    )
+    lexical = output["runs"]["lexical"]
     assert (lexical["RR@10"], lexical["Success@10"]) == (pytest.approx(5 / 6), 1.0)
     assert (lexical["topics"], lexical["empty_rate"], lexical["degraded"]) == (3, 0.0, {})
     assert {each.name for each in Run.objects.all()} == {"first-lexical", "first-vector", "first-hybrid"}
@@ -64,8 +67,8 @@ def test_measures_depth_and_settings_are_those_asked_for():
 
 
 def test_several_runs_have_a_file_each(tmp_path):
-    told = run_json("eval", "run", "--modes", "lexical,vector", "--trec", str(tmp_path / "a.run"))
-    assert told["written"] == [str(tmp_path / name) for name in ("a-lexical.run", "a-vector.run")]
+    output = run_json("eval", "run", "--modes", "lexical,vector", "--trec", str(tmp_path / "a.run"))
+    assert output["written"] == [str(tmp_path / name) for name in ("a-lexical.run", "a-vector.run")]
     assert all((tmp_path / name).read_text() for name in ("a-lexical.run", "a-vector.run"))
     to = str(tmp_path / "gone" / "a.run")
     assert "a.run" in error_of("eval", "run", *LEXICAL, "--trec", to, code=2)["message"]
@@ -73,13 +76,13 @@ def test_several_runs_have_a_file_each(tmp_path):
 
 def test_runs_are_compared_by_whatever_names_them():
     first = run_evaluation("--name", "whole")
-    told = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
-    compared = told["comparisons"]["lexical"]["measures"]["R@100"]
-    assert told["baseline"] == first["id"]
+    output = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
+    compared = output["comparisons"]["lexical"]["measures"]["R@100"]
+    assert output["baseline"] == first["id"]
     assert (compared["wins"], compared["losses"], compared["draws"]) == (0, 1, 2)
     assert compared["difference"] == pytest.approx(-1 / 3)
 
-    second = told["runs"]["lexical"]
+    second = output["runs"]["lexical"]
     for names in (["whole", "short"], [first["id"], second["id"][:8]]):
         found = run_json("eval", "compare", *names, "--measures", "R@100")
         assert (found["baseline"], found["run"]) == (first["id"], second["id"])
@@ -100,9 +103,9 @@ def test_runs_are_listed_newest_first():
 
 def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
     made = run_evaluation("--name", "one")
-    told = run_json("eval", "show", "one")
-    assert (told["id"], told["record"]["set"]["topics"]) == (made["id"], 3)
-    plums = told["per_topic"][2]
+    output = run_json("eval", "show", "one")
+    assert (output["id"], output["record"]["set"]["topics"]) == (made["id"], 3)
+    plums = output["per_topic"][2]
     assert (plums["query"], plums["ranking"][0][2], plums["measures"]["RR@10"]) == ("apple", "apples.md", 0.5)
     _, out, _ = run("eval", "show", "one", "--topics", "1")
     assert ("plums" in out, "pears" in out) == (True, False)

@@ -89,9 +89,9 @@ def test_export_goes_to_standard_output(golden, tmp_path):
 def test_topics_are_listed_with_their_judgements(golden):
     import_topics(golden)
     import_topics(golden, "--set", "other")
-    told = run_json("eval", "topics", "list")
-    assert [(each["set"], each["topics"]) for each in told["sets"]] == [("fruit", 2), ("other", 2)]
-    assert len(told["topics"]) == 4
+    output = run_json("eval", "topics", "list")
+    assert [(each["set"], each["topics"]) for each in output["sets"]] == [("fruit", 2), ("other", 2)]
+    assert len(output["topics"]) == 4
     one = run_json("eval", "topics", "list", "--set", "fruit")
     assert [each["set"] for each in one["sets"]] == ["fruit"]
     judgement = one["topics"][0]["judgements"][0]
@@ -113,8 +113,8 @@ def test_topics_are_deleted_by_id_or_all(golden):
 
 
 def test_topics_come_of_feedback(fruit):
-    said = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
-    record_feedback(command_line_access(fruit), **said)
+    feedback = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
+    record_feedback(command_line_access(fruit), **feedback)
     assert run_json("eval", "topics", "from-feedback")["added"] == 1
     assert run_json("eval", "topics", "from-feedback", "--set", "mine")["set"] == "mine"
     assert {topic.topic_set for topic in Topic.objects.all()} == {"feedback", "mine"}

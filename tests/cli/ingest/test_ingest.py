@@ -167,16 +167,16 @@ def test_readers_are_parsed(workspace, folder, monkeypatch):
 
 
 def test_job_that_was_put_off_tells_why_instead_of_where():
-    told = []
+    places = []
 
     class Shown:
         def show(self, done, total, *, at):
-            told.append(at)
+            places.append(at)
 
     for error in ("", "Disk full: no space."):
         job_progress._show(Shown(), Job(kind="ingest_document", current_path="a.md", error=error))
-    assert told[0] == "a.md"
-    assert told[1].startswith("Disk full")
+    assert places[0] == "a.md"
+    assert places[1].startswith("Disk full")
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def test_quarantined_files_are_listed_with_their_reason(entry):
 
 def test_file_of_a_folder_is_retried_and_never_forgotten(entry, workspace):
     Source.objects.in_workspace(workspace).update(kind="folder")
-    said = run_json("quarantine", "retry", str(entry.pk))
-    job = Job.objects.in_workspace(workspace).get(pk=said["job"])
+    output = run_json("quarantine", "retry", str(entry.pk))
+    job = Job.objects.in_workspace(workspace).get(pk=output["job"])
     event = AuditEvent.objects.get(action="quarantine.retried", workspace=workspace)
 
     assert (job.kind, job.payload) == ("sync_source", {"only_paths": ["bomb.md"]})

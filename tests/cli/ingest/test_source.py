@@ -41,9 +41,9 @@ def events(workspace):
 
 
 def test_source_is_restricted_and_opened(workspace, source, groups):
-    said = run_json("source", "restrict", "docs", "--to", f"sea shore,{groups['board'].pk}")
+    output = run_json("source", "restrict", "docs", "--to", f"sea shore,{groups['board'].pk}")
 
-    assert {group["name"] for group in said["readers"]} == {"board", "sea shore"}
+    assert {group["name"] for group in output["readers"]} == {"board", "sea shore"}
     assert readers(workspace) == sorted(group.pk for group in groups.values())
     assert run_json("source", "restrict", "docs", "--to", "")["readers"] == []
     assert readers(workspace) == []

@@ -34,8 +34,8 @@ def use(settings):
 def test_extractive_answer_is_printed_with_its_citations(corpus):
     code, out, err = run("ask", QUESTION)
     assert code == Exit.DONE
-    said, _, cited = out.partition("\n\n")
-    assert re.fullmatch(r"A backup runs every night at three o'clock\. \[#\d]", said)
+    answer, _, cited = out.partition("\n\n")
+    assert re.fullmatch(r"A backup runs every night at three o'clock\. \[#\d]", answer)
     assert re.match(r"\[#\d] guides/backup\.md#L1-L9  docs, primary\n", cited)
     assert "extractive" in err
 

@@ -99,8 +99,8 @@ def test_documents_text_commands_no_terminal_and_is_no_markup():
 
 def test_everything_that_was_missing_is_said():
     result = replace(RESULT, degraded=("vector",), warnings=("Mind the gap.",), lag=1, did_you_mean="instal")
-    said = list(degradation_messages(result))
-    assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), said, strict=True))
+    messages = list(degradation_messages(result))
+    assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), messages, strict=True))
     assert list(degradation_messages(RESULT)) == []
 
 

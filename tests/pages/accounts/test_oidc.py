@@ -115,7 +115,7 @@ def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypa
     settings.KEBAB_OIDC_SIGNUP = True
     provider.claims["email"] = "neu@example.org"
     clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
-    said = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
+    parameters = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
     verified_email = adapters._verified_email
 
     def wait_for_the_other(sociallogin):
@@ -123,7 +123,7 @@ def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypa
         return verified_email(sociallogin)
 
     monkeypatch.setattr(adapters, "_verified_email", wait_for_the_other)
-    ways = zip(clients, said, strict=True)
+    ways = zip(clients, parameters, strict=True)
     answers = at_once([partial(client.get, "/login/oidc/callback", query) for client, query in ways])
 
     assert [answer.status_code for answer in answers] == [302, 302]

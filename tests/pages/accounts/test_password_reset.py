@@ -78,13 +78,13 @@ def test_link_leads_to_the_address_of_the_settings_and_to_no_port_made_up(visito
 def test_only_password_users_get_a_link_and_responses_do_not_differ(visitor, ada, outbox, acts):
     User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
     User.objects.create_user("sso@example.org", None)
-    told, emails = [], ("nobody@example.org", "gone@example.org", "sso@example.org")
+    responses, emails = [], ("nobody@example.org", "gone@example.org", "sso@example.org")
     with patch("kebab.accounts.views.queue_reset_mail"):
         for email in (ada.email, *emails):
             with CaptureQueriesContext(connection) as queries:
                 response = ask(visitor, email)
-            told.append((response.status_code, response["Location"], len(queries)))
-    assert len(set(told)) == 1
+            responses.append((response.status_code, response["Location"], len(queries)))
+    assert len(set(responses)) == 1
     assert [act for act, *_ in acts()] == ["password.reset_asked"] * 4
 
     for email in emails:

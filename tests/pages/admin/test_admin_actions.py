@@ -32,8 +32,8 @@ def test_job_is_cancelled_after_a_question(office, admin_rows):
     answer = act(office, admin_rows.job, "cancel")
 
     assert answer["Location"] == f"/admin/ingest/job/{admin_rows.job.pk}/change/"
-    (said,) = messages_of(answer)
-    assert str(admin_rows.job.pk) in said
+    (notice,) = messages_of(answer)
+    assert str(admin_rows.job.pk) in notice
     assert Job.objects.get(pk=admin_rows.job.pk).cancel_requested
     assert audit_event("job.cancelled").subject == str(admin_rows.job.pk)
     for name in ("missing", "delete"):

@@ -67,7 +67,7 @@ def fill_sources(workspace: Workspace) -> dict[str, str]:
     git = ensure_source(workspace, "charts", kind="git")
     web = ensure_source(workspace, "tide-tables", kind="web")
     folder = ensure_source(workspace, "logbooks", kind="folder")
-    told: dict[Source, dict[str, Any]] = {
+    changes: dict[Source, dict[str, Any]] = {
         git: {"config": {"url": "https://git.example.org/charts.git"}, "title": "Charts", "state": "indexed"},
         web: {"config": {"url": "https://tides.example.org/"}, "title": "Tide tables", "state": "error"},
         folder: {
@@ -77,7 +77,7 @@ def fill_sources(workspace: Workspace) -> dict[str, str]:
             "watch": True,
         },
     }
-    for source, fields in told.items():
+    for source, fields in changes.items():
         Source.objects.filter(pk=source.pk).update(last_sync_at=now, **fields)
     running = _job(
         folder, "sync_source", "running", current_path="1987/march.txt", items_total=40, items_done=12

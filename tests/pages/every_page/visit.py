@@ -75,12 +75,14 @@ def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> 
     is_shown, status = True, entry.status
     for size in SIZES:
         with open_page_of(browser, url, ground, entry, viewport=size) as page:
-            heard: list[str] = []
-            listen(page, url, heard, is_own=lambda said: entry.status >= 400 and _REFUSED in said.text)
+            messages: list[str] = []
+            listen(
+                page, url, messages, is_own=lambda message: entry.status >= 400 and _REFUSED in message.text
+            )
             status = turn_to(page, ground, entry)
             is_shown = is_shown and _is_seen(page, entry.shows)
             _look(page, f"{size['width']} px", found)
-            found["complaints"] += [each for each in heard if not _is_of_axe(each)]
+            found["complaints"] += [each for each in messages if not _is_of_axe(each)]
     return Visit(is_shown=is_shown, status=status, **found)
 
 
@@ -124,12 +126,12 @@ def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
 
 def violations(page: Page) -> list[str]:
     """Return the violations that axe-core finds: rule, elements, explanation and help page."""
-    told = []
+    lines = []
     for rule in Axe().run(page).response["violations"]:
         for each in rule["nodes"][:5]:
             why = " ".join(each["failureSummary"].split())
-            told.append(f"{rule['id']} ({rule['impact']}): {each['html'][:200]} | {why} | {rule['helpUrl']}")
-    return told
+            lines.append(f"{rule['id']} ({rule['impact']}): {each['html'][:200]} | {why} | {rule['helpUrl']}")
+    return lines
 
 
 def overflow(page: Page) -> list[str]:

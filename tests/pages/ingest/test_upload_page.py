@@ -59,8 +59,8 @@ def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor)
     assert {job.payload["path"] for job in Job.objects.filter(kind="ingest_document")} == {"a.md", "b.md"}
     assert Job.objects.filter(kind="ingest_archive").count() == 1
     assert {job.source.key for job in Job.objects.all()} == {"notes"}
-    told = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
-    assert [message.partition(" ")[0] for message in told] == ["3", "c#.md:"]
+    messages = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
+    assert [message.partition(" ")[0] for message in messages] == ["3", "c#.md:"]
 
 
 def test_form_without_a_file_or_with_too_large_ones_is_refused(visit, editor, settings):

@@ -47,10 +47,10 @@ def test_feedback_is_listed_by_query(admin, orchard, at):
 
 
 def test_one_click_judges_one_query_and_another_all(admin, orchard, at):
-    said = say(orchard, "which apples", "apples.md")
+    feedback = say(orchard, "which apples", "apples.md")
     say(orchard, "which pears", "pears.md")
     assert admin.post(at, {"query": "x"}).status_code == 404
-    answer = admin.post(at, {"query": str(said.query_key)})
+    answer = admin.post(at, {"query": str(feedback.query_key)})
 
     assert (answer.status_code, answer["Location"]) == (302, at)
     assert (Topic.objects.get().text, Topic.objects.get().topic_set) == ("which apples", "feedback")

@@ -72,11 +72,11 @@ def test_mcp_process_writes_its_queries_when_its_client_leaves(surroundings):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     with raw_line(surroundings) as line:
         line.send("initialize", id=1, params=hello)
-        line.read_until(lambda said: said.get("id") == 1)
+        line.read_until(lambda message: message.get("id") == 1)
         line.send("notifications/initialized")
         asked = {"name": "search", "arguments": {"query": "apple", "mode": "lexical"}}
         line.send("tools/call", id=2, params=asked)
-        line.read_until(lambda said: said.get("id") == 2)
+        line.read_until(lambda message: message.get("id") == 2)
         line.process.stdin.close()
         line.process.wait(PATIENCE_S)
 

@@ -84,9 +84,9 @@ def test_text_of_a_model_is_shown_in_paragraphs_with_its_name(ask, use):  # noqa
 def test_grounded_answers_are_distinguished_from_others(ask, use, subtests):  # noqa: F811
     use(says("Restart them [#1]."))
     grounded = state_of(ask())
-    for said in ("Restart them.", "Restart them [#7].", ""):
-        with subtests.test(said=said):
-            use(says(said))
+    for text in ("Restart them.", "Restart them [#7].", ""):
+        with subtests.test(said=text):
+            use(says(text))
             assert state_of(ask()) != grounded
     use(replies({}, status=429))
     page = ask()

@@ -40,11 +40,11 @@ def test_colours_change_no_text_and_escape_it(subtests):
 
 
 def test_words_have_the_class_of_what_they_are():
-    note, definition, begun, ended, returned, _ = lines_of(CODE.split("\n"), "python")
+    note, definition, started, ended, returned, _ = lines_of(CODE.split("\n"), "python")
 
     assert note == '<span class="c"># note</span>'
     assert '<span class="k">def</span> <span class="f">run</span>' in definition
-    assert '<span class="s">' in begun
+    assert '<span class="s">' in started
     assert '<span class="s">' in ended
     assert '<span class="s">&lt;b&gt;</span>' in returned
 

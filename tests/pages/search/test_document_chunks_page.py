@@ -45,8 +45,8 @@ def test_a_chunk_is_shown_with_all_that_the_index_has_of_it(visitor, long):
     page = page_of(visitor, long)
     chunk = page[page.index('<span class="number">2</span>') :]
 
-    for said in ("long.md#L2-L3", "Guide &gt; Part 1", "1 token<", "code", "python", "text 1 &lt;b&gt;"):
-        assert said in chunk
+    for text in ("long.md#L2-L3", "Guide &gt; Part 1", "1 token<", "code", "python", "text 1 &lt;b&gt;"):
+        assert text in chunk
     assert "test/1" in page
     seen = numbers(page)
     while following := re.search(r'rel="next" href="([^"]+)"', page):

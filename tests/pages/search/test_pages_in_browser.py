@@ -159,10 +159,10 @@ def test_spoken_text_is_in_one_column_whatever_the_time(open_page, member, works
     document = shelve(workspace, "harbour.srt", text, media="transcript")
     page = open_page(member, viewport={"width": width, "height": 844})
     page.goto(f"/w/handbook/documents/{document.doc_id.hex}")
-    said = page.locator(".cues li > span")
+    cues = page.locator(".cues li > span")
 
     expect(page.get_by_text("1:02:03")).to_be_visible()
-    assert len({said.nth(number).bounding_box()["x"] for number in range(3)}) == 1
+    assert len({cues.nth(number).bounding_box()["x"] for number in range(3)}) == 1
 
 
 def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):

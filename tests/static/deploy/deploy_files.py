@@ -20,7 +20,7 @@ def run_check(*command, **options):
 
 def ours():
     """Return the services of Kebab's own image."""
-    return {name: told for name, told in COMPOSE["services"].items() if "kebab" in told["image"]}
+    return {name: service for name, service in COMPOSE["services"].items() if "kebab" in service["image"]}
 
 
 def counting_roles():

@@ -96,8 +96,8 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
 
 def test_haproxy_takes_its_configuration():
     haproxy = program("haproxy", "install Debian's haproxy")
-    told = {"NODES_NAMESPACE": "kebab"}
-    run_check(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
+    environment = {"NODES_NAMESPACE": "kebab"}
+    run_check(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=environment)
 
 
 def proxy_file(name, folder):
@@ -108,9 +108,9 @@ def proxy_file(name, folder):
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
     run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     file = folder / "proxy" / name
-    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
-    told = told.replace("/var/cache/nginx", str(folder / "proxy"))
-    file.write_text(told.replace("/run/nginx.pid", str(folder / "pid")))
+    content = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
+    content = content.replace("/var/cache/nginx", str(folder / "proxy"))
+    file.write_text(content.replace("/run/nginx.pid", str(folder / "pid")))
     return str(file)
 
 
@@ -132,22 +132,22 @@ def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
 def test_units_are_sound_and_hardened(unit, tmp_path):
     analyze = program("systemd-analyze", "install Debian's systemd")
     for each in (*UNITS, DEPLOY / "systemd" / "kebab.target"):
-        told = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
-        (tmp_path / each.name).write_text(told)
+        content = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
+        (tmp_path / each.name).write_text(content)
     name = unit.name.replace("@.", "@8000.")
     if name != unit.name:
         (tmp_path / name).write_text((tmp_path / unit.name).read_text())
-    said = run_check(
+    report = run_check(
         analyze, "verify", "--man=no", str(tmp_path / name), env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
     )
-    assert not [line for line in said.splitlines() if str(tmp_path) in line]
+    assert not [line for line in report.splitlines() if str(tmp_path) in line]
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
-    told = unit.read_text()
-    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(told.splitlines())
-    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", told, re.M)
+    content = unit.read_text()
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(content.splitlines())
+    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", content, re.M)
     if verb is not None:
         folders = (DEPLOY.parent / name for name in ("kebab", "search", "ingest"))
         commands = {path.stem for each in folders for path in each.glob("**/management/commands/*.py")}
@@ -158,8 +158,8 @@ def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
 def test_units_may_write_where_the_handbook_has_hosts_share_blobs(name):
     handbook = (DEPLOY.parent / "docs" / "operations" / "install.md").read_text()
     (shared,) = set(re.findall(r"KEBAB_BLOBS_URL=file://(/\S+?)`", handbook))
-    told = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
-    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", told, re.M)]
+    content = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
+    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", content, re.M)]
     assert any(Path(shared).is_relative_to(path) for path in writable)
 
 
@@ -168,7 +168,7 @@ def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
     known = {
         name for line in re.findall(r"^    ([a-z| ]+)\)", entrypoint, re.M) for name in line.split(" | ")
     }
-    used = {told["command"][0] for name, told in ours().items() if "proxy" not in name}
+    used = {service["command"][0] for name, service in ours().items() if "proxy" not in name}
     for folder in KUSTOMIZATIONS:
         for manifest in build(folder):
             used |= {each["args"][0] for each in containers(manifest) if "kebab" in each["image"]}
@@ -198,7 +198,7 @@ print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
 def import_views(application):
     """Import every view in a process that has this application alone."""
     folder = application.parent
-    told = {
+    environment = {
         "PATH": os.environ["PATH"],
         "DJANGO_SETTINGS_MODULE": "kebab.settings",
         "DATABASE_URL": "postgresql://kebab_app@127.0.0.1:1/kebab",
@@ -209,7 +209,7 @@ def import_views(application):
     }
     command = [sys.executable, "-I", "-c", IMPORTED, str(application)]
     return subprocess.run(
-        command, env=told, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -217,8 +217,8 @@ def test_the_image_has_all_that_its_views_need(application):
     done = import_views(application)
     assert done.returncode == 0, done.stderr
     names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
-    told = done.stdout.split()
-    schemas, files = told[: len(names)], told[len(names) :]
+    printed = done.stdout.split()
+    schemas, files = printed[: len(names)], printed[len(names) :]
     assert schemas == sorted(names)
     assert files and all(Path(file).is_relative_to(application) for file in files)
 
@@ -309,9 +309,9 @@ def ports(policy):
 def selects(selector, labels):
     """Return whether a selector of labels and of expressions with `In` takes these."""
     named = selector.get("matchLabels", {}).items() <= labels.items()
-    told = selector.get("matchExpressions", ())
+    expressions = selector.get("matchExpressions", ())
     return named and all(
-        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in told
+        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in expressions
     )
 
 
@@ -368,14 +368,14 @@ def test_the_router_knows_as_many_nodes_as_there_may_be():
 
 def test_settings_that_are_set_are_settings_that_are_read():
     read = set(re.findall(r'"(KEBAB_[A-Z_]+)"', (DEPLOY.parent / "kebab" / "settings.py").read_text()))
-    told = {name for each in ours().values() for name in each.get("environment", {})}
+    names = {name for each in ours().values() for name in each.get("environment", {})}
     for folder in KUSTOMIZATIONS:
         for manifest in build(folder):
-            told |= {name for name in manifest.get("data", {}) if name.isupper()}
-            told |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
+            names |= {name for name in manifest.get("data", {}) if name.isupper()}
+            names |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
     for example in (DEPLOY / "systemd").glob("*.example"):
-        told |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
-    ours_alone = {name for name in told if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
+        names |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
+    ours_alone = {name for name in names if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
     assert ours_alone - read == set()
 
 

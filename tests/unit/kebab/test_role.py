@@ -16,5 +16,5 @@ def test_a_role_has_its_process_open_more(subtests):
     for soft, hard in ((256, 1_000), (1_000, 1_000)):
         with subtests.test(soft=soft):
             command = [sys.executable, "-c", _TAKEN.format(soft=soft, hard=hard)]
-            told = subprocess.run(command, capture_output=True, text=True, check=True)
-            assert told.stdout.split() == ["1000", "1000"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert done.stdout.split() == ["1000", "1000"]

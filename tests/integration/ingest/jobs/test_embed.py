@@ -58,9 +58,9 @@ def test_long_embedding_yields_to_that_of_another_workspace(workspace, monkeypat
         jobs.append(request_embedding(each.pk))
     with acting_nowhere():
         run_embedding_task(str(workspace.pk), str(jobs[0].pk))
-    begun = Job.objects.get(pk=jobs[0].pk)
+    running = Job.objects.get(pk=jobs[0].pk)
     # Its batch took longer than its turn, and is kept: two that wait for each other come to their ends.
-    assert (begun.state, begun.items_done) == ("running", 1)
+    assert (running.state, running.items_done) == ("running", 1)
     monkeypatch.undo()
     assert [work(job).state for job in reversed(jobs)] == ["succeeded", "succeeded"]
 

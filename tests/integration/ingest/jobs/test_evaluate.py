@@ -226,8 +226,8 @@ def test_long_run_yields_to_other_jobs_and_resumes(workspace, monkeypatch):
     other = make_workspace()
     store_topics(command_line_access(other), [JudgedTopic(topic_id="q", text="apples")])
     run, others = ask(workspace), ask(other)
-    begun = work(job_of(run))
-    assert (begun.state, begun.items_done) == ("running", 0)
+    running_job = work(job_of(run))
+    assert (running_job.state, running_job.items_done) == ("running", 0)
 
     monkeypatch.undo()
     request_embedding(workspace.pk)  # has workers of its own: not what is made room for

@@ -91,13 +91,13 @@ def test_workspaces_take_turns_however_many_jobs_one_has(workspace):
 def test_turn_goes_on_behind_the_workspace_that_had_it_last(workspace, settings):
     settings.KEBAB_WORKER_SLOTS = 1
     jobs = {each.pk: make_jobs(each, 3) for each in (workspace, *(make_workspace() for _ in range(4)))}
-    heard = []
+    hinted = []
     for _ in range(5):
         hint_due_jobs()
-        heard += hinted_jobs()
+        hinted += hinted_jobs()
         hints._redis().delete("ingest")
     in_turn = [jobs[pk] for pk in sorted(jobs)]
-    assert heard == [each[nth] for nth in (0, 1) for each in in_turn]
+    assert hinted == [each[nth] for nth in (0, 1) for each in in_turn]
 
 
 def test_no_more_hints_wait_than_workers_will_soon_take(workspace):

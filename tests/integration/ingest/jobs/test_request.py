@@ -87,9 +87,9 @@ def test_full_sync_does_not_vanish_in_the_retry_it_joins(workspace, folder, sour
         work(job)
     assert set(indexed_texts(workspace)) == {"a.md", "b.md"}
 
-    begun = request_sync(source, only_paths=["a.md"])
-    claim(begun.workspace_id, begun.pk)
-    assert request_sync(source).pk != begun.pk
+    running = request_sync(source, only_paths=["a.md"])
+    claim(running.workspace_id, running.pk)
+    assert request_sync(source).pk != running.pk
 
 
 def test_queued_job_is_cancelled_at_once(source):

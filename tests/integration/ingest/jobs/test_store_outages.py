@@ -103,7 +103,7 @@ def test_full_disk_of_postgres_is_distinguished_from_other_failures():
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
 def test_unwritable_blob_is_distinguished_from_an_unreadable_file(folder, number):
     blob = django_settings.KEBAB_DATA_DIR / "blobs" / "aa" / "aabb"
-    said = outage_message(OSError(number, "refused", str(blob)))
-    assert (said[:11], str(blob) in said) == ("Disk locked", True)
+    message = outage_message(OSError(number, "refused", str(blob)))
+    assert (message[:11], str(blob) in message) == ("Disk locked", True)
     for not_a_blob in (str(folder / "a.md"), None):
         assert outage_message(OSError(number, "refused", not_a_blob)) is None

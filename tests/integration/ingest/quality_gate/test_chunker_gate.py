@@ -157,9 +157,9 @@ def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
 
 @pytest.mark.slow
 def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, capsys):
-    told = ("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=chunk_tokens=128", "--json")
+    command = ("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=chunk_tokens=128", "--json")
     with pytest.raises(SystemExit) as worse:
-        call_command(*told)
+        call_command(*command)
     assert worse.value.code == 1
     verdict = json.loads(capsys.readouterr().out)
     assert (verdict["passes"], verdict["figures"]["before"]) == (False, 1.0)

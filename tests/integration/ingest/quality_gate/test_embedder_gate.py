@@ -67,9 +67,9 @@ def test_worse_model_is_built_and_held_with_the_reason(embedded_zoo):
 
     write(embedded_zoo, "secret.md", "closed", source="closed")
     restrict(Source.objects.get(workspace=embedded_zoo, key="closed"))
-    said = held_change(embedded_zoo, Reader())  # reads some sources, and sees no figures
-    assert "--force" in said
-    assert not any(digit in said for digit in "0123456789")
+    held = held_change(embedded_zoo, Reader())  # reads some sources, and sees no figures
+    assert "--force" in held
+    assert not any(digit in held for digit in "0123456789")
     EmbeddingSpace.objects.filter(state="building").update(held_because="")
     embed(embedded_zoo)
     response = switch(embedded_zoo, token_client(embedded_zoo, "manage"))

@@ -193,10 +193,10 @@ async def test_lasting_answer_takes_a_turn_until_it_begins():
 
 
 async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
-    heard = []
+    messages = []
 
     async def app(scope, receive, send):
-        heard.append(await receive())
+        messages.append(await receive())
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.get_running_loop().create_future()
 
@@ -209,7 +209,7 @@ async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_w
         assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
         assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
     assert (lasting.n_lent, held.n) == (0, 0)
-    assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
+    assert messages == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
 
 
 async def test_failure_before_the_answer_begins_gives_the_turn_back():

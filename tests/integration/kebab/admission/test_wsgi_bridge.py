@@ -58,24 +58,24 @@ async def messages_of(answer):
 
 
 async def test_request_is_passed_as_pep_3333_requires():
-    told = {}
+    passed = {}
 
     def app(environ, start_response):
-        told.update(environ, read=environ["wsgi.input"].read())
+        passed.update(environ, read=environ["wsgi.input"].read())
         start_response("204 No Content", [("X-A", " 1"), ("X-A", "2")])
         return [b""]
 
     answer = await answer_of(app, b"body", CONTENT_LENGTH="4")
 
-    assert told["read"] == b"body"
-    assert (told["REQUEST_METHOD"], told["CONTENT_TYPE"], told["CONTENT_LENGTH"]) == (
+    assert passed["read"] == b"body"
+    assert (passed["REQUEST_METHOD"], passed["CONTENT_TYPE"], passed["CONTENT_LENGTH"]) == (
         "POST",
         "text/plain",
         "4",
     )
-    assert (told["PATH_INFO"].encode("latin-1").decode(), told["QUERY_STRING"]) == ("/w/käse", "q=%C3%A4")
-    assert (told["REMOTE_ADDR"], told["HTTP_COOKIE"]) == ("192.0.2.7", "a=1; b=2")
-    assert told["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"  # not what a name with `_` says
+    assert (passed["PATH_INFO"].encode("latin-1").decode(), passed["QUERY_STRING"]) == ("/w/käse", "q=%C3%A4")
+    assert (passed["REMOTE_ADDR"], passed["HTTP_COOKIE"]) == ("192.0.2.7", "a=1; b=2")
+    assert passed["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"  # not what a name with `_` says
     assert (answer.status, answer.headers) == (204, [(b"x-a", b"1"), (b"x-a", b"2")])
 
 

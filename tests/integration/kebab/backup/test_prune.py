@@ -29,8 +29,8 @@ def write_backup(folder, day, *, first_wal="000000010000000000000001"):
     (folder / "blobs" / name).parent.mkdir(parents=True)
     (folder / "blobs" / name).write_bytes(b"blob")
     (path / "blobs.txt").write_text(f"{name}\n")
-    said = {**_MANIFEST, "started_at": at, "ended_at": at, "first_wal": first_wal}
-    (path / "manifest.json").write_text(json.dumps(said))
+    manifest = {**_MANIFEST, "started_at": at, "ended_at": at, "first_wal": first_wal}
+    (path / "manifest.json").write_text(json.dumps(manifest))
     return path
 
 
@@ -39,10 +39,10 @@ def first_kept_segments(settings, tmp_path, monkeypatch):
     """Return the list of segments from which PostgreSQL's tool is to keep the log."""
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     (tmp_path / "archive").mkdir()
-    told = []
-    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: told.append(command[-1]))
+    segments = []
+    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: segments.append(command[-1]))
     monkeypatch.setattr(backup.blobs, "needed_blobs", set)
-    return told
+    return segments
 
 
 def test_old_backups_are_removed_with_the_bytes_that_they_alone_needed(tmp_path):

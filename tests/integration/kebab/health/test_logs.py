@@ -16,8 +16,8 @@ _NODE = "node-l"
 
 
 def record(message, *values, error=None):
-    told = None if error is None else (type(error), error, error.__traceback__)
-    return logging.LogRecord("kebab.x", logging.WARNING, __file__, 1, message, values, told)
+    exception = None if error is None else (type(error), error, error.__traceback__)
+    return logging.LogRecord("kebab.x", logging.WARNING, __file__, 1, message, values, exception)
 
 
 def log_line(*given, **named):
@@ -58,8 +58,8 @@ def test_exception_is_logged_with_type_and_trace():
     try:
         {}["missing"]
     except KeyError as error:
-        told = log_line("it failed", error=error)["exception"]
-    assert told["type"] == "KeyError" and "test_logs" in told["trace"]
+        exception = log_line("it failed", error=error)["exception"]
+    assert exception["type"] == "KeyError" and "test_logs" in exception["trace"]
 
 
 def test_line_for_people_ends_with_request_and_job():

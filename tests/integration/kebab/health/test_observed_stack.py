@@ -113,8 +113,8 @@ def _missing(observed):
 def test_roles_of_all_processes_and_names_of_dashboard_and_rules_are_exposed(observed_stack):
     roles = {"web", "worker", "embedder", "mirror", "beat", "watch", "supervisor", "postgres", "redis"}
     folder = ROOT / "deploy" / "observability"
-    told = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
-    named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", told))
+    queries = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
+    named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", queries))
 
     def missing():
         exposed = set(re.findall(r"^# TYPE (\S+)", observed_stack.text(), re.M))
@@ -212,9 +212,11 @@ def test_every_log_line_is_json_without_text_of_documents(observed_stack):
     for name in ("web", "worker", "embedder", "mirror", "beat", "watch"):
         lines = observed_stack.lines(name)
         assert all({"time", "level", "logger", "message", "role", "pid"} <= line.keys() for line in lines)
-        said = str(lines)
+        output = str(lines)
         assert (
-            "rainwater" not in said and "secretword" not in said and observed_stack.client.token not in said
+            "rainwater" not in output
+            and "secretword" not in output
+            and observed_stack.client.token not in output
         )
 
 

@@ -67,11 +67,11 @@ def compare_permissions(workspace: Any, compared: list[Any]) -> int:
         if kind in seen:
             continue
         seen.add(kind)
-        said = {each: may.is_allowed for may in report.permissions for each in may.operations}
-        assert len(said) == len(operations())
+        reported = {each: may.is_allowed for may in report.permissions for each in may.operations}
+        assert len(reported) == len(operations())
         for operation in compared:
             is_allowed = operation_status(client, workspace, caller, operation) != 403
-            assert said[str(operation)] is is_allowed, (caller.actor, report.role, str(operation))
+            assert reported[str(operation)] is is_allowed, (caller.actor, report.role, str(operation))
     return len(seen)
 
 
@@ -83,16 +83,16 @@ def compare_things(workspace: Any, compared: Iterator[tuple[Caller, Any]]) -> in
         assert set(things) == set(SOURCES)
         visible = {name for name, thing in things.items() if thing.is_visible}
         searchable = {name for name, thing in things.items() if thing.is_searchable}
-        told = (caller.actor, [(thing.name, thing.why) for thing in things.values()])
+        context = (caller.actor, [(thing.name, thing.why) for thing in things.values()])
 
         def visible_keys(tails, client=client):
             return {key for key, tail in tails.items() if is_there(client, workspace, tail)}
 
-        assert visible == visible_keys({key: f"sources/{thing.id}" for key, thing in things.items()}), told
+        assert visible == visible_keys({key: f"sources/{thing.id}" for key, thing in things.items()}), context
         assert searchable == visible_keys(
             {key: f"documents/{each.doc_id.hex}" for key, each in documents.items()}
         )
-        assert searchable == searchable_sources(client, workspace), told
+        assert searchable == searchable_sources(client, workspace), context
         for key, document in documents.items():
             (thing,) = explain_access(workspace, caller, document=document.doc_id).things
             assert (thing.kind, thing.name) == ("document", document.path)

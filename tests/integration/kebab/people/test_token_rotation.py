@@ -87,9 +87,9 @@ def test_secret_is_only_in_the_response_that_creates_it(admin, workspace, old):
         logging.getLogger().setLevel(before)
 
     stored = [list(model.objects.values()) for model in (ApiToken, AuditEvent, IdempotencyKey)]
-    told = [answer.content.decode() + str(answer.headers) for answer in answers]
+    texts = [answer.content.decode() + str(answer.headers) for answer in answers]
     for secret in secrets:
-        for place in (log.getvalue(), str(stored), *told):
+        for place in (log.getvalue(), str(stored), *texts):
             assert secret.split("_", 2)[2] not in place
 
 

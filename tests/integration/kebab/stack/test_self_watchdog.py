@@ -111,15 +111,15 @@ def lost_the_database(*arguments):
 
 def test_watch_looks_after_each_written_beat_and_knows_of_a_gap_before_it(monkeypatch):
     activities = iter([Activity, lost_the_database])
-    told = []
+    reported = []
     monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
     with Heartbeat(
         ProcessRole.WORKER,
         activity=lambda: next(activities, Activity)(),
-        after_beat=lambda process_id, was_cut_off: told.append(was_cut_off),
+        after_beat=lambda process_id, was_cut_off: reported.append(was_cut_off),
     ):
-        eventually(lambda: len(told) > 3, "it beats on after a gap")
-    assert told[:3] == [False, True, False]
+        eventually(lambda: len(reported) > 3, "it beats on after a gap")
+    assert reported[:3] == [False, True, False]
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

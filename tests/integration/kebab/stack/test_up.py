@@ -142,10 +142,10 @@ def test_port_in_use_and_silent_server_are_reported_before_anything_starts(verbs
 
 def test_two_verbs_without_a_stack_take_turns(verbs):
     first, second = verbs.start("init"), verbs.start("init")
-    said = [process.communicate(timeout=90)[1] for process in (first, second)]
-    assert [first.returncode, second.returncode] == [0, 0], said
-    assert sum("No stack runs" in text for text in said) == 2
-    assert any("Waiting for process" in text for text in said)
+    errors = [process.communicate(timeout=90)[1] for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], errors
+    assert sum("No stack runs" in text for text in errors) == 2
+    assert any("Waiting for process" in text for text in errors)
     assert not stack_is_running(verbs.data_dir)
     prepared = verbs.run("init", "--json")
     assert (prepared.returncode, prepared.stderr) == (0, "")

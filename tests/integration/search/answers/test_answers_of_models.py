@@ -102,8 +102,8 @@ def test_model_without_a_whole_answer_has_failed(ask, workspace, use, caplog, su
             answer = ask(QUESTION)
             assert (answer["state"], answer["reason"]) == ("failed", reason)
             assert len(stub.requests) == 1
-            told = f"{answer['warnings']} {caplog.text}"
-            assert not any(word in told for word in ("127.0.0.1", "top-secret", "installer"))
+            texts = f"{answer['warnings']} {caplog.text}"
+            assert not any(word in texts for word in ("127.0.0.1", "top-secret", "installer"))
             if name == "dies":  # what had come is kept
                 assert answer["text"].startswith("Run the installer [#1].")
                 assert KeptAnswer.objects.get(pk=answer["answer_id"]).text == answer["text"]

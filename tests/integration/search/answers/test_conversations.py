@@ -44,11 +44,13 @@ def test_model_gets_earlier_turns_as_data(ask, guides, use):
     stub = use(in_turn([says("Run `./setup.sh` [#1]."), says("Start `setup.exe` [#1].")]))
     first = ask("How do I run the installer on Linux?")
     ask("How do I run the installer on Windows?", conversation_id=first["conversation_id"])
-    told = stub.requests[1]["messages"]
+    messages = stub.requests[1]["messages"]
 
-    assert [message["role"] for message in told] == ["system", "user"]
-    assert "| Q: How do I run the installer on Linux?\n| A: Run `./setup.sh` (no. 1)." in told[1]["content"]
-    assert told[0] == stub.requests[0]["messages"][0]
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert (
+        "| Q: How do I run the installer on Linux?\n| A: Run `./setup.sh` (no. 1)." in messages[1]["content"]
+    )
+    assert messages[0] == stub.requests[0]["messages"][0]
 
 
 def test_a_conversation_has_its_answers_listed(ask, guides, asker, workspace):

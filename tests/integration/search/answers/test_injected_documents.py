@@ -63,9 +63,9 @@ def test_injected_text_stays_in_its_frame_and_links_nowhere_when_repeated(ask_ab
             assert_framed(injected, answer, *blocks_sent_to(stub))
 
             given = {f"[#{hit['n']}]" for hit in answer["hits"]}
-            said = set(_MARKER.findall(answer["text"]))
-            assert answer["state"] == ("grounded" if said and said <= given else "ungrounded")
-            assert {f"[#{citation['n']}]" for citation in answer["citations"]} == said & given
+            markers = set(_MARKER.findall(answer["text"]))
+            assert answer["state"] == ("grounded" if markers and markers <= given else "ungrounded")
+            assert {f"[#{citation['n']}]" for citation in answer["citations"]} == markers & given
             assert not _LINK.search(answer["text"])
             assert not _UNSEEN.search(answer["text"])
 

@@ -67,8 +67,8 @@ def test_no_document_holds_a_marker(text):
 
 @given(_TEXT)
 def test_quoted_text_in_an_answer_has_only_its_own_marker(text):
-    said = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
-    assert _MARKER.findall(said) == ["[#900]"]
+    formatted = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
+    assert _MARKER.findall(formatted) == ["[#900]"]
 
 
 TAMED = [

@@ -132,11 +132,11 @@ REFUSED = [
 
 def test_damaged_bundle_and_rows_that_do_not_fit_each_other_leave_nothing(sample, blobs, subtests):
     original = sample.file.read_bytes()
-    for number, (damage, error, said) in enumerate(REFUSED):
+    for number, (damage, error, message) in enumerate(REFUSED):
         sample.file.write_bytes(original)
         damage(sample.file)
         with subtests.test(case=number):
-            with pytest.raises(error, match=said):
+            with pytest.raises(error, match=message):
                 bring_in(sample)
             assert (Workspace.objects.count(), Document.objects.count(), files(blobs)) == (0, 0, 0)
             assert not AuditEvent.objects.exists()

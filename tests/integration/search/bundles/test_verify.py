@@ -135,11 +135,11 @@ def test_damaged_section_is_named(file):
 
 def test_forged_rows_are_refused_and_named(file, subtests):
     original = file.read_bytes()
-    for name, change, said in FORGERIES:
+    for name, change, message in FORGERIES:
         file.write_bytes(original)
         forged = forge(file, change)
         with subtests.test(case=name):
-            with pytest.raises(BundleRefused, match=said) as refusal:
+            with pytest.raises(BundleRefused, match=message) as refusal:
                 verify(forged)
             assert str(forged) in str(refusal.value)
 

@@ -105,8 +105,8 @@ def test_commit_notifies_listeners():
     with psycopg.connect(**parameters, autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")
         append_changes(workspace.pk, [uuid.uuid4()], "upsert")
-        heard = list(listener.notifies(timeout=30, stop_after=1))
-    assert [note.payload for note in heard] == [str(workspace.pk)]
+        notifications = list(listener.notifies(timeout=30, stop_after=1))
+    assert [note.payload for note in notifications] == [str(workspace.pk)]
 
 
 @pytest.mark.django_db

@@ -176,19 +176,19 @@ def test_vectors_are_taken_over_in_every_space_that_is_filled(workspace):
 
 
 def test_before_numbering_gets_the_outcome_and_its_error_rolls_back(workspace):
-    heard: list[Outcome] = []
+    outcomes: list[Outcome] = []
     place = make_place(workspace)
-    replace_document(place, draft("one"), heard.append)
-    replace_document(place, draft("one"), heard.append)
+    replace_document(place, draft("one"), outcomes.append)
+    replace_document(place, draft("one"), outcomes.append)
     before = everything(workspace)
 
     def refuse(outcome):
-        heard.append(outcome)
+        outcomes.append(outcome)
         raise PermissionError(outcome)
 
     with pytest.raises(PermissionError):
         replace_document(place, draft("two", "three", title="Other"), refuse)
-    assert heard == ["new", "unchanged", "updated"]
+    assert outcomes == ["new", "unchanged", "updated"]
     assert everything(workspace) == before
     assert head_of(workspace) == 1
 

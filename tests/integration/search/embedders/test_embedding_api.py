@@ -81,9 +81,9 @@ def test_a_change_of_the_model_over_http(client, embedded_workspace):
 def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     def both():
         over_http, printed = client.get(address(workspace, "/embedding")).json(), verb("status")
-        for said in (over_http, printed):
-            validate("embedding.v1", said)
-            for space in (said["live"], said["building"], *said["retired"]):
+        for status in (over_http, printed):
+            validate("embedding.v1", status)
+            for space in (status["live"], status["building"], *status["retired"]):
                 for name in ("live_until", "kept_until", "created_at") if space else ():
                     space[name] = space[name] and datetime.fromisoformat(space[name]).replace(microsecond=0)
         assert over_http == printed
@@ -122,10 +122,14 @@ def test_a_job_that_waits_says_for_what(client, embedded_workspace, monkeypatch)
     monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
     write(embedded_workspace, "b.md", "three")
     embed(embedded_workspace)
-    said = client.get(address(embedded_workspace, "/embedding")).json()
-    validate("embedding.v1", said)
-    assert (said["error"], said["chunks"], said["live"]["vectors"]) == ("The embedder answered 503.", 3, 2)
-    assert said["live"]["eta_s"] is None
+    status = client.get(address(embedded_workspace, "/embedding")).json()
+    validate("embedding.v1", status)
+    assert (status["error"], status["chunks"], status["live"]["vectors"]) == (
+        "The embedder answered 503.",
+        3,
+        2,
+    )
+    assert status["live"]["eta_s"] is None
 
 
 @pytest.mark.parametrize("texts", [["one"], ["one", "two", "three", "four"]])
@@ -140,9 +144,12 @@ def test_coverage_stays_in_range_when_rows_change_between_counts(
         return vectors
 
     monkeypatch.setattr(model_change, "_vectors_by_space", write_behind)
-    said = client.get(address(embedded_workspace, "/embedding")).json()
-    validate("embedding.v1", said)
-    assert (said["live"]["vectors"], said["live"]["coverage"]) == (min(2, len(texts)), min(1, 2 / len(texts)))
+    status = client.get(address(embedded_workspace, "/embedding")).json()
+    validate("embedding.v1", status)
+    assert (status["live"]["vectors"], status["live"]["coverage"]) == (
+        min(2, len(texts)),
+        min(1, 2 / len(texts)),
+    )
 
 
 def test_switch_and_rollback_need_a_complete_space(client, embedded_workspace):

@@ -140,8 +140,8 @@ def test_the_key_goes_to_its_own_endpoint_alone(embedder_at, settings, tmp_path)
 
 
 def test_key_that_cannot_be_sent_is_named_and_not_shown(embedder_at):
-    for keys, said in (({}, "KEBAB_EMBED_API_KEY_TEI"), ({"tei": "a\nb"}, "header")):
-        with pytest.raises(EmbedderUnavailable, match=said) as caught:
+    for keys, message in (({}, "KEBAB_EMBED_API_KEY_TEI"), ({"tei": "a\nb"}, "header")):
+        with pytest.raises(EmbedderUnavailable, match=message) as caught:
             embedder_at("http://127.0.0.1:1/v1", "key=tei", api_keys=keys)
         assert caught.value.is_lasting
         assert "a\nb" not in str(caught.value)

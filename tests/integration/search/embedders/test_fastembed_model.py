@@ -77,14 +77,14 @@ def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(
 def test_model_that_is_missing_broken_or_of_another_dimension_is_refused(tiny, tmp_path):
     other, broken = (make_embedding_model(tmp_path / name) for name in ("other", "broken"))
     (broken / "onnx/model.onnx").write_bytes(b"no graph")
-    for text, said, is_lasting in [
+    for text, message, is_lasting in [
         ("acme/unknown", "acme/unknown", True),
         ("acme/unknown?folder=/nowhere&dim=3", "onnx/model.onnx", True),
         ("acme/unknown?folder=/nowhere", "dim=NUMBER", True),
         (f"acme/tiny-{next(_names)}?folder={other}&dim=13", "13 components", True),
         (f"acme/tiny-{next(_names)}?folder={broken}&dim={DIM}", "InvalidProtobuf", False),
     ]:
-        with pytest.raises(EmbedderUnavailable, match=said) as caught:
+        with pytest.raises(EmbedderUnavailable, match=message) as caught:
             create_embedder(f"fastembed:{text}", models_dir=tmp_path, threads=1).embed_query("apple")
         assert caught.value.is_lasting is is_lasting
 

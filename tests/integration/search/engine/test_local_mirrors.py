@@ -185,17 +185,17 @@ def test_unexpected_failure_of_a_sync_is_logged_and_the_search_answers(workspace
 
 
 def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_role, clock):
-    begun = []
+    syncs = []
 
     def full(*given, **named):
-        begun.append(given)
+        syncs.append(given)
         raise OSError("No space left on device")
 
     seq = write(workspace, "a.md", "apple").seq
     monkeypatch.setattr(mirror_sync, "_rebuild", full)
     with pytest.raises(NotSearchableYet):
         local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=5)
-    assert 1 <= len(begun) <= 6
+    assert 1 <= len(syncs) <= 6
 
 
 def test_lagging_mirror_answers_reports_its_lag_and_catches_up(workspace):

@@ -153,12 +153,12 @@ def test_paths_are_normalised_and_judged_once(access):
 
 
 def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
-    said = []
+    messages = []
     for key in ("vault", "gone"):
         with pytest.raises(UnknownSource) as error:
             store_topics(token_of(place[0]), [topic("a", "x", Qrel(path="secret.md", source=key))])
-        said.append(str(error.value).replace(key, "KEY"))
-    assert said[0] == said[1]
+        messages.append(str(error.value).replace(key, "KEY"))
+    assert messages[0] == messages[1]
     assert not Topic.objects.exists()
 
 

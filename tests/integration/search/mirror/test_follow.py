@@ -254,10 +254,10 @@ def test_failing_sync_is_retried_with_growing_delays(workspace, files, follower,
 def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
     workspace, files, follower, clock, monkeypatch
 ):
-    begun = []
+    tasks = []
 
     def full(*given, **named):
-        begun.append(given)
+        tasks.append(given)
         raise OSError("No space left on device")
 
     change_index(workspace)
@@ -265,7 +265,7 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
     for _ in range(30):
         clock.now += 1
         catch_up_wholly(follower)
-    assert 3 <= len(begun) <= 8
+    assert 3 <= len(tasks) <= 8
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ def test_limits_are_listed_in_order_with_remedies(capacity, costs):
 
 
 def test_model_answers_people_and_programs():
-    said = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
-    assert "database" in said
+    output = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
+    assert "database" in output
     found = json.loads(ask("--chunks", "1_000_000_000", "--workspaces", "100000", "--json"))
     assert {fleet["name"] for fleet in found["machines"]} == {"database", "search node", "worker"}

@@ -102,8 +102,8 @@ def test_failing_step_of_a_deletion_keeps_nothing_else(indexed_space, blobs, mon
     assert (answer.status_code, Workspace.objects.filter(pk=workspace.pk).exists()) == (204, False)
     assert has_index(indexed_space) is (name == "drop_index_concurrently")
     assert has_blob(workspace.pk, blob) is (name == "delete_all_blobs")
-    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "unreachable bucket" in said.getMessage()
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "unreachable bucket" in logged.getMessage()
 
 
 @pytest.mark.parametrize("owner", ["the application's role", "unreachable"])

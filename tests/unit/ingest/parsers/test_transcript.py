@@ -85,13 +85,13 @@ def test_cues_are_plain_text(subtests):
         "00:03.000 --> 00:04.000\ncomes in\n\n"
     )
     one = "00:01.000 --> 00:02.000\n"
-    for text, said in [
+    for text, message in [
         (rolling, ["the tide", "comes in"]),
         (f"{one}<v Ada>Off you go.\n<v.loud Ben>No!", ["Ada: Off you go. Ben: No!"]),
         *((one + words, [words]) for words in ("a --> b is an arrow", "if x < y and y > z", "5 < 6")),
     ]:
         with subtests.test(case=text):
-            assert [found.text for found in read_cues(text.split("\n")).cues] == said
+            assert [found.text for found in read_cues(text.split("\n")).cues] == message
 
 
 @given(st.lists(st.text(alphabet="0123456789:,.-> \n<v/>abcWEBVTT", max_size=40), max_size=30))

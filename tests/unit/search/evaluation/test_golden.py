@@ -115,11 +115,11 @@ def test_invalid_file_is_refused_with_its_line(subtests, monkeypatch):
         (f"topics: [{{id: {'a' * 101}, query: b}}]", "give 100 at most"),
         ("topics: [{id: a, query: \"\\0\"}]", "must be a text that isn't empty"),
     ]  # fmt: skip
-    for text, said in cases:
+    for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(InvalidJudgedSet) as error:
                 parse_golden(text)
-            assert said in str(error.value)
+            assert message in str(error.value)
             assert str(error.value).startswith("golden.yaml")
     monkeypatch.setattr("search.evaluation.judged.MAX_TOPICS", 20)
     text = "topics:\n" + "".join(f"  - {{id: t{n}, query: q}}\n" for n in range(21))

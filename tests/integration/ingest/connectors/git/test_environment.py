@@ -60,9 +60,9 @@ def test_folder_by_which_another_one_would_be_read_is_refused(workspace, reposit
     (others[0] / ".git/objects/info/alternates").write_text(f"{repository.root}/.git/objects\n")
     repository.git("worktree", "add", "--quiet", str(others[1]))
     others[2].symlink_to(repository.root)
-    for other, said in zip(others, ("stands alone", "itself", "itself"), strict=True):
+    for other, message in zip(others, ("stands alone", "itself", "itself"), strict=True):
         with subtests.test(other=other.name):
-            assert said in failure(source_of(workspace, f"file://{other}", key=other.name))
+            assert message in failure(source_of(workspace, f"file://{other}", key=other.name))
 
 
 def test_folder_with_links_among_its_objects_is_refused(workspace, repository, tmp_path, subtests):

@@ -98,8 +98,8 @@ def test_address_that_was_stored_unchecked_is_refused(workspace, subtests):
     urls = ("ext::sh -c touch% /tmp/x", "git://example.org/a/b", "--upload-pack=touch", "fd::17")
     for nth, url in enumerate((*urls, "http://example.org/a/b")):
         with subtests.test(url=url):
-            said = "address must" if url in urls else "the clear"
-            assert said in failure(source_of(workspace, url, key=f"r{nth}"))
+            message = "address must" if url in urls else "the clear"
+            assert message in failure(source_of(workspace, url, key=f"r{nth}"))
 
 
 @pytest.fixture

@@ -158,8 +158,8 @@ def test_listing_reports_progress_once_a_second_and_ends_when_cancelled(workspac
         work_ = JobContext(job=Job.objects.get(pk=job.pk), workspace=workspace, lease=lease, keeper=keeper)
         progress = ListingProgress(work_, clock=lambda: next(now))
         assert list(progress.count_entries(entries)) == entries
-        told = Job.objects.get(pk=job.pk)
-        assert (told.current_path, told.counts["listed"], told.stalled_attempts) == ("b", 2, 0)
+        reread = Job.objects.get(pk=job.pk)
+        assert (reread.current_path, reread.counts["listed"], reread.stalled_attempts) == ("b", 2, 0)
         keeper._cancelled.set()
         with pytest.raises(JobCancelled):
             progress.record_position("d")
