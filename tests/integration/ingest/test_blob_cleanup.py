@@ -58,7 +58,7 @@ def read_page(workspace, folder):
     PageMemory(source, uuid.uuid4()).store("/a.md", CONTENT, known=None, **page)
 
 
-def somebody_waits():
+def has_advisory_lock_waiter():
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
         return cursor.fetchone()[0] > 0
@@ -89,7 +89,7 @@ def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch
     def delete_late(storage, name):
         if name.endswith(content_hash(content)) and needing.ident is None:
             needing.start()
-            while needing.is_alive() and not somebody_waits():
+            while needing.is_alive() and not has_advisory_lock_waiter():
                 needing.join(0.01)
         delete(storage, name)
 

@@ -85,7 +85,7 @@ def test_grounded_answers_are_distinguished_from_others(ask, use, subtests):  # 
     use(says("Restart them [#1]."))
     grounded = state_of(ask())
     for text in ("Restart them.", "Restart them [#7].", ""):
-        with subtests.test(said=text):
+        with subtests.test(text=text):
             use(says(text))
             assert state_of(ask()) != grounded
     use(replies({}, status=429))

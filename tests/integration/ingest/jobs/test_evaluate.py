@@ -22,7 +22,7 @@ from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import store_topics
 from search.models import Run, RunTopic, Source
 from search.retrieval.errors import InvalidFilter
-from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.integration.ingest.jobs.processes import run_job_in_process
 from tests.support.actors import make_member
 from tests.support.corpus import make_workspace, restrict, write
 from tests.support.jobs import Killed, die, expire, work
@@ -115,7 +115,7 @@ def test_every_topic_is_asked_and_the_run_has_its_figures(workspace):
 def test_run_of_a_killed_process_is_finished_by_the_next(workspace, mirrors):
     run = ask(workspace)
     job = job_of(run)
-    killed = run_job_apart(job, KEBAB_FAILPOINT="after_topic", KEBAB_MIRROR_DIR=str(mirrors))
+    killed = run_job_in_process(job, KEBAB_FAILPOINT="after_topic", KEBAB_MIRROR_DIR=str(mirrors))
     assert killed == -signal.SIGKILL
     run.refresh_from_db()
     # It died before the first topic was committed.

@@ -12,7 +12,7 @@ from ingest.models import JobItem
 from kebab.runtime import failpoints
 from search.corpus import ensure_source
 from search.models import Change, Document
-from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.integration.ingest.jobs.processes import run_job_in_process
 from tests.support.corpus import make_workspace
 from tests.support.jobs import Killed, counts, die, expire, fill, identities, now_of, sync, work
 
@@ -76,12 +76,12 @@ def test_job_of_a_worker_that_died_is_finished_by_the_next(
 @pytest.mark.slow
 @each_failpoint
 def test_job_of_a_killed_process_is_finished_by_the_next(folder, job, failpoint, attempts, is_written):
-    assert run_job_apart(job, KEBAB_FAILPOINT=failpoint) == -signal.SIGKILL
+    assert run_job_in_process(job, KEBAB_FAILPOINT=failpoint) == -signal.SIGKILL
     check_takeover(job, folder, attempts, is_written)
 
 
 @pytest.mark.slow
 def test_process_without_a_failpoint_finishes_the_job(workspace, job):
-    assert run_job_apart(job, KEBAB_FAILPOINT="") == 0
+    assert run_job_in_process(job, KEBAB_FAILPOINT="") == 0
     assert now_of(job).state == "succeeded"
     assert len(identities(workspace)) == 5

@@ -19,7 +19,7 @@ from ingest.jobs.queue.store_outages import outage_message
 from ingest.models import Job, JobItem
 from search.corpus.blobs import read_blob, store_blob
 from search.models import Change, Document
-from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.integration.ingest.jobs.processes import run_job_in_process
 from tests.support.jobs import counts, fill, indexed_texts, sync, work
 
 ROOM_BYTES = 4_000
@@ -33,7 +33,7 @@ run_job_task(sys.argv[2], sys.argv[3])
 
 def work_without_room(job):
     """Run the job in a process that can write no file above ROOM_BYTES."""
-    assert run_job_apart(job, str(ROOM_BYTES), script=WORKER) == 0
+    assert run_job_in_process(job, str(ROOM_BYTES), script=WORKER) == 0
     return Job.objects.get(pk=job.pk)
 
 

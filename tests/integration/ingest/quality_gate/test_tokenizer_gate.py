@@ -16,7 +16,7 @@ from search.mirror.connections import open_writer
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.follow import MirrorFollower
 from search.models import Run
-from tests.integration.search.mirror.inspection import catch_up_wholly
+from tests.integration.search.mirror.inspection import catch_up_completely
 from tests.support.actors import member_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import upload, work
@@ -111,7 +111,7 @@ def test_mirror_is_rebuilt_once_and_sound_without_golden_queries(shelf, mirrors,
     assert local_mirrors.mirror_files(shelf.pk).current() == before
     change_workspace(command_line_access(shelf), settings=WHOLE)
     assert not Run.objects.in_workspace(shelf).exists()
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     path = local_mirrors.mirror_files(shelf.pk).current()
     assert path != before
     writer = open_writer(path)

@@ -42,7 +42,7 @@ def workspace(transactional_db, mirrors, blobs, settings, tmp_path) -> Workspace
 
 
 @pytest.fixture
-def past_the_walls(workspace):
+def execute_as_owner(workspace):
     """Return a function that executes a statement as the owner, without constraints and triggers."""
 
     def execute(statement: str, *values: object) -> None:

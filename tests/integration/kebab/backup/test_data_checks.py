@@ -120,7 +120,7 @@ def test_missing_vectors_are_requested_again(workspace, missing):
     assert_well("embedding")
 
 
-def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, subtests):
+def test_wrong_vectors_are_dropped_and_made_again(workspace, execute_as_owner, subtests):
     for damage in (
         "UPDATE search_chunkvector SET embed_hash = gen_random_uuid()",  # of an earlier text
         "UPDATE search_chunkvector SET version_id = gen_random_uuid()",
@@ -128,7 +128,7 @@ def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, sub
         "UPDATE search_chunkvector SET embedding = '[1,0,0]'::halfvec",
     ):
         with subtests.test(damage=damage):
-            past_the_walls(damage)
+            execute_as_owner(damage)
             assert statuses("embedding") == {"failed"}
             assert statuses("embedding", repair=True) == {"repaired"}
             embed(workspace)
@@ -149,17 +149,17 @@ def indexed_space(workspace, settings):
 _INVALID = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass"
 
 
-def test_missing_or_invalid_index_is_rebuilt(indexed_space, past_the_walls):
-    past_the_walls(f"DROP INDEX vector_hnsw_{indexed_space.pk}")
+def test_missing_or_invalid_index_is_rebuilt(indexed_space, execute_as_owner):
+    execute_as_owner(f"DROP INDEX vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
-    past_the_walls(_INVALID, f"vector_hnsw_{indexed_space.pk}")
+    execute_as_owner(_INVALID, f"vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
-    past_the_walls(_INVALID, "chunk_by_document")
+    execute_as_owner(_INVALID, "chunk_by_document")
     assert_repaired("indexes")
 
 
-def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed_space, past_the_walls):
-    past_the_walls(f"ALTER INDEX vector_hnsw_{indexed_space.pk} RENAME TO vector_hnsw_99999999")
+def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed_space, execute_as_owner):
+    execute_as_owner(f"ALTER INDEX vector_hnsw_{indexed_space.pk} RENAME TO vector_hnsw_99999999")
     EmbeddingSpace.objects.filter(pk=indexed_space.pk).update(is_indexed=False)
     found = {result.name: result.status.value for result in results("vector indexes")}
     assert found.pop("vector_hnsw_99999999") == "failed"
@@ -214,21 +214,21 @@ def test_forgotten_job_is_a_failure_only_where_a_worker_runs(workspace, worker):
     assert_well("jobs")
 
 
-def test_derived_rows_without_their_document_are_deleted(workspace, past_the_walls):
-    past_the_walls("DELETE FROM search_document")
+def test_derived_rows_without_their_document_are_deleted(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM search_document")
     assert_repaired("rows")
     assert not Chunk.objects.in_workspace(workspace).exists()
 
 
-def test_documents_without_their_source_are_left_to_a_person(workspace, past_the_walls):
-    past_the_walls("DELETE FROM search_sourceversion")
-    past_the_walls("DELETE FROM search_source")
+def test_documents_without_their_source_are_left_to_a_person(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM search_sourceversion")
+    execute_as_owner("DELETE FROM search_source")
     assert statuses("rows", repair=True) >= {"failed"}
     assert Document.objects.in_workspace(workspace).count() == 1
 
 
-def test_rows_of_a_missing_workspace_are_deleted(workspace, past_the_walls):
-    past_the_walls("DELETE FROM people_workspace")
+def test_rows_of_a_missing_workspace_are_deleted(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM people_workspace")
     assert "failed" in statuses("rows")
     for _ in range(3):  # rows that hang on others go after them
         statuses("rows", repair=True)

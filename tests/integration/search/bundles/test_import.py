@@ -217,7 +217,7 @@ def test_import_that_ended_before_its_index_gets_it_from_the_next(sample, monkey
 # --- Imports beside each other ----------------------------------------------------------------------------
 
 
-def beside(call):
+def call_in_thread(call):
     """Call in another thread, with its own connection."""
 
     @acting_everywhere()
@@ -237,7 +237,7 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
     def meanwhile(*arguments):
         monkeypatch.undo()
         with pytest.raises(ImportUnderWay) as caught:
-            beside(lambda: bring_in(sample))
+            call_in_thread(lambda: bring_in(sample))
         refusals.append(caught.value.code)
         return made(*arguments)
 
@@ -253,7 +253,7 @@ def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, 
 
     def late(*arguments):
         monkeypatch.setattr(importer, "_prepare", prepare)
-        beside(lambda: bring_in(sample))
+        call_in_thread(lambda: bring_in(sample))
         prepare(*arguments)
 
     monkeypatch.setattr(importer, "_prepare", late)
@@ -270,11 +270,11 @@ def test_doctor_spares_the_bytes_of_an_import_that_is_under_way(sample, monkeypa
     monkeypatch.setattr("ingest.checks.leftovers._PATIENCE_S", 0.0)
     seen = []
 
-    def with_a_doctor(reader):
-        seen.append(beside(lambda: statuses("leftovers", repair=True)))
+    def run_doctor_and_check(reader):
+        seen.append(call_in_thread(lambda: statuses("leftovers", repair=True)))
         check_digests(reader)
 
-    monkeypatch.setattr(importer, "check_digests", with_a_doctor)
+    monkeypatch.setattr(importer, "check_digests", run_doctor_and_check)
     imported = bring_in(sample).workspace
 
     assert seen == [{"ok"}]

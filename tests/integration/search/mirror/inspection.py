@@ -69,7 +69,7 @@ def age(path: Path, *, hours: float) -> None:
     os.utime(path, (at, at))
 
 
-def catch_up_wholly(follower: MirrorFollower) -> None:
+def catch_up_completely(follower: MirrorFollower) -> None:
     """Let a follower catch up, including its background work."""
     follower.catch_up()
     while not follower._long_syncs.is_idle:

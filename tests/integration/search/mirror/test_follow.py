@@ -16,7 +16,7 @@ from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
 from tests.integration.search.mirror.inspection import (
     age,
-    catch_up_wholly,
+    catch_up_completely,
     generations,
     raw_bytes,
     reading,
@@ -221,7 +221,7 @@ def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files,
     Workspace.objects.update(head_seq=0)
     write(workspace, "b.md", "another history")
     reconnect("tuesday")
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert texts(files) == {"b.md": ["another history"]}
 
 
@@ -264,7 +264,7 @@ def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
     monkeypatch.setattr(sync, "_rebuild", full)
     for _ in range(30):
         clock.now += 1
-        catch_up_wholly(follower)
+        catch_up_completely(follower)
     assert 3 <= len(tasks) <= 8
 
 
@@ -291,7 +291,7 @@ def test_rebuild_of_a_mirror_delays_no_other(workspace, files, other, follower, 
     follower.catch_up()
     assert (texts(files), texts(other[1])) == ({}, {"b.md": ["two"]})
     rebuild_gate.set()
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert texts(files) == {"a.md": ["one"]}
     assert files.current() != before
 
@@ -303,7 +303,7 @@ def test_change_written_while_a_mirror_was_made_follows(workspace, files, follow
     wait(list(follower._long_syncs._tasks.values()), timeout=30)
     write(workspace, "a.md", "one")
     follower._check_all_heads()  # which finds it behind, and busy
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert texts(files) == {"a.md": ["one"]}
 
 
@@ -314,5 +314,5 @@ def test_mirror_far_behind_follows_in_the_background(workspace, files, follower,
     write(workspace, "b.md", "two")
     follower.catch_up()
     assert workspace.pk in follower._long_syncs
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert (texts(files), files.current()) == ({"a.md": ["one"], "b.md": ["two"]}, before)

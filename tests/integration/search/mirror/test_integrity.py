@@ -13,7 +13,7 @@ from search.mirror.sync import follow, integrity, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.integrity import check_mirror, due_checks, remove_copies
 from search.mirror.sync.sync import sync_mirror
-from tests.integration.search.mirror.inspection import age, catch_up_wholly, tampering, texts
+from tests.integration.search.mirror.inspection import age, catch_up_completely, tampering, texts
 from tests.support.corpus import make_workspace, write
 
 GOING = threading.Event()
@@ -43,7 +43,7 @@ def copies(mirrors):
     return list(mirrors.glob(".check-*"))
 
 
-def check_beside(follower):
+def check_in_background(follower):
     follower.check_one()
     wait(list(follower._checks._tasks.values()), timeout=30)
     follower.check_one()
@@ -105,8 +105,8 @@ def test_damaged_mirror_is_rebuilt_by_the_follower_and_counted(due, files, mirro
     damage(files)
     follower = MirrorFollower(mirrors, threading.Event())
     follower.catch_up()
-    check_beside(follower)
-    catch_up_wholly(follower)
+    check_in_background(follower)
+    catch_up_completely(follower)
     assert (texts(files), counted) == ({"a.md": ["apple"]}, ["damaged"])
 
 
@@ -160,7 +160,7 @@ def test_check_that_fails_for_whatever_reason_ends_no_follower(due, mirrors, mon
         raise MemoryError
 
     monkeypatch.setattr(follow, "check_mirror", run_out_of_memory)
-    check_beside(MirrorFollower(mirrors, threading.Event()))
+    check_in_background(MirrorFollower(mirrors, threading.Event()))
     assert str(due.pk) in caplog.text
 
 

@@ -254,7 +254,7 @@ def test_another_connection_reads_the_state_of_its_transaction(mirror, tmp_path)
 N_ROWS = 20_000
 
 
-def weighed_query(seed):
+def weighted_query(seed):
     """Return a few words, from rare to common, and the rows that pass a filter."""
     chance = np.random.default_rng(seed)
     found = []
@@ -273,7 +273,7 @@ def sums_of(found):
 
 def test_best_rows_are_among_those_that_are_kept(subtests):
     for seed in range(5):
-        found, passes = weighed_query(seed)
+        found, passes = weighted_query(seed)
         best = np.argsort(-np.where(passes, sums_of(found), 0.0), kind="stable")
         for limit in (1, 10, 100, 1_000):
             with subtests.test(seed=seed, limit=limit):
@@ -283,14 +283,14 @@ def test_best_rows_are_among_those_that_are_kept(subtests):
 
 
 def test_common_words_are_not_added_up_for_all_rows(monkeypatch):
-    found, passes = weighed_query(0)
+    found, passes = weighted_query(0)
     kept = len(rows_of_best(found, passes, 10))
     monkeypatch.setattr(weighing, "_LONG", N_ROWS + 1)
     assert kept < len(rows_of_best(found, passes, 10)) / 10
 
 
 def test_sums_are_those_of_all_rows_however_few_are_asked_for():
-    found, _ = weighed_query(1)
+    found, _ = weighted_query(1)
     for count in (0, 3, 300, N_ROWS):
         rows = np.sort(np.random.default_rng(2).choice(N_ROWS, count, replace=False))
         assert sums_at(rows, found, N_ROWS).tolist() == sums_of(found)[rows].tolist()

@@ -39,7 +39,7 @@ def mirrored_files(workspace, files):
     return files
 
 
-def is_rebuilt_and_right(files, workspace):
+def is_rebuilt_correctly(files, workspace):
     report = sync_mirror(files, workspace.pk)
     return report.was_rebuilt and checksum(files) == postgres_checksum(workspace.pk)
 
@@ -61,7 +61,7 @@ def prune_all():
 def test_restored_log_is_mirrored_again_though_its_numbers_are_reused(workspace, mirrored_files, written):
     rewind(workspace, 2)
     write_each(workspace, written, source="again")
-    assert is_rebuilt_and_right(mirrored_files, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
     assert [text for each in texts(mirrored_files).values() for text in each if text in written] == written
 
 
@@ -70,7 +70,7 @@ def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace
     for texts_ in (["one", "two", "three"], ["four", "five"]):
         write_each(workspace, texts_, source=texts_[0])
         prune_all()
-        assert is_rebuilt_and_right(files, workspace)
+        assert is_rebuilt_correctly(files, workspace)
     prune_all()
     write(workspace, "new.md", "new")
     assert not sync_mirror(files, workspace.pk).was_rebuilt
@@ -80,7 +80,7 @@ def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace
 def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored_files):
     write_each(workspace, ["four", "five"], source="more")
     Change.objects.in_workspace(workspace).filter(seq=4).delete()
-    assert is_rebuilt_and_right(mirrored_files, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
 def test_mirror_far_behind_is_rebuilt(workspace, mirrored_files, monkeypatch):
@@ -88,7 +88,7 @@ def test_mirror_far_behind_is_rebuilt(workspace, mirrored_files, monkeypatch):
     write_each(workspace, ["a", "b", "c"], source="few")
     assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
     write_each(workspace, ["a", "b", "c", "d"], source="many")
-    assert is_rebuilt_and_right(mirrored_files, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
 def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored_files, monkeypatch):
@@ -96,7 +96,7 @@ def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 8)
     assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt  # what comes anew is no less work so
     write(workspace, "most.md", *(f"part {n}" for n in range(8)))
-    assert is_rebuilt_and_right(mirrored_files, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
     write(workspace, "most.md", "little")
     assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
     assert checksum(mirrored_files) == postgres_checksum(workspace.pk)
@@ -140,7 +140,7 @@ def test_log_that_is_far_too_long_is_not_read(workspace, mirrored_files, monkeyp
     for n in range(11):
         write(workspace, "a.md", f"state again {n}")
     with CaptureQueriesContext(connection) as asked:
-        assert is_rebuilt_and_right(mirrored_files, workspace)
+        assert is_rebuilt_correctly(mirrored_files, workspace)
     assert not [each for each in asked if 'seq" >= ' in each["sql"]]
 
 
@@ -149,7 +149,7 @@ def test_file_of_another_schema_is_rebuilt(workspace, mirrored_files):
         connection.pragma("user_version", schema.FILE_VERSION + 1)
     with pytest.raises(MirrorOutdated), reading(mirrored_files):
         pass
-    assert is_rebuilt_and_right(mirrored_files, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
 def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored_files, subtests):
@@ -160,7 +160,7 @@ def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored_files, s
                 file.seek(offset)
                 file.write(b"\xa5" * (size - offset))
             write(workspace, f"{offset}.md", "new")
-            assert is_rebuilt_and_right(mirrored_files, workspace)
+            assert is_rebuilt_correctly(mirrored_files, workspace)
     for name, damage in (
         ("emptied", lambda: os.truncate(mirrored_files.current(), 0)),
         ("no file", lambda: mirrored_files.current().unlink()),
@@ -168,7 +168,7 @@ def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored_files, s
     ):
         with subtests.test(name):
             damage()
-            assert is_rebuilt_and_right(mirrored_files, workspace)
+            assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
 def test_mirror_without_generation_is_absent(files):

@@ -90,7 +90,7 @@ def one_score(value: str) -> Behaviour:
     return behave
 
 
-def well(index: int) -> dict[str, Any]:
+def valid_item(index: int) -> dict[str, Any]:
     """Return a valid item."""
     return {"index": index, "score": float(-index)}
 
@@ -113,11 +113,11 @@ FAILURES: dict[str, Behaviour] = {
     "another document": raw(b'{"data": []}'),
     "a number": raw(b"3"),
     "deep": raw(b"[" * 100_000),
-    "too few": items(lambda n: [well(index) for index in range(n - 1)]),
-    "too many": items(lambda n: [well(index) for index in range(n + 1)]),
-    "an index twice": items(lambda n: [well(min(index, n - 2)) for index in range(n)]),
-    "an index that is none": items(lambda n: [well(index + 1) for index in range(n)]),
-    "a negative index": items(lambda n: [well(index - 1) for index in range(n)]),
+    "too few": items(lambda n: [valid_item(index) for index in range(n - 1)]),
+    "too many": items(lambda n: [valid_item(index) for index in range(n + 1)]),
+    "an index twice": items(lambda n: [valid_item(min(index, n - 2)) for index in range(n)]),
+    "an index that is none": items(lambda n: [valid_item(index + 1) for index in range(n)]),
+    "a negative index": items(lambda n: [valid_item(index - 1) for index in range(n)]),
     "items that are numbers": items(lambda n: list(range(n))),
     "no score": items(lambda n: [{"index": index} for index in range(n)]),
     "a score of text": one_score('"high"'),

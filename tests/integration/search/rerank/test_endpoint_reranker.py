@@ -23,7 +23,7 @@ from tests.integration.search.rerank.behaviours import (
     redirect_to,
     results,
     tei,
-    well,
+    valid_item,
 )
 from tests.support.http_stub import closed_port, serving
 
@@ -201,5 +201,5 @@ def test_name_with_a_private_address_is_refused(ask, monkeypatch):
 def test_whole_numbers_are_scores_and_other_fields_do_not_matter(ask):
     with serving(one_score("1")) as stub:
         assert ask(stub.url, ["a", "b"]) == [1.0, 0.5]
-    with serving(items(lambda n: [{**well(i), "text": "x"} for i in range(n)])) as stub:
+    with serving(items(lambda n: [{**valid_item(i), "text": "x"} for i in range(n)])) as stub:
         assert ask(stub.url, ["a", "b"]) == [0.0, -1.0]

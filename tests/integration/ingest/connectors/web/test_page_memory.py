@@ -46,14 +46,14 @@ def listed_job(source, monkeypatch):
     return job
 
 
-def again(job):
+def resume(job):
     """Resume an interrupted job, as after its pause."""
     expire(job)
     return work(job)
 
 
 @acting_everywhere()
-def cancel_beside(job):
+def cancel_in_other_thread(job):
     """Cancel the job from the thread that responds to its request."""
     try:
         cancel(Job.objects.get(pk=job.pk))
@@ -63,7 +63,7 @@ def cancel_beside(job):
 
 def test_job_is_cancelled_while_it_waits_for_a_page(workspace, site, source, settings):
     def cancel_and_never_answer(exchange):
-        cancel_beside(job)
+        cancel_in_other_thread(job)
         exchange.server.released.wait()
 
     sync(source)
@@ -76,7 +76,7 @@ def test_job_is_cancelled_while_it_waits_for_a_page(workspace, site, source, set
 
 def test_job_is_cancelled_while_it_waits_for_its_turn(site, source):
     def cancel_and_answer(exchange):
-        cancel_beside(job)
+        cancel_in_other_thread(job)
         exchange.answer(Page(body=b"User-agent: *\nCrawl-delay: 50\n"))
 
     job = request_sync(source)
@@ -97,14 +97,14 @@ def test_listing_that_broke_off_resumes_without_asking_again(workspace, site, so
     assert (job.state, job.discovered_at) == ("running", None)
     assert site.targets() == ["/", "/a.html", "/b.html"]
     monkeypatch.undo()
-    assert counts(ingest_report(again(job)))["new"] == 4
+    assert counts(ingest_report(resume(job)))["new"] == 4
     assert site.targets() == ["/c.html"]
 
 
 def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed_job):
     site.pages.clear()
     site.asked.clear()
-    assert counts(ingest_report(again(listed_job))) == {"seen": 4, "new": 4, "parser_calls": 4}
+    assert counts(ingest_report(resume(listed_job))) == {"seen": 4, "new": 4, "parser_calls": 4}
     assert site.asked == []
 
 
@@ -112,7 +112,7 @@ def test_bytes_that_wait_to_be_read_are_not_released_by_others(workspace, site, 
     work(upload(workspace, "same.html", site.pages["/a.html"].body))
     work(upload(workspace, "same.html", b"something else"))
     assert has_blob(workspace.pk, WebPage.objects.get(path="a.html").content_hash)
-    assert counts(ingest_report(again(listed_job)))["new"] == 4
+    assert counts(ingest_report(resume(listed_job)))["new"] == 4
 
 
 def test_bytes_that_were_lost_are_asked_for_again(site, source, monkeypatch):
@@ -132,7 +132,7 @@ def test_listing_yields_to_other_jobs_and_resumes(workspace, site, source, monke
     upload(workspace, "waits.md", b"words")
     job, turns = request_sync(source), 0
     while not job.is_finished and turns < 10:
-        job, turns = again(job), turns + 1
+        job, turns = resume(job), turns + 1
     assert (job.state, turns) == ("succeeded", 7)
     assert sorted(site.targets()) == [
         "/",
