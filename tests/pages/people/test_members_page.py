@@ -14,7 +14,7 @@ from tests.pages.search.shelf import make_member
 
 PEOPLE = "/w/handbook/people"
 MANY_GROUPS = [str(uuid.UUID(int=number)) for number in range(101)]
-REAL_MAIL = "tests.pages.people.mail_backend.TakenBackend"
+REAL_MAIL = "tests.pages.people.mail_backend.DeliveringBackend"
 
 
 def role_of(person, workspace):

@@ -31,7 +31,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
+class RoundTrip:
     """A workspace, its bundle, what an import made of it, and a bundle of that."""
 
     workspace: Workspace
@@ -66,14 +66,14 @@ def _sample(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trip(django_db_setup, django_db_blocker, tmp_path_factory):
+def round_trip(django_db_setup, django_db_blocker, tmp_path_factory):
     """Yield a committed round trip with mirrors, for tests that only read."""
     folder = tmp_path_factory.mktemp("trip")
     with django_db_blocker.unblock(), _own_places(folder):
         workspace = _filled_workspace()
         manifest = export_bundle(workspace, folder / "all.kebab")
         made = import_bundle(ImportRequest(file=folder / "all.kebab", slug="elsewhere"))
-        yield Trip(
+        yield RoundTrip(
             workspace=workspace,
             file=folder / "all.kebab",
             manifest=manifest,

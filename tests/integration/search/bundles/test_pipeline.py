@@ -34,19 +34,19 @@ FILTERS = (
 
 
 @pytest.fixture
-def searchable(trip):
-    found = SearchableBundle(trip.file)
+def searchable(round_trip):
+    found = SearchableBundle(round_trip.file)
     yield found
     found.close()
 
 
 @pytest.fixture
-def both(trip, searchable):
+def both(round_trip, searchable):
     """Return a function that searches the workspace and the bundle alike."""
 
     def ask(**fields):
         query = SearchQuery(**fields)
-        return search(trip.workspace, query, reader=OPERATOR), searchable.search(query)
+        return search(round_trip.workspace, query, reader=OPERATOR), searchable.search(query)
 
     return ask
 
@@ -122,11 +122,11 @@ def test_lexical_leg_answers_alone_for_another_model_and_without_an_embedder(sea
     assert (result.degraded, bool(result.hits)) == (("vector",), True)
 
 
-def test_index_of_another_release_is_rebuilt(trip, monkeypatch):
+def test_index_of_another_release_is_rebuilt(round_trip, monkeypatch):
     monkeypatch.setattr(bundle_index, "has_readable_index", lambda connection: False)
     query = SearchQuery(text="ferry near the lighthouse", mode=Mode.LEXICAL, k=30)
-    found = SearchableBundle(trip.file)
+    found = SearchableBundle(round_trip.file)
     still = found.search(query)
     found.close()
 
-    assert wire(still) == wire(search(trip.workspace, query, reader=OPERATOR))
+    assert wire(still) == wire(search(round_trip.workspace, query, reader=OPERATOR))

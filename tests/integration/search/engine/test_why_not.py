@@ -112,7 +112,7 @@ def test_document_is_reported_by_the_chunk_that_came_furthest(workspace):
     assert (reported["gate"], reported["chunk_id"]) == ("no_query_term", chunk_of(workspace, "b.md", 1))
 
 
-class WordLiker:
+class WordReranker:
     """A reranker that likes the passages with a word best."""
 
     name, gives_logits = "likes a word", False
@@ -125,7 +125,7 @@ class WordLiker:
 
 
 def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
-    monkeypatch.setattr(runtime(), "reranker", WordLiker("fig"))
+    monkeypatch.setattr(runtime(), "reranker", WordReranker("fig"))
     write(workspace, "a.md", "apple apple apple", "apple apple fig")
     write(workspace, "b.md", "apple pear pear pear")
     sync(workspace)

@@ -109,7 +109,7 @@ def test_libraries_indexed_once_are_found_and_equal_scores_stand_by_id(workspace
 
 
 @pytest.fixture
-def tied(workspace):
+def tied_libraries(workspace):
     write(workspace, "a.md", "nothing of it", source="tool-a")
     write(workspace, "b.md", "about waffles and many other things that one may bake at home", source="tool-b")
     write(workspace, "c.md", "waffles", source="tool-c")
@@ -121,18 +121,23 @@ def tied(workspace):
     return workspace
 
 
-def test_query_breaks_ties_by_the_best_snippet(tied, subtests):
-    assert titles(tied, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
-    assert titles(tied, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
-    assert titles(tied, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
-    assert found_libraries(tied, "tool", query="waffles")[0] == ("Tool d", 50.01)
-    assert titles(tied, "tool d", query="nothing") == ["Tool d"]
+def test_query_breaks_ties_by_the_best_snippet(tied_libraries, subtests):
+    assert titles(tied_libraries, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
+    assert titles(tied_libraries, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
+    assert titles(tied_libraries, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
+    assert found_libraries(tied_libraries, "tool", query="waffles")[0] == ("Tool d", 50.01)
+    assert titles(tied_libraries, "tool d", query="nothing") == ["Tool d"]
     for query in ("'waffles AND'", "'", '"', "(", "NEAR(", "waffles*"):
         with subtests.test(query=query):
-            assert sorted(titles(tied, "tool", query=query)) == ["Tool a", "Tool b", "Tool c", "Tool d"]
+            assert sorted(titles(tied_libraries, "tool", query=query)) == [
+                "Tool a",
+                "Tool b",
+                "Tool c",
+                "Tool d",
+            ]
     for name in ("'tool AND'", "'", '"', "(", "*", "a\u202eb", "NOT", "x" * 300):
         with subtests.test(name=name):
-            assert titles(tied, name) == []
+            assert titles(tied_libraries, name) == []
 
 
 def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
@@ -150,11 +155,11 @@ def queries(workspace, name, **options):
     return len(captured)
 
 
-def test_more_libraries_take_no_more_queries(tied):
-    few = queries(tied, "tool", query="waffles", limit=50)
+def test_more_libraries_take_no_more_queries(tied_libraries):
+    few = queries(tied_libraries, "tool", query="waffles", limit=50)
     for number in range(20):
-        write(tied, "x.md", "waffles", source=f"tool-{number}")
-        add_library(tied, f"Tool {number}")
-    sync(tied)
-    assert queries(tied, "tool", query="waffles", limit=50) == few
-    assert Source.objects.in_workspace(tied).count() == 24
+        write(tied_libraries, "x.md", "waffles", source=f"tool-{number}")
+        add_library(tied_libraries, f"Tool {number}")
+    sync(tied_libraries)
+    assert queries(tied_libraries, "tool", query="waffles", limit=50) == few
+    assert Source.objects.in_workspace(tied_libraries).count() == 24

@@ -45,7 +45,7 @@ def redirect(location: str, status: int = 301) -> Page:
 
 
 @dataclass(slots=True)
-class Asked:
+class ReceivedRequest:
     """One received request."""
 
     target: str
@@ -65,7 +65,7 @@ class Site(ThreadingHTTPServer):
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.pages: dict[str, Page] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         #: Set when the test is over: what hangs lets go.
         self.released = threading.Event()
 
@@ -92,7 +92,7 @@ class Exchange(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Record the request, and respond."""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.asked.append(Asked(self.path, headers))
+        self.server.asked.append(ReceivedRequest(self.path, headers))
         page = self.server.pages.get(self.path, Page(status=404, is_tagged=False))
         if page.behaviour is not None:
             page.behaviour(self)
