@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kebab.tenancy.current_workspace import acting_everywhere
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+from tests.support.browser import browser, open_page  # noqa: F401  fixtures
 from tests.support.database import close_owner_connection, replace_flush
 
 
@@ -159,7 +159,7 @@ def corpus(
     """
     from django.test import override_settings
 
-    from tests.support.api import committed
+    from tests.support.api import committed_workspace
     from tests.support.stores import stores_in
 
     if not hasattr(request.module, "fill"):
@@ -169,7 +169,7 @@ def corpus(
     found_by = stores_in(folder)
     with (
         override_settings(**found_by),
-        committed(django_db_blocker, folder / "mirrors", request.module.fill) as workspace,
+        committed_workspace(django_db_blocker, folder / "mirrors", request.module.fill) as workspace,
     ):
         yield workspace, found_by
 

@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 
 from tests.acceptance.notes import write_notes
-from tests.api.mcp.speaking import ERAS, Line, said
+from tests.api.mcp.clients import ERAS, Line, text_of
 
 _CLIENTS = 20
 _PATIENCE_S = 90
@@ -43,7 +43,7 @@ def test_twenty_concurrent_clients_are_answered_by_any_process(stack, filled_cli
     for answer in answers:
         assert not answer.is_error
         # On a busy machine a leg may time out, which is reported.
-        assert "lantern.md#L" in said(answer) or "Answered without the whole" in said(answer)
+        assert "lantern.md#L" in text_of(answer) or "Answered without the whole" in text_of(answer)
 
 
 def test_revocation_of_a_token_ends_its_session(stack, filled_client, run_command):

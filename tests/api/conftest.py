@@ -1,4 +1,4 @@
-"""Workspaces with servers behind them, and clients that act in them."""
+"""Fixtures of API tests: workspaces with stores of their own, and clients that act in them."""
 
 import pytest
 import redis
@@ -12,12 +12,12 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _stores(blobs, mirrors):
-    """Bytes and mirrors are each test's own."""
+    """Keep blobs and mirrors in the test's own folder."""
 
 
 @pytest.fixture(autouse=True)
 def _responses_are_as_their_schemas_say(monkeypatch):
-    """Hold every answer and every problem of these tests to its schema, whatever the test looks at."""
+    """Validate every response of these tests against its schema."""
     check_every_response(monkeypatch)
 
 

@@ -1,7 +1,7 @@
-"""Refusals as values that tables of cases compare."""
+"""Refusals as values, for tables of cases."""
 
 
-def refused(response):
+def refusal_of(response):
     """Return status, code and first field of the problem that a response is; None for no field."""
     problem = response.json()
     fields = [error["field"] for error in problem.get("errors", [])]

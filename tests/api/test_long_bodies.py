@@ -1,4 +1,4 @@
-"""Bodies above 1 MB over a real connection: received for who may send them, and for nobody else."""
+"""Bodies above 1 MB over a real connection are received only from authorised callers."""
 
 import socket
 
@@ -7,7 +7,7 @@ import pytest
 
 from ingest.models import Job
 from kebab.people.tokens import mint_token
-from tests.api.mcp.serving import served
+from tests.api.mcp.web_server import running_web_server
 from tests.support.api import address
 from tests.support.corpus import make_workspace
 
@@ -16,7 +16,7 @@ from tests.support.corpus import make_workspace
 def target(transactional_db):
     """Yield the URL for uploads of a served workspace, with the workspace."""
     workspace = make_workspace()
-    with served() as url:
+    with running_web_server() as url:
         yield f"{url}{address(workspace, '/documents')}", workspace
 
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from kebab.people.models import Role
 from search.models import SourceVersion
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import member_client
 from tests.support.api import address, folder
 
@@ -38,7 +38,7 @@ def test_document_is_valid_and_complete():
 
 
 def bodiless(document):
-    """Return method and address of each operation, no GET, that the document gives no body."""
+    """Return method and address of each unsafe operation that has no body in the document."""
     return [
         (method.upper(), path)
         for path, operations in document["paths"].items()
@@ -61,7 +61,7 @@ def test_operation_without_a_body_refuses_fields(workspace, subtests):
         with subtests.test(method=method, path=path):
             place = with_some_id(path, workspace)
             response = owner.generic(method, place, b'{"version": "v1"}', content_type="application/json")
-            assert refused(response) == (400, "unknown_field", "version")
+            assert refusal_of(response) == (400, "unknown_field", "version")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -72,7 +72,7 @@ def test_sync_takes_no_body(client, workspace, settings, tmp_path):
     path = address(workspace, f"/sources/{source['id']}/sync")
 
     named = client.post(path, {"version": "v1"}, format="json")
-    assert refused(named) == (400, "unknown_field", "version")
+    assert refusal_of(named) == (400, "unknown_field", "version")
     assert not SourceVersion.objects.in_workspace(workspace).filter(tag="v1").exists()
     for body in (b"[]", b"null", b'{"version"', b"1"):
         assert client.post(path, body, content_type="application/json").status_code == 400

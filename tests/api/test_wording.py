@@ -1,4 +1,4 @@
-"""Wording of the problems that callers of the API see most, in one snapshot.
+"""Wording of the most frequent problems of the API, in one snapshot.
 
 With KEBAB_WRITE_SNAPSHOTS=1 the test writes `wording.txt` anew.
 """
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SNAPSHOT = Path(__file__).with_name("wording.txt")
 
 
-def said(name, response):
+def problem_text(name, response):
     """Return a problem as text: what was asked, status and code, title, detail, and each field's message."""
     problem = response.json()
     lines = [
@@ -82,7 +82,7 @@ def test_wording_of_common_problems(client, workspace, settings):
         ),
         "ended job": client.post(address(workspace, f"/jobs/{job.pk}/cancel")),
     }
-    text = "\n\n".join(said(name, response) for name, response in problems.items()) + "\n"
+    text = "\n\n".join(problem_text(name, response) for name, response in problems.items()) + "\n"
     text = text.replace(str(job.pk), "<id>")
     if os.environ.get("KEBAB_WRITE_SNAPSHOTS"):
         SNAPSHOT.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Fruit documents, the topics about them, and clients that evaluate."""
+"""Documents about fruit, topics on them, and clients that may evaluate."""
 
 from kebab.people.models import Group, TokenGroup
 from kebab.people.tokens import mint_token
@@ -44,7 +44,7 @@ def post_topics(client, workspace, *topics, **fields):
     return client.post(address(workspace, "/eval/topics"), body, format="json")
 
 
-def listed(client, workspace, tail="/eval/topics", name="topic_id"):
+def row_values(client, workspace, tail="/eval/topics", name="topic_id"):
     """Return a field of each row of a list."""
     answer = client.get(address(workspace, tail))
     assert answer.status_code == 200, answer.content

@@ -1,4 +1,4 @@
-"""A workspace for commands."""
+"""Fixtures of command tests."""
 
 import pytest
 
@@ -8,6 +8,6 @@ from tests.support.mirrors import sync_in_this_thread
 
 @pytest.fixture
 def workspace(db, mirrors, settings, monkeypatch):
-    """Return a workspace in the test's own transaction, where no snapshot can be begun or is needed."""
+    """Return a workspace in the test's transaction, where no snapshot can begin or is needed."""
     sync_in_this_thread(monkeypatch)
     return make_workspace()

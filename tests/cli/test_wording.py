@@ -1,4 +1,4 @@
-"""Wording of what people see most on the command line, in one snapshot.
+"""Wording of the most frequent output on the command line, in one snapshot.
 
 With KEBAB_WRITE_SNAPSHOTS=1 the test writes `wording.txt` anew.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from django.core.management import CommandError
 
 from search.models import Source, SourceVersion
-from tests.cli.running import run
+from tests.cli.commands import run
 from tests.support.api import quarantine
 from tests.support.corpus import make_workspace, write
 
@@ -36,7 +36,7 @@ COMMANDS = (
 )
 
 
-def said(arguments, entry):
+def command_output(arguments, entry):
     """Return a command's exit code and output, without what differs from run to run."""
     try:
         code, out, err = run(*arguments)
@@ -61,9 +61,9 @@ def test_wording_of_common_commands(workspace):
     Source.objects.update(default_tags=["fruit"])
     commands = {text: [*text.split(), ""] if text.endswith("--to") else text.split() for text in COMMANDS}
     commands["quarantine retry 1"][-1] = str(entry.pk)
-    texts = [f"$ kebab {text}\n{said(arguments, entry)}" for text, arguments in commands.items()]
+    texts = [f"$ kebab {text}\n{command_output(arguments, entry)}" for text, arguments in commands.items()]
     make_workspace()
-    texts.append(f"$ kebab search apple  # with two workspaces\n{said(['search', 'apple'], entry)}")
+    texts.append(f"$ kebab search apple  # with two workspaces\n{command_output(['search', 'apple'], entry)}")
     text = "\n".join(texts)
     if os.environ.get("KEBAB_WRITE_SNAPSHOTS"):
         SNAPSHOT.write_text(text)

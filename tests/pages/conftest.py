@@ -1,16 +1,16 @@
-"""A filled workspace and a server of it, once for a module."""
+"""A filled workspace and a server for it, once per module."""
 
 import pytest
 from django.db import connection
 
 from kebab.tenancy.current_workspace import acting_everywhere
-from tests.api.mcp.serving import served
+from tests.api.mcp.web_server import running_web_server
 from tests.pages.every_page.ground import prepared_ground
 
 
 @pytest.fixture(scope="module")
 def ground(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Commit the ground, for the server's threads to see; while it stands all may ask the database."""
+    """Commit the ground, for the server's threads to see; all threads may use the database meanwhile."""
     root = tmp_path_factory.mktemp("every-page")
     with django_db_blocker.unblock(), acting_everywhere(), prepared_ground(root) as ground:
         yield ground
@@ -21,6 +21,6 @@ def ground(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(ground):
-    """Return the address of the web process's application, streams and all."""
-    with served() as url:
+    """Return the address of the web process's application, which can stream."""
+    with running_web_server() as url:
         yield url

@@ -16,12 +16,12 @@ from kebab.people.models import Membership, Role, User
 from kebab.people.operator import command_line_access
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.mirror import local_mirrors
-from tests.api.mcp.serving import served
-from tests.pages.every_page.visiting import overflow
+from tests.api.mcp.web_server import running_web_server
+from tests.pages.every_page.visit import overflow
 from tests.pages.search.shelf import index, shelve
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
-from tests.support.browsing import browser_beside_django, listen, session_cookie, skip_without_chromium
+from tests.support.browser import browser_beside_django, listen, session_cookie, skip_without_chromium
 from tests.support.stores import stores_in
 
 pytestmark = [pytest.mark.django_db, skip_without_chromium]
@@ -44,8 +44,8 @@ _PAGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quay:
-    """Whose session is open, where the pages are served, and the document there is."""
+class ServedPages:
+    """Session, address of the server, and the document in its workspace."""
 
     cookie: dict[str, str]
     url: str
@@ -54,16 +54,16 @@ class Quay:
 
 @pytest.fixture(scope="module")
 def browser():
-    """Run a browser whose event loop ends with this module: what follows asks the database without one."""
+    """Run a browser whose event loop ends with this module, as later tests use the database without one."""
     with browser_beside_django() as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
-def quay(django_db_setup, django_db_blocker, tmp_path_factory):
+def served_pages(django_db_setup, django_db_blocker, tmp_path_factory):
     root = tmp_path_factory.mktemp("core-pages")
     own = override_settings(**stores_in(root))
-    with django_db_blocker.unblock(), acting_everywhere(), own, served() as url:
+    with django_db_blocker.unblock(), acting_everywhere(), own, running_web_server() as url:
         spaces = [make_workspace("quay"), make_workspace("quay-annex")]
         owner = User.objects.create_superuser("olga@quay.example")
         for workspace in spaces:
@@ -72,7 +72,7 @@ def quay(django_db_setup, django_db_blocker, tmp_path_factory):
         index(spaces[0])
         Job.objects.create(workspace=spaces[0], kind="embed", state="succeeded", finished_at=timezone.now())
         try:
-            yield Quay(cookie=session_cookie(owner, url), url=url, doc_id=document.doc_id.hex)
+            yield ServedPages(cookie=session_cookie(owner, url), url=url, doc_id=document.doc_id.hex)
         finally:
             local_mirrors.reader_pool().close()
             for workspace in spaces:
@@ -85,16 +85,16 @@ def quay(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", _PAGES)
-def test_core_page_is_whole_and_quiet_on_a_phone(browser, quay, name):
+def test_core_page_is_whole_and_quiet_on_a_phone(browser, served_pages, name):
     address, shown = _PAGES[name]
     complaints: list[str] = []
-    context = browser.new_context(base_url=quay.url, viewport=_PHONE)
+    context = browser.new_context(base_url=served_pages.url, viewport=_PHONE)
     try:
         if name != "log in":
-            context.add_cookies([quay.cookie])
+            context.add_cookies([served_pages.cookie])
         page = context.new_page()
-        listen(page, quay.url, complaints)
-        status = page.goto(address.format(doc_id=quay.doc_id), wait_until="load").status
+        listen(page, served_pages.url, complaints)
+        status = page.goto(address.format(doc_id=served_pages.doc_id), wait_until="load").status
         page.locator(shown).first.wait_for(timeout=10_000)
 
         assert status == 200

@@ -1,4 +1,4 @@
-"""Wording of the pages that people see most, in one snapshot.
+"""Wording of the most visited pages, in one snapshot.
 
 With KEBAB_WRITE_SNAPSHOTS=1 the test writes `wording.txt` anew.
 """

@@ -1,4 +1,4 @@
-"""`make check` asks for known vulnerabilities, and does without where it can't."""
+"""`make check` looks for known vulnerabilities, and continues where it can't."""
 
 import json
 import os
@@ -34,30 +34,30 @@ def audit(tmp_path):
     return run
 
 
-def answered(*packages):
+def audit_report(*packages):
     return json.dumps({"dependencies": packages})
 
 
 def test_known_vulnerabilities_fail(audit):
-    code, said = audit(answered(CLEAN, HURT, UNKNOWN), code=1)
+    code, output = audit(audit_report(CLEAN, HURT, UNKNOWN), code=1)
 
     assert code == 1
-    assert said == [
+    assert output == [
         "django 1.0: CVE-1, mended in 1.1",
         "django 1.0: CVE-2, mended in no version yet",
         "2 vulnerabilities in 2 packages, 1 unknown to the index",
     ]
 
 
-def test_nothing_known_passes(audit):
-    assert audit(answered(CLEAN)) == (0, ["0 vulnerabilities in 1 packages"])
+def test_report_without_vulnerabilities_passes(audit):
+    assert audit(audit_report(CLEAN)) == (0, ["0 vulnerabilities in 1 packages"])
 
 
 def test_an_index_that_cannot_be_reached_or_knows_nothing_is_skipped(audit):
     error = "requests.exceptions.ConnectionError: no route to host"
 
     assert audit("", code=1, complaint=f"Traceback …\n{error}\n") == (0, [f"skipped: {error}"])
-    assert audit(answered(UNKNOWN)) == (0, ["skipped: the index knows none of the 1 packages"])
+    assert audit(audit_report(UNKNOWN)) == (0, ["skipped: the index knows none of the 1 packages"])
 
 
 def test_an_audit_that_cannot_run_fails(audit):

@@ -1,4 +1,4 @@
-"""The table of `docs/architecture.md`: which package may import which, read from the source alone."""
+"""The import rules of `docs/architecture.md`, checked on the source alone."""
 
 import ast
 import sys
@@ -15,7 +15,7 @@ URL_TABLE = "kebab.urls"
 
 
 def modules() -> list[tuple[str, Path]]:
-    """Every module of ours with the file that holds it."""
+    """Return every module of the product with its file."""
     return [(module_name(file), file) for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
 
 
@@ -25,7 +25,7 @@ def module_name(file: Path) -> str:
 
 
 def imports(source: str) -> Iterator[str]:
-    """The modules that a source imports anywhere, also in functions, by name or through importlib."""
+    """Return the modules that a source imports, also inside functions and through importlib."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -99,7 +99,7 @@ def test_commit_subjects_are_short_and_imperative():
         ("fix a lock file", False),
     ],
 )
-def test_imperative_subjects_are_told_from_others(subject, verdict):
+def test_imperative_subjects_are_recognised(subject, verdict):
     assert is_imperative(subject) is verdict
 
 

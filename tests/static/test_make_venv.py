@@ -1,4 +1,4 @@
-"""How deploy/make-venv finds a Python."""
+"""deploy/make-venv chooses a suitable Python."""
 
 import shutil
 import stat
@@ -59,14 +59,14 @@ def test_a_python_that_cannot_run_or_is_too_old_is_passed_over(interpreters):
     assert make_venv(interpreters.folder)[:2] == (0, ["python3 made the-venv"])
 
 
-def test_without_a_fitting_python_the_error_names_the_remedy(interpreters):
+def test_missing_python_is_reported_with_the_remedy(interpreters):
     interpreters("python3", is_new_enough=False)
     code, _, error = make_venv(interpreters.folder)
     assert code == 1
     assert "Install Python 3.12" in error
 
 
-def test_without_a_redis_the_error_names_the_remedy(interpreters):
+def test_missing_redis_is_reported_with_the_remedy(interpreters):
     interpreters("python3", has_redis=False)
     code, _, error = make_venv(interpreters.folder)
     assert code == 1

@@ -1,4 +1,4 @@
-"""The requirement files against what the code imports."""
+"""The requirement files match the imports of the code."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ def pins(name):
 
 
 @cache
-def imported(folder):
+def imported_names(folder):
     names = set()
     for file in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -67,7 +67,7 @@ def distributions_of(modules):
         *(f"deploy/requirements-{e}" for e in (*EXTRAS, "model", "linters")),
     ],
 )
-def test_what_is_installed_is_what_was_chosen_and_each_file_has_its_hash(name):
+def test_installed_versions_are_pinned_and_each_file_has_its_hash(name):
     """`make pins` writes the second file from the first."""
     chosen, installed = pins(f"{name}.in"), pins(f"{name}.txt")
     specifiers = {package: pinned.specifier for package, pinned in installed.items()}
@@ -79,7 +79,9 @@ def test_what_is_installed_is_what_was_chosen_and_each_file_has_its_hash(name):
 
 
 def test_everything_the_code_imports_is_pinned():
-    found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
+    found = set().union(
+        *(distributions_of(imported_names(folder)) for folder in ("kebab", "search", "ingest"))
+    )
     extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
     assert found <= set(pins("requirements.txt")).union(*extras, BESIDE_TORCH)
 
@@ -87,7 +89,7 @@ def test_everything_the_code_imports_is_pinned():
 def test_everything_the_tests_import_is_pinned():
     optional = {"ir-measures", "pytrec-eval-terrier"}
     extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
-    assert distributions_of(imported("tests")) - optional <= (
+    assert distributions_of(imported_names("tests")) - optional <= (
         set(pins("requirements.txt")).union(pins("tests/requirements.txt"), *extras)
     )
 
@@ -95,7 +97,9 @@ def test_everything_the_tests_import_is_pinned():
 def test_every_package_chosen_for_itself_is_used():
     chosen = (ROOT / "requirements.in").read_text().partition("# --- What those need")[0]
     direct = {name for name in pins("requirements.txt") if re.search(rf"^{name}\b", _canonical(chosen), re.M)}
-    used = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
+    used = set().union(
+        *(distributions_of(imported_names(folder)) for folder in ("kebab", "search", "ingest"))
+    )
     assert direct - USED_BY_NAME <= used
 
 
@@ -116,7 +120,7 @@ def _canonical(text):
         ("deploy/requirements-s3.txt", "requirements.txt"),
     ],
 )
-def test_what_packages_need_is_pinned(name, beside):
+def test_dependencies_of_packages_are_pinned(name, beside):
     everything = pins(name) | pins(beside)
     for package, pinned in pins(name).items():
         if pinned.marker is not None and not pinned.marker.evaluate():

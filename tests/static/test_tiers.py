@@ -1,4 +1,4 @@
-"""What keeps the default tier deterministic: its tests neither sleep nor read a clock."""
+"""The default tier is deterministic: its tests neither sleep nor read a clock."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Makes the workspaces, people and clients that tests act with."""
+"""Factories of the workspaces, people and clients that act in tests."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""Makes requests, and runs the jobs that they ask for in the test's own process."""
+"""Requests to the API, and the jobs that they create, run in the test process."""
 
 import json
 import uuid
@@ -45,19 +45,19 @@ def post_text(
 
 
 def run(workspace: Any, answer: Any) -> Job:
-    """Run the job that an answer names, and give it as it ended."""
+    """Run the job that a response names, and return it."""
     return run_to_end(Job.objects.in_workspace(workspace).get(pk=answer.json()["job"]["id"]))
 
 
 def run_to_end(job: Job) -> Job:
-    """Run a job and give it as it ended."""
+    """Run a job, and return it."""
     run_job(job.workspace_id, job.pk)
     job.refresh_from_db()
     return job
 
 
 def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body: Any) -> str:
-    """Upload a document, have it ingested, and give its id."""
+    """Upload a document, ingest it, and return its id."""
     answer = post_text(client, workspace, path, **body)
     assert answer.status_code == 202, answer.content
     assert run(workspace, answer).state == "succeeded"
@@ -65,7 +65,7 @@ def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body:
 
 
 def embed(workspace: Any) -> None:
-    """Return all chunks their vectors."""
+    """Embed all chunks."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000)
@@ -75,8 +75,10 @@ def embed(workspace: Any) -> None:
 
 
 @contextmanager
-def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object]) -> Iterator[Workspace]:
-    """Return a workspace that `write` has filled, embedded and mirrored once for many tests.
+def committed_workspace(
+    blocker: Any, mirrors: Path, write: Callable[[Workspace], object]
+) -> Iterator[Workspace]:
+    """Yield a workspace that `write` fills, committed, embedded and mirrored once for many tests.
 
     A mirror is made from what is committed, so the tests' own transactions can't hold it.
     """
@@ -94,13 +96,13 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
 
 
 def forget_acts() -> None:
-    """Empty the audit, which outlives the committed workspace that it tells of."""
+    """Delete the audit events, which outlive the committed workspace that they refer to."""
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE people_auditevent")
 
 
 def quarantine(workspace: Workspace, version: SourceVersion, path: str, content: bytes = b"x") -> Unreadable:
-    """Set a file aside as one that every parser died of."""
+    """Put a file into quarantine as one that crashed every parser."""
     return Unreadable.objects.create(
         workspace=workspace,
         version=version,
@@ -115,10 +117,10 @@ def quarantine(workspace: Workspace, version: SourceVersion, path: str, content:
 
 
 class Dying:
-    """A pool of parsers that all fail."""
+    """A pool of parsers that all crash."""
 
     def digest_groups(self, submissions: Iterator[Any], while_waiting: Any) -> Iterator[list[Any]]:
-        """Return each submission as one that every parser died of."""
+        """Return each submission as one that crashed every parser."""
         for submission in submissions:
             yield [(submission.key, Quarantined("every parser failed on it: again"))]
 
@@ -134,7 +136,7 @@ def hits_bytes(response: Any) -> bytes:
 
 
 def folder(settings: Any, tmp_path: Path, **files: str) -> Path:
-    """Make a folder that sources may read, with these files (`a_md` is a.md)."""
+    """Create a folder that sources may read, with these files (`a_md` is a.md)."""
     root = tmp_path / "docs"
     root.mkdir()
     for name, text in files.items():

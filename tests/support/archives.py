@@ -1,4 +1,4 @@
-"""Archives, valid and hostile, that tests build in memory."""
+"""Valid and hostile archives, built in memory."""
 
 import io
 import random
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 TARS = {"docs.tar": "w", "docs.tar.gz": "w:gz", "docs.tar.bz2": "w:bz2", "docs.tar.xz": "w:xz"}
 
 
-def zipped(files: Mapping[str, bytes | str], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zip_of(files: Mapping[str, bytes | str], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a zip of these members."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", compression) as archive:
@@ -20,7 +20,7 @@ def zipped(files: Mapping[str, bytes | str], compression: int = zipfile.ZIP_DEFL
     return packed.getvalue()
 
 
-def tarred(files: Mapping[str, bytes | str], mode: str = "w", *others: tarfile.TarInfo) -> bytes:
+def tar_of(files: Mapping[str, bytes | str], mode: str = "w", *others: tarfile.TarInfo) -> bytes:
     """Return a tar of these members, and of others without content."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=mode) as archive:
@@ -35,7 +35,7 @@ def tarred(files: Mapping[str, bytes | str], mode: str = "w", *others: tarfile.T
 
 
 def special(name: str, kind: bytes, target: str = "/etc/passwd") -> tarfile.TarInfo:
-    """Return a member that is no file: a link, a device, a pipe."""
+    """Return a member that is not a regular file: a link, a device, a pipe."""
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
     return info
@@ -58,7 +58,7 @@ DEVICE = stat.S_IFCHR | 0o600
 
 def overlapping_zip(n_members: int) -> bytes:
     """Return a zip whose members are all the same bytes (Fifield 2019, in its simplest form)."""
-    packed = zipped({"a.md": random.Random(1).randbytes(10_000)})
+    packed = zip_of({"a.md": random.Random(1).randbytes(10_000)})
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         start = archive.start_dir
     record = packed[start : packed.index(b"PK\x05\x06")]

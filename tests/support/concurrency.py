@@ -1,4 +1,4 @@
-"""Runs things at the same time, each in a thread with a database connection of its own."""
+"""Concurrent calls, each in a thread with a database connection of its own."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def at_once(calls: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Start all calls together and give what they return, in order; raises what the first failing raised."""
+    """Start all calls together and return their results in order; raises the first error."""
     barrier = Barrier(len(calls), timeout=30)
 
     @acting_everywhere()

@@ -1,4 +1,4 @@
-"""Makes what tests write into a corpus: workspaces, places, drafts and documents."""
+"""Factories of workspaces, places, drafts and documents."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -37,7 +37,7 @@ def make_place(
 
 
 def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any) -> ChunkDraft:
-    """Return a chunk's draft under a heading."""
+    """Return a draft of a chunk under a heading."""
     values: dict[str, Any] = {
         "ordinal": ordinal,
         "kind": "info",
@@ -54,7 +54,7 @@ def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any)
 
 
 def draft(*chunks: ChunkDraft | str, **fields: Any) -> DocumentDraft:
-    """Return a document's draft; texts become chunks in order, and the hash follows from all of it."""
+    """Return a draft of a document; texts become chunks in order, and the hash follows from all of it."""
     drafts = [chunk(each, ordinal) if isinstance(each, str) else each for ordinal, each in enumerate(chunks)]
     values: dict[str, Any] = {
         "title": "Guide",
@@ -88,12 +88,12 @@ def write(
 
 
 def restrict(source: Source, *groups: Group) -> None:
-    """Let these groups alone read the source."""
+    """Restrict the source to these groups."""
     Source.objects.filter(pk=source.pk).update(is_restricted=True)
     for group in groups:
         SourceReader.objects.create(workspace_id=source.workspace_id, source=source, group=group)
 
 
 def write_each(workspace: Workspace, texts: Sequence[str], **fields: Any) -> list[WriteResult]:
-    """Write one document a text, at 000.md, 001.md, …"""
+    """Write one document for each text, at 000.md, 001.md, …"""
     return [write(workspace, f"{number:03}.md", text, **fields) for number, text in enumerate(texts)]

@@ -70,11 +70,11 @@ def close_owner_connection() -> None:
 
 
 def replace_flush() -> None:
-    """Have transactional tests end with `empty_tables` in place of Django's `flush`."""
+    """Make transactional tests end with `empty_tables` in place of Django's `flush`."""
     TransactionTestCase._fixture_teardown = lambda self: empty_tables()
 
 
 def count_corpus() -> None:
-    """Free deleted rows and count the others, or plans would suit what other tests had."""
+    """Vacuum and analyse the tables, so that plans do not depend on the rows of earlier tests."""
     with owner_connection() as owner:
         owner.execute("VACUUM (ANALYZE) search_document, search_chunk, search_chunkvector")

@@ -1,4 +1,4 @@
-"""Extensions of a test's own."""
+"""Extensions that a test registers."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A local HTTP server that speaks `/rerank`, well or badly, over real sockets."""
+"""A local HTTP server that speaks `/rerank`, correctly or not, over real sockets."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ AnyStub = TypeVar("AnyStub", bound="Stub")
 
 
 class Stub(ThreadingHTTPServer):
-    """Answers every request as `behaviour` does; remembers what it was sent."""
+    """Responds to every request as `behaviour` does, and records it."""
 
     daemon_threads = True
     block_on_close = False
@@ -30,21 +30,21 @@ class Stub(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address that takes `/rerank`."""
+        """Return the address of `/rerank`."""
         return f"http://127.0.0.1:{self.server_address[1]}/rerank"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are what is tested."""
+        """Ignore errors: the tests make clients hang up."""
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """One request and what a behaviour does with it."""
+    """One request and the behaviour's response."""
 
     protocol_version = "HTTP/1.1"
     server: Stub
 
     def do_POST(self) -> None:
-        """Note what came, and behave."""
+        """Record the request, and respond."""
         self.sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append(self.sent)
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -53,20 +53,20 @@ class Exchange(BaseHTTPRequestHandler):
         self.server.behaviour(self)
 
     def log_message(self, *args: Any) -> None:
-        """Keep quiet."""
+        """Log nothing."""
 
     @property
     def passages(self) -> list[str]:
-        """The passages that were sent, in whatever shape."""
+        """Return the passages that were sent, whatever the shape of the request."""
         return self.sent.get("texts") or self.sent["documents"]
 
     def reply(self, body: bytes, *, status: int = 200, keeps: bool = False, **headers: str) -> None:
-        """Answer with `body`, whole."""
+        """Respond with the whole of `body`."""
         self.begin(len(body), status=status, keeps=keeps, **headers)
         self.wfile.write(body)
 
     def begin(self, length: int, *, status: int = 200, keeps: bool = False, **headers: str) -> None:
-        """Send the head of an answer of `length` bytes."""
+        """Send the head of a response of `length` bytes."""
         self.send_response(status)
         self.send_header("Content-Length", str(length))
         for name, value in headers.items():
@@ -76,7 +76,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.end_headers()
 
     def drip(self, pieces: Iterator[bytes]) -> None:
-        """Send pieces slowly until there are none, the client has gone or the test is over."""
+        """Send pieces slowly until they are used up, the client has left or the test is over."""
         for piece in pieces:
             if self.server.released.wait(0.01):
                 return
@@ -86,14 +86,14 @@ class Exchange(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(behaviour: Behaviour) -> Iterator[Stub]:
-    """Run a stub for as long as the context lasts."""
+    """Run a stub during the block."""
     with running(Stub(behaviour)) as stub:
         yield stub
 
 
 @contextmanager
 def running(stub: AnyStub) -> Iterator[AnyStub]:
-    """Run this stub for as long as the context lasts."""
+    """Run this stub during the block."""
     thread = threading.Thread(target=stub.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -106,7 +106,7 @@ def running(stub: AnyStub) -> Iterator[AnyStub]:
 
 
 def closed_port() -> int:
-    """Return a port of this machine on which nobody listens."""
+    """Return a local port on which nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

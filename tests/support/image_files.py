@@ -1,4 +1,4 @@
-"""What the image has in /app, made without any builder: by the build file and the ignore file beside it."""
+"""Recreate the image's /app from the build file and the ignore file, without a builder."""
 
 import re
 import shutil
@@ -26,7 +26,7 @@ class Copy:
 
 
 def copies(text: str) -> list[Copy]:
-    """Return the COPY instructions of a build file. Raises ValueError for one that isn't read here."""
+    """Return the COPY instructions of a build file. Raises ValueError for an unsupported one."""
     stage, found = "", []
     for line in text.replace("\\\n", " ").splitlines():
         word, *rest = line.split() or [""]
@@ -51,7 +51,7 @@ def _copy(stage: str, line: str, words: list[str]) -> Copy:
 def make_application(
     folder: Path, *, context: Path = CHECKOUT, build_file: Path = CONTAINERFILE, ignored: Path = IGNORED
 ) -> None:
-    """Make `folder` what the image has in /app.
+    """Copy into `folder` the files that the image has in /app.
 
     Raises ValueError where the last stage doesn't take it whole from the one that makes it, or a COPY names
     what the ignore file doesn't let in.
@@ -110,6 +110,8 @@ class Ignored:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    told = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    patterns = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", text)
-    return re.compile("".join(told.get(part, part if part[:1] == "[" else re.escape(part)) for part in parts))
+    return re.compile(
+        "".join(patterns.get(part, part if part[:1] == "[" else re.escape(part)) for part in parts)
+    )

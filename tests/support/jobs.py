@@ -1,4 +1,4 @@
-"""Fills folders and works jobs off, as tests of jobs need it."""
+"""Folders, syncs and jobs, run in the test process."""
 
 import os
 import time
@@ -26,7 +26,7 @@ _clock = Counter()
 
 
 class Killed(BaseException):
-    """Ends a worker as a kill does: nothing of ours catches it."""
+    """Ends a worker like a kill: no handler of Kebab catches it."""
 
 
 def die(*_: object, **__: object) -> None:
@@ -40,12 +40,12 @@ def now_of(job: Job) -> Job:
 
 
 def expire(job: Job) -> None:
-    """Have the lease of whoever works on the job run out, and the job be due."""
+    """Expire the job's lease, and make the job due."""
     Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
 
 
 def fill(root: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write files below `root`, each with a time that no file had before."""
+    """Write files below `root`, each with a new modification time."""
     for path, content in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -55,34 +55,34 @@ def fill(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def work(job: Job) -> Job:
-    """Work the job off in this process and give it as it is then."""
+    """Run the job in this process, and return it as it is then."""
     run_job(job.workspace_id, job.pk)
     return Job.objects.get(pk=job.pk)
 
 
 def sync(source: Source, **payload: Any) -> dict[str, Any]:
-    """Sync the source; give the report."""
+    """Sync the source, and return the report."""
     job = work(request_sync(source, **payload))
     assert job.state == "succeeded", job.error
     return ingest_report(job)
 
 
 def failure(source: Source, **payload: Any) -> str:
-    """Sync the source, which fails; give the error."""
+    """Sync the source, which fails, and return the error."""
     job = work(request_sync(source, **payload))
     assert job.state == "failed", job.state
     return job.error
 
 
 def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
-    """Ask for an upload to be ingested."""
+    """Request the ingestion of an upload."""
     area = ensure_source(workspace, "uploads", kind="upload")
     blob = store_blob(workspace.pk, content)
     return request_document(area, {"path": path, "version": "", "blob": blob, **stated})
 
 
 def grow_old(workspace: Any) -> None:
-    """Have all bytes that the workspace keeps be written two hours ago."""
+    """Set the age of all the workspace's blobs to two hours."""
     then = time.time() - 7_200
     for names in list_blobs(workspace.pk):
         for name in names:
@@ -90,22 +90,22 @@ def grow_old(workspace: Any) -> None:
 
 
 def embed(workspace: Any) -> Job:
-    """Embed what lacks a vector; give the job as it is then."""
+    """Embed the chunks that lack a vector, and return the job."""
     return work(request_embedding(workspace.pk))
 
 
 def drop_embedding_jobs() -> None:
-    """Forget the embedding that every sync asks for, where a test asks for its own."""
+    """Delete the embedding jobs that syncs request, for tests that request their own."""
     Job.objects.filter(kind=JobKind.EMBED).delete()
 
 
 def counts(report: Mapping[str, Any]) -> dict[str, int]:
-    """Return the report's numbers that are not nought."""
+    """Return the report's numbers that are not zero."""
     names = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted", "parser_calls")
     return {name: report[name] for name in names if report[name]}
 
 
-def indexed(workspace: Any) -> dict[str, list[str]]:
+def indexed_texts(workspace: Any) -> dict[str, list[str]]:
     """Return the texts of every document, by path."""
     documents = Document.objects.in_workspace(workspace)
     return {

@@ -1,4 +1,4 @@
-"""Runs what is awaited by a test, in an event loop of its own."""
+"""Event loops for awaitables in tests."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def run(awaited: Coroutine[Any, Any, Result]) -> Result:
-    """Return what it gives; raises what it raises.
+    """Return the result of an awaitable, and raise what it raises.
 
     The thread in which Django's synchronous code runs beside a loop is the process's, and outlives the test:
     its connection does not, however the test ends.

@@ -1,4 +1,4 @@
-"""Mirrors of workspaces that live in the test's own transaction, which no other thread sees."""
+"""Mirrors of workspaces in the test's transaction, which other threads do not see."""
 
 from contextlib import nullcontext
 
@@ -9,7 +9,7 @@ from search.mirror.sync import snapshot
 
 
 def sync_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have mirrors made where they are asked for, for no snapshot can begin in the test's transaction."""
+    """Build mirrors in the calling thread, as no snapshot can begin in the test's transaction."""
 
     def build_mirror(workspace_id, *, limit_s):
         return local_mirrors._sync(workspace_id)

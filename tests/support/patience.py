@@ -1,4 +1,4 @@
-"""Asking servers that are being killed: again until they answer."""
+"""Repeated requests to servers that are being killed."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _PAUSE_S = 0.2
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """The answer to `ask`, which is asked again while Postgres or Redis is away; it must bear that."""
+    """Return the answer of `ask`, repeated while Postgres or Redis is unavailable; it must be repeatable."""
     deadline = time.monotonic() + _LIMIT_S
     while True:
         try:

@@ -8,10 +8,10 @@ from tests.support.stack import eventually
 
 
 def wait_until(claim: Callable[[], object]) -> None:
-    """Wait until a claim about processes holds."""
+    """Wait until a condition on processes holds."""
     eventually(claim, "the processes are in that state", poll_s=0.01)
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process exists and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

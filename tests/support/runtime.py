@@ -1,4 +1,4 @@
-"""The search app's runtime in tests."""
+"""Reset of the search app's runtime."""
 
 from django.apps import apps
 
@@ -6,5 +6,5 @@ from search.runtime import SearchRuntime
 
 
 def renew_runtime() -> None:
-    """Have models, stores and clients built anew, from the settings of the moment."""
+    """Rebuild models, stores and clients from the current settings."""
     apps.get_app_config("search").runtime = SearchRuntime()

@@ -12,7 +12,7 @@ def content_of(name: str) -> bytes:
     return (FILES / name).read_bytes()
 
 
-def digested(digester: Digester, name: str) -> Digest:
+def digest_sample(digester: Digester, name: str) -> Digest:
     """Digest a sample file under its own name."""
     return digester.digest(content_of(name), name)
 

@@ -1,4 +1,4 @@
-"""Holds what the API answers in tests to the published schemas."""
+"""Checks of API responses against the published schemas."""
 
 from collections.abc import Callable
 from functools import cache
@@ -30,12 +30,12 @@ _PROBLEM = "application/problem+json"
 
 
 def validate(name: str, document: Any) -> None:
-    """Raises jsonschema's ValidationError unless `document` is as the published schema `name` says."""
+    """Raise jsonschema's ValidationError unless `document` matches the published schema `name`."""
     _validator(name).validate(document)
 
 
 def check_response(response: Any) -> None:
-    """Raises ValidationError for a problem or an answer that is not as its schema says."""
+    """Raise ValidationError for a response that does not match its schema."""
     content_type = response.headers.get("Content-Type", "")
     if content_type.startswith(_PROBLEM):
         validate("problem.v1", response.json())
@@ -48,15 +48,15 @@ def check_response(response: Any) -> None:
 def check_every_response(
     monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], None] = check_response
 ) -> None:
-    """Have `check` see every response that the test's clients get, whatever the test looks at."""
+    """Call `check` with every response that the test's clients get."""
     request = APIClient.request
 
-    def checked(client: APIClient, **options: Any) -> Any:
+    def request_and_check(client: APIClient, **options: Any) -> Any:
         response = request(client, **options)
         check(response)
         return response
 
-    monkeypatch.setattr(APIClient, "request", checked)
+    monkeypatch.setattr(APIClient, "request", request_and_check)
 
 
 @cache

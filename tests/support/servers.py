@@ -1,4 +1,4 @@
-"""A pytest plugin, loaded before Django's settings are: the servers that the tests run against.
+"""A pytest plugin, loaded before Django's settings, that starts the servers of the tests.
 
 Without `KEBAB_DATA_DIR` the tests get a data directory of their own, which goes with the session. The
 embedded servers start when the first test asks for the database.

@@ -1,4 +1,4 @@
-"""A stack of our own: `kebab up` and other verbs as processes on one data directory."""
+"""A stack for tests: `kebab up` and other commands as processes on one data directory."""
 
 import contextlib
 import os
@@ -28,13 +28,13 @@ _POLL_S = 0.05
 
 
 class GaveUp(AssertionError):
-    """Something did not come true in time."""
+    """Raised when a condition did not hold in time."""
 
 
 def eventually(
     claim: Callable[[], object], what: str, limit_s: float = 60.0, poll_s: float = _POLL_S
 ) -> None:
-    """Wait until a claim holds. Raises GaveUp."""
+    """Wait until a condition holds. Raises GaveUp."""
     deadline = time.monotonic() + limit_s
     while not claim():
         if time.monotonic() > deadline:
@@ -43,7 +43,7 @@ def eventually(
 
 
 def free_port() -> int:
-    """A TCP port that was free a moment ago, of those that the kernel gives to nobody by itself."""
+    """Return a TCP port that was free a moment ago, outside of the kernel's ephemeral range."""
     for port in random.SystemRandom().sample(range(15_000, 32_000), 200):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -52,7 +52,7 @@ def free_port() -> int:
 
 
 def temporary_directory() -> Path:
-    """A folder that Postgres' own user may walk through when root runs the stack."""
+    """Return a folder that Postgres' own user may enter when root runs the stack."""
     path = Path(tempfile.mkdtemp(prefix="kebab-stack-"))
     path.chmod(0o711)
     return path
@@ -63,7 +63,7 @@ PATIENCE = {"KEBAB_LEG_LIMIT_MS": "60000", "KEBAB_SEARCH_STATEMENT_LIMIT_MS": "6
 
 
 class Stack:
-    """A stack as a person runs it: `kebab up` in one terminal, verbs in others.
+    """A stack as a person runs it: `kebab up` in one terminal, commands in others.
 
     `environment` is what it gets beside ours; nothing of our own Kebab settings reaches it.
     """
@@ -79,54 +79,54 @@ class Stack:
 
     @property
     def url(self) -> str:
-        """Where it serves."""
+        """Return the address of the web process."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def is_ended(self) -> bool:
-        """Return whether `kebab up` is not running, though it was started."""
+        """Return whether `kebab up` was started and has ended."""
         return self._up is not None and self._up.poll() is not None
 
     def spawn(self) -> None:
-        """Run `kebab up` without waiting for it; what it says is appended to logs/up.log."""
+        """Run `kebab up` without waiting for it; its output is appended to logs/up.log."""
         logs = DataDirectory(self.data_dir).logs
         logs.mkdir(parents=True, exist_ok=True)
         with (logs / "up.log").open("ab") as log:
             self._up = self.start("up", stdout=log, stderr=log)
 
     def up(self) -> None:
-        """Run `kebab up` and wait until it serves. Raises GaveUp."""
+        """Run `kebab up` and wait until it is ready. Raises GaveUp."""
         self.spawn()
         eventually(lambda: self.is_ready() or self.is_ended, "the stack serves", _START_LIMIT_S)
         if self.is_ended:
             raise GaveUp(f"kebab up ended:\n{self.log('up')}")
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
-        """Start a verb."""
+        """Start a command."""
         return subprocess.Popen([sys.executable, str(MANAGE), *arguments], env=self.environment, **streams)
 
     def run(self, *arguments: str, limit_s: float = 90.0) -> "subprocess.CompletedProcess[str]":
-        """Run a verb to its end."""
+        """Run a command to its end."""
         command = [sys.executable, str(MANAGE), *arguments]
         return subprocess.run(
             command, env=self.environment, capture_output=True, text=True, timeout=limit_s, check=False
         )
 
     def state(self) -> StackState | None:
-        """What the running stack says; None while none runs."""
+        """Return the state that the running stack reports; None while none runs."""
         return running_state(self.data_dir)
 
     def is_ready(self) -> bool:
-        """Return whether it says that it serves."""
+        """Return whether the stack reports that it is ready."""
         state = self.state()
         return state is not None and state.is_ready
 
     def answers(self) -> bool:
-        """Return whether its web process answers within a second."""
+        """Return whether its web process responds within a second."""
         return is_serving(self.url)
 
     def pids(self) -> dict[str, int]:
-        """Its processes by name, the supervisor among them; who is being started again is missing."""
+        """Return the pids by process name, the supervisor's included; restarting processes are missing."""
         state = self.state()
         if state is None:
             return {}
@@ -134,16 +134,16 @@ class Stack:
         return {**named, "supervisor": state.supervisor.pid}
 
     def note_processes(self) -> None:
-        """Remember which processes belong to it at the moment."""
+        """Remember the stack's current processes."""
         self._seen |= self._family()
 
     def strays(self) -> set[int]:
-        """Processes that once belonged to it, live, and do so no more."""
+        """Return the live processes that once belonged to the stack and no longer do."""
         family = self._family()
         return {mark.pid for mark in self._seen - family if mark.is_alive()}
 
     def log(self, name: str, lines: int = 30) -> str:
-        """The end of a log."""
+        """Return the last lines of a log."""
         path = DataDirectory(self.data_dir).logs / f"{name}.log"
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""
 

@@ -1,4 +1,4 @@
-"""Where tests keep mirrors and blobs."""
+"""Settings for mirrors and blobs below a test's folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A pytest plugin: which tests a run holds, in which order, and how processes share them.
+"""A pytest plugin that selects, orders and distributes the tests of a run.
 
 The default tier is deterministic: fixed order, Hypothesis derandomised. `-p randomly` shuffles it and has
 Hypothesis look for new examples.

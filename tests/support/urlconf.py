@@ -1,4 +1,4 @@
-"""The address table of these tests: the people's API as shipped, and small views that use every part."""
+"""The URL configuration of API tests: the shipped people API and small views for every part."""
 
 import errno
 from typing import ClassVar

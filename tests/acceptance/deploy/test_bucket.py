@@ -16,7 +16,7 @@ from kebab.stack.storage.blob_storage import BlobsUnavailable, blob_storage
 from search.corpus import blobs
 from tests.acceptance.deploy.bucket_host import BUCKET, bucket_host
 from tests.support.corpus import make_workspace
-from tests.support.jobs import indexed, upload, work
+from tests.support.jobs import indexed_texts, upload, work
 
 pytestmark = pytest.mark.slow
 W = uuid.uuid4()
@@ -97,7 +97,7 @@ def test_job_waits_for_its_bucket_and_then_succeeds(bucket):
     bucket.is_failing = False
     type(job).objects.update(due_at=timezone.now() - timedelta(seconds=1))
     assert work(job).state == "succeeded"
-    assert list(indexed(workspace)) == ["a.md"]
+    assert list(indexed_texts(workspace)) == ["a.md"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -10,7 +10,7 @@ from kebab.people.models import AuditEvent, User
 from kebab.people.sessions import SessionStore, is_session_valid
 from search.corpus import ensure_source
 from search.models import Source
-from tests.cli.running import run, run_json
+from tests.cli.commands import run, run_json
 from tests.support.actors import make_workspace, token_client
 
 OLD, NEW = "the-secret-key-before-" + "o" * 40, "the-secret-key-after-" + "n" * 40

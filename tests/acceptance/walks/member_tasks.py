@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from kebab.people.models import Role
 from tests.acceptance.walks.task import Task
 from tests.acceptance.walks.visitor import Visitor
-from tests.support.browsing import WATCH_THE_COPY
+from tests.support.browser import WATCH_THE_COPY
 
 
 def find_a_passage_by_keyboard(visitor: Visitor) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from kebab.people.models import Role
 from tests.acceptance.walks import admin_tasks, editor_tasks, member_tasks
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 TASKS = (*member_tasks.TASKS, *editor_tasks.TASKS, *admin_tasks.TASKS)

@@ -14,10 +14,10 @@ from search.corpus import blobs, ensure_source
 from search.corpus.blobs import has_blob
 from search.models import Document, Source
 from tests.api.archives import post_archive, report_of
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.security.hostile_files.corpus import ARCHIVES
 from tests.support.api import address, run, run_to_end, upload
-from tests.support.archives import TARS, overlapping_zip, tarred, zipped
+from tests.support.archives import TARS, overlapping_zip, tar_of, zip_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,11 +48,11 @@ def paths(workspace):
 
 
 def bomb():
-    return tarred({"zeros.md": bytes(30_000_000)}, "w:gz")
+    return tar_of({"zeros.md": bytes(30_000_000)}, "w:gz")
 
 
 def test_archive_is_one_job_with_an_item_for_each_member(client, workspace):
-    answer = post_archive(client, workspace, zipped({**FILES, "node_modules/x.md": "x", "../out.md": "x"}))
+    answer = post_archive(client, workspace, zip_of({**FILES, "node_modules/x.md": "x", "../out.md": "x"}))
     body = answer.json()
 
     assert (answer.status_code, body["document"]) == (202, None)
@@ -68,7 +68,7 @@ def test_archive_is_one_job_with_an_item_for_each_member(client, workspace):
     items = client.get(address(workspace, f"/jobs/{job.pk}/items")).json()["results"]
     assert {(item["path"], item["outcome"]) for item in items} == {(path, "new") for path in PATHS}
 
-    again = run(workspace, post_archive(client, workspace, zipped(FILES)))
+    again = run(workspace, post_archive(client, workspace, zip_of(FILES)))
     report = report_of(client, workspace, again)
     assert (report["unchanged"], report["new"], report["parser_calls"]) == (2, 0, 0)
 
@@ -77,7 +77,7 @@ def test_tars_of_every_kind_are_unpacked(client, workspace, subtests):
     for name, mode in TARS.items():
         with subtests.test(name):
             Document.objects.all().delete()
-            run(workspace, post_archive(client, workspace, tarred(FILES, mode), name))
+            run(workspace, post_archive(client, workspace, tar_of(FILES, mode), name))
             assert paths(workspace) == PATHS
 
 
@@ -90,13 +90,13 @@ def test_documents_are_placed_as_the_upload_says(client, workspace, subtests):
     ):
         with subtests.test(fields=fields):
             Document.objects.all().delete()
-            run(workspace, post_archive(client, workspace, zipped({"README.md": "# Read\n"}), **fields))
+            run(workspace, post_archive(client, workspace, zip_of({"README.md": "# Read\n"}), **fields))
             assert paths(workspace) == [found]
 
 
 def test_stated_fields_hold_for_every_document(client, workspace):
     stated = {"tags": ["x"], "lang": "de", "trust_level": "primary", "metadata": '{"n": 1}'}
-    run(workspace, post_archive(client, workspace, zipped(FILES), source="books", version="2", **stated))
+    run(workspace, post_archive(client, workspace, zip_of(FILES), source="books", version="2", **stated))
     found = Document.objects.in_workspace(workspace).select_related("source", "version")
     assert [(d.source.key, d.version.tag, d.lang, d.trust_level, d.tags, d.metadata["n"]) for d in found] == [
         ("books", "2", "de", "primary", ["x"], 1)
@@ -104,7 +104,7 @@ def test_stated_fields_hold_for_every_document(client, workspace):
 
 
 def test_wrong_archive_is_refused_at_once(client, workspace, settings, subtests):
-    packed = zipped(FILES)
+    packed = zip_of(FILES)
     for content, name, fields, expected in (
         (packed, "docs.zip", {"title": "One"}, (400, "invalid_request", "title")),
         (packed, "docs.zip", {"path": "a", "unpack": "root"}, (400, "invalid_request", "path")),
@@ -114,24 +114,24 @@ def test_wrong_archive_is_refused_at_once(client, workspace, settings, subtests)
         (b"no archive", "docs.zip", {}, (422, "archive_broken", None)),
         (packed[:-30], "docs.zip", {}, (422, "archive_broken", None)),
         (overlapping_zip(5), "docs.zip", {}, (422, "archive_refused", None)),
-        (zipped({"zeros.md": bytes(30_000_000)}), "docs.zip", {}, (422, "archive_over_limit", None)),
+        (zip_of({"zeros.md": bytes(30_000_000)}), "docs.zip", {}, (422, "archive_over_limit", None)),
         (b"7z\xbc\xaf'\x1c", "docs.7z", {}, (422, "archive_refused", None)),
         *((b"", f"nothing.{kind}", {}, (400, "invalid_request", "file")) for kind in ("zip", "tar", "docx")),
     ):
         with subtests.test(name=name, fields=fields, expected=expected):
-            assert refused(post_archive(client, workspace, content, name, **fields)) == expected
+            assert refusal_of(post_archive(client, workspace, content, name, **fields)) == expected
     assert not Job.objects.exists()
     assert not Source.objects.exists()
 
     settings.KEBAB_UPLOAD_LIMIT_BYTES = 1_000
     settings.KEBAB_ARCHIVE_LIMIT_BYTES = 100_000
     noise = random.Random(1).randbytes(50_000)
-    assert post_archive(client, workspace, zipped({"a.md": noise})).status_code == 202
+    assert post_archive(client, workspace, zip_of({"a.md": noise})).status_code == 202
     for answer in (
         post_archive(client, workspace, noise, "a.md"),
-        post_archive(client, workspace, zipped({"a.md": noise * 3})),
+        post_archive(client, workspace, zip_of({"a.md": noise * 3})),
     ):
-        assert refused(answer) == (413, "too_large", None)
+        assert refusal_of(answer) == (413, "too_large", None)
 
 
 @pytest.mark.parametrize("name", SKIPPED)
@@ -149,7 +149,7 @@ def test_bomb_that_shows_only_when_unpacked_fails_its_job(client, workspace):
 
 @pytest.fixture
 def worker(workspace, monkeypatch):
-    """Run what is due whenever a request waits for it."""
+    """Run due jobs whenever a request waits for one."""
 
     def work(_):
         for job in Job.objects.in_workspace(workspace).filter(kind="ingest_archive").due():
@@ -159,7 +159,7 @@ def worker(workspace, monkeypatch):
 
 
 def test_waiting_ends_when_the_documents_are_searchable(client, workspace, worker):
-    packed = zipped({**FILES, "b.bin": NOISE})
+    packed = zip_of({**FILES, "b.bin": NOISE})
     tail = "/documents?wait_for=searchable"
     answer = post_archive(client, workspace, packed, tail=tail)
     assert (answer.status_code, answer.json()["job"]["state"]) == (201, "succeeded")
@@ -167,12 +167,12 @@ def test_waiting_ends_when_the_documents_are_searchable(client, workspace, worke
     assert client.get(answer.headers["Location"]).json()["report"]["new"] == 2
 
     failed = post_archive(client, workspace, bomb(), "docs.tgz", tail=tail)
-    assert refused(failed) == (422, "not_ingested", None)
+    assert refusal_of(failed) == (422, "not_ingested", None)
     assert "docs.tgz" in failed.json()["detail"]
 
 
 def test_unneeded_bytes_go_with_the_end_of_the_job(client, workspace):
-    answer = post_archive(client, workspace, zipped({"a.md": "# A\n", "b.bin": NOISE}))
+    answer = post_archive(client, workspace, zip_of({"a.md": "# A\n", "b.bin": NOISE}))
     job = run(workspace, answer)
     blob_of = dict(JobItem.objects.filter(job=job).values_list("path", "blob"))
     assert report_of(client, workspace, job)["skipped_by_reason"] == {"no_parser": 1}
@@ -182,7 +182,7 @@ def test_unneeded_bytes_go_with_the_end_of_the_job(client, workspace):
 
 
 def test_broken_member_fails_alone(client, workspace):
-    packed = bytearray(zipped({"a.md": "# A\n" * 50, "b.md": "# B\n"}, 0))
+    packed = bytearray(zip_of({"a.md": "# A\n" * 50, "b.md": "# B\n"}, 0))
     packed[60] ^= 1
     job = run(workspace, post_archive(client, workspace, bytes(packed)))
     report = report_of(client, workspace, job)
@@ -190,7 +190,7 @@ def test_broken_member_fails_alone(client, workspace):
 
 
 def test_retry_runs_the_failed_members_or_a_cancelled_archive(client, workspace):
-    answer = post_archive(client, workspace, zipped(FILES))
+    answer = post_archive(client, workspace, zip_of(FILES))
     cancel(Job.objects.get(pk=answer.json()["job"]["id"]))
     job = run_to_end(retry(Job.objects.get(pk=answer.json()["job"]["id"])))
     assert (job.state, paths(workspace)) == ("succeeded", PATHS)
@@ -212,7 +212,7 @@ def test_cancelling_while_unpacking_ends_the_job(client, workspace, monkeypatch)
             work.keeper._cancelled.set()
 
     monkeypatch.setattr(archive_jobs, "_store_batch", keep_and_cancel)
-    job = run(workspace, post_archive(client, workspace, zipped(FILES)))
+    job = run(workspace, post_archive(client, workspace, zip_of(FILES)))
     assert (job.state, paths(workspace)) == ("cancelled", [])
     blob = JobItem.objects.filter(job=job).values_list("blob", flat=True).first()
     assert not has_blob(workspace.pk, blob)
@@ -227,7 +227,7 @@ def test_cancelling_is_seen_between_two_members(client, workspace, monkeypatch, 
         openings.append(arguments)
         return open_archive(*arguments)
 
-    answer = post_archive(client, workspace, zipped(FILES))
+    answer = post_archive(client, workspace, zip_of(FILES))
     monkeypatch.setattr(archive_jobs, "open_archive", open_counted)
     monkeypatch.setattr(LeaseKeeper, "is_cancelled", property(lambda _: len(openings) >= n_openings))
     job = run(workspace, answer)
@@ -236,7 +236,7 @@ def test_cancelling_is_seen_between_two_members(client, workspace, monkeypatch, 
 
 
 def test_members_are_written_concurrently(client, workspace, monkeypatch):
-    answer = post_archive(client, workspace, zipped(FILES))
+    answer = post_archive(client, workspace, zip_of(FILES))
     both_write = threading.Barrier(len(FILES), timeout=30)
     write = blobs._write_file
 
@@ -251,7 +251,7 @@ def test_members_are_written_concurrently(client, workspace, monkeypatch):
 def test_interrupted_job_begins_unpacking_again(client, workspace, monkeypatch):
     monkeypatch.setattr(archive_jobs, "_BATCH_MEMBERS", 1)
     monkeypatch.setattr(archive_jobs, "_store_listing", lambda *_: 1 / 0)
-    job = run(workspace, post_archive(client, workspace, zipped(FILES)))
+    job = run(workspace, post_archive(client, workspace, zip_of(FILES)))
     assert (job.state, JobItem.objects.filter(job=job).count()) == ("running", 2)
     monkeypatch.undo()
     Job.objects.filter(pk=job.pk).update(due_at=job.created_at)
@@ -261,7 +261,7 @@ def test_interrupted_job_begins_unpacking_again(client, workspace, monkeypatch):
 
 def test_deleted_document_does_not_come_back_from_a_waiting_archive(client, workspace):
     doc_id = upload(client, workspace, "docs/README.md")
-    answer = post_archive(client, workspace, zipped(FILES))
+    answer = post_archive(client, workspace, zip_of(FILES))
     job = Job.objects.get(pk=answer.json()["job"]["id"])
     item = {"path": "docs/README.md", "action": "ingest", "blob": "0" * 64}
     JobItem.objects.create(workspace=workspace, job=job, **item)
@@ -281,7 +281,7 @@ def test_bytes_of_members_are_kept_while_their_job_is_open(client, workspace):
 
 
 def test_source_is_deleted_with_the_bytes_of_its_archives(client, workspace):
-    answer = post_archive(client, workspace, zipped(FILES))
+    answer = post_archive(client, workspace, zip_of(FILES))
     job = Job.objects.get(pk=answer.json()["job"]["id"])
     cancel(job)
     assert has_blob(workspace.pk, job.payload["blob"])

@@ -9,7 +9,7 @@ from search.corpus import ensure_source, replace_document
 from search.corpus.blobs import open_blob
 from search.mirror import local_mirrors
 from search.models import Chunk, Document, Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address, folder, post_text, run, run_to_end, upload
 from tests.support.corpus import draft, make_place
@@ -86,11 +86,11 @@ def test_wrong_change_is_refused(client, workspace):
     doc_id = upload(client, workspace)
     for field in ("path", "text", "source"):
         response = change(client, workspace, doc_id, **{field: "b.md"})
-        assert refused(response) == (400, "unknown_field", field)
+        assert refusal_of(response) == (400, "unknown_field", field)
     Document.objects.all().delete()
     replace_document(make_place(workspace, "a.md"), draft("text"))
     doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
-    assert refused(change(client, workspace, doc_id, lang="fr")) == (409, "content_gone", None)
+    assert refusal_of(change(client, workspace, doc_id, lang="fr")) == (409, "content_gone", None)
 
 
 def test_deleted_document_is_gone_with_all_that_it_left(client, workspace):
@@ -144,7 +144,7 @@ def test_document_of_a_folder_is_not_changed_or_deleted(client, workspace, tmp_p
 
     deleted = client.delete(address(workspace, f"/documents/{doc_id}"))
     for answer in (change(client, workspace, doc_id, lang="fr"), deleted):
-        assert refused(answer) == (409, "document_of_folder", None)
+        assert refusal_of(answer) == (409, "document_of_folder", None)
     assert Document.objects.in_workspace(workspace).exists()
     assert not AuditEvent.objects.filter(action="document.deleted").exists()
 

@@ -12,7 +12,7 @@ from ingest.models import Job
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import read_blob
 from search.models import Document, Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import MARKDOWN, address, folder, post_text, run, run_to_end, upload
 
@@ -30,7 +30,7 @@ def post_file(client, workspace, content=CONTENT, *, name="install.md", headers=
 
 @pytest.fixture
 def worker(workspace):
-    """Return a function that starts a thread, which acts on the next due job as a worker would."""
+    """Return a function that starts a thread that acts on the next due job as a worker would."""
     threads = []
 
     def start(act):
@@ -161,11 +161,11 @@ def test_waiting_for_an_unreadable_or_cancelled_upload_is_refused(client, worksp
         {"file": io.BytesIO(b"\x00\x01\x02\xff" * 200), "path": "a.bin"},
         format="multipart",
     )
-    assert refused(response) == (422, "not_ingested", None)
+    assert refusal_of(response) == (422, "not_ingested", None)
     assert "a.bin" in response.json()["detail"]
 
     worker(cancel)
-    assert refused(post_text(client, workspace, wait=True)) == (422, "not_ingested", None)
+    assert refusal_of(post_text(client, workspace, wait=True)) == (422, "not_ingested", None)
 
 
 def test_upload_with_an_idempotency_key_is_done_once(client, workspace):
@@ -194,18 +194,18 @@ def small_limit(settings):
 def test_upload_over_the_limit_is_refused(client, workspace, small_limit, monkeypatch):
     too_large = (413, "too_large", None)
     response = post_file(client, workspace, b"x" * 1_001)
-    assert refused(response) == too_large
+    assert refusal_of(response) == too_large
     assert "1000" in response.json()["detail"]
     assert post_file(client, workspace, b"x" * 1_000).status_code == 202
     for text in ("x" * 1_001, "ü" * 501, "x" * 1_100_000):
-        assert refused(post_text(client, workspace, text=text)) == too_large
+        assert refusal_of(post_text(client, workspace, text=text)) == too_large
     assert post_text(client, workspace, text="ü" * 500).status_code == 202
 
     def read(*_, **__):
         raise AssertionError("it was read")
 
     monkeypatch.setattr("kebab.http.api.parsers.StrictMultiPartParser.parse", read)
-    assert refused(post_file(client, workspace, b"x" * 1_100_000)) == too_large
+    assert refusal_of(post_file(client, workspace, b"x" * 1_100_000)) == too_large
 
 
 REFUSED_FORMS = {
@@ -265,22 +265,22 @@ def test_wrong_upload_is_refused_by_its_field(client, workspace, subtests):
     for name, value, field in WRONG_FIELDS:
         with subtests.test(name=name, value=str(value)[:20]):
             response = client.post(path, {"path": "a.md", "text": "a", name: value}, format="json")
-            assert refused(response) == (400, "invalid_request", field)
+            assert refusal_of(response) == (400, "invalid_request", field)
     for fields, field in WRONG_FORMS:
         with subtests.test(fields=fields):
-            assert refused(post_file(client, workspace, **fields)) == (400, "invalid_request", field)
+            assert refusal_of(post_file(client, workspace, **fields)) == (400, "invalid_request", field)
     without_file = client.post(path, {"path": "a.md"}, format="multipart")
-    assert refused(without_file) == (400, "invalid_request", "file")
+    assert refusal_of(without_file) == (400, "invalid_request", "file")
     for field in ("x", "text"):
-        assert refused(post_file(client, workspace, **{field: "a"})) == (400, "unknown_field", field)
-    assert refused(post_text(client, workspace, file="a")) == (400, "unknown_field", "file")
+        assert refusal_of(post_file(client, workspace, **{field: "a"})) == (400, "unknown_field", field)
+    assert refusal_of(post_text(client, workspace, file="a")) == (400, "unknown_field", "file")
     never = client.post(f"{path}?wait_for=christmas", {"path": "a.md", "text": "a"}, format="json")
-    assert refused(never) == (400, "invalid_request", "wait_for")
+    assert refusal_of(never) == (400, "invalid_request", "wait_for")
     assert client.post(path, b"a: 1", content_type="text/yaml").status_code == 415
     assert client.post(path, [1], format="json").status_code == 400
     for wrong in ("/etc/passwd", "../a.md", "a/../b.md", "a#b.md", "a\\b.md", "a//b.md"):
         with subtests.test(path=wrong):
-            assert refused(post_text(client, workspace, wrong))[:2] == (422, "invalid_path")
+            assert refusal_of(post_text(client, workspace, wrong))[:2] == (422, "invalid_path")
     assert not Job.objects.exists()
 
 
@@ -289,16 +289,16 @@ def test_upload_names_its_source_by_key_or_id(client, workspace, tmp_path, setti
     source = Source.objects.in_workspace(workspace).get(key="handbook")
     assert post_text(client, workspace, source=str(source.pk)).json()["document"]["source"] == "handbook"
     unknown = post_text(client, workspace, source=str(workspace.pk))
-    assert refused(unknown) == (422, "unknown_source", None)
+    assert refusal_of(unknown) == (422, "unknown_source", None)
 
     root = folder(settings, tmp_path, a_md="# A\n")
     body = {"key": "files", "kind": "folder", "config": {"path": str(root)}}
     assert client.post(address(workspace, "/sources"), body, format="json").status_code == 201
-    assert refused(post_text(client, workspace, source="files")) == (409, "source_mismatch", None)
+    assert refusal_of(post_text(client, workspace, source="files")) == (409, "source_mismatch", None)
 
 
 def test_editors_upload_and_readers_do_not(reader, workspace):
     editor = member_client(workspace, Role.EDITOR)
     assert post_text(editor, workspace).status_code == post_file(editor, workspace).status_code == 202
     for caller in (reader, member_client(workspace, Role.VIEWER), token_client(workspace, "manage")):
-        assert refused(post_text(caller, workspace)) == (403, "forbidden", None)
+        assert refusal_of(post_text(caller, workspace)) == (403, "forbidden", None)

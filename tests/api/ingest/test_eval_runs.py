@@ -9,15 +9,15 @@ import pytest
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
 from search.models import Run, Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.api.topics import (
     APPLES,
     PEARS,
     ZEBRAS,
     close_source,
-    listed,
     manager_of,
     post_topics,
+    row_values,
     write_fruit,
 )
 from tests.support.actors import member_client, token_client
@@ -44,7 +44,7 @@ def ask(client, workspace, **body):
     return client.post(address(workspace, "/eval/runs"), {"settings": LEXICAL, **body}, format="json")
 
 
-def carried_out(client, workspace, **body):
+def finished_run(client, workspace, **body):
     """Request a run, run its job and return its id."""
     answer = ask(client, workspace, **body)
     assert answer.status_code == 202, answer.content
@@ -69,7 +69,7 @@ def test_run_is_requested_done_and_read(manager, workspace):
     topic = get(manager, workspace, f"/eval/runs/{run_id}/topics")["results"][0]
     assert (topic["ranking"], topic["ms"], topic["measures"], topic["is_empty"]) == (None, None, {}, None)
     early = manager.get(address(workspace, f"/eval/runs/{run_id}/trec"))
-    assert refused(early) == (409, "conflict", None)
+    assert refusal_of(early) == (409, "conflict", None)
     run(workspace, answer)
 
     found = manager.get(answer.headers["Location"]).json()
@@ -84,7 +84,7 @@ def test_run_is_requested_done_and_read(manager, workspace):
 
 
 def test_outcome_of_each_topic_is_listed_and_written_for_trec_eval(manager, workspace):
-    run_id = carried_out(manager, workspace, name="my run")
+    run_id = finished_run(manager, workspace, name="my run")
     first = get(manager, workspace, f"/eval/runs/{run_id}/topics?limit=2")
     rest = get(manager, workspace, f"/eval/runs/{run_id}/topics?cursor={first['next_cursor']}")
     apples, pears, zebras = first["results"] + rest["results"]
@@ -110,8 +110,8 @@ def test_outcome_of_each_topic_is_listed_and_written_for_trec_eval(manager, work
 
 
 def test_runs_are_compared_by_measure(manager, workspace):
-    baseline = carried_out(manager, workspace)
-    other = carried_out(manager, workspace, settings={**LEXICAL, "k": 1})
+    baseline = finished_run(manager, workspace)
+    other = finished_run(manager, workspace, settings={**LEXICAL, "k": 1})
     found = get(manager, workspace, f"/eval/runs/{other}/compare?baseline={baseline}&measures=nDCG@10")
 
     assert (found["baseline"], found["run"]) == (baseline, other)
@@ -126,8 +126,8 @@ def test_runs_are_compared_by_measure(manager, workspace):
 
 def test_difference_is_run_minus_baseline(manager, workspace):
     post_topics(manager, workspace, {**PEARS, "query": "harvest", "topic_id": "both"}, set="more")
-    whole = carried_out(manager, workspace, set="more", measures=["R@100"])
-    short = carried_out(manager, workspace, set="more", measures=["R@100"], settings={**LEXICAL, "k": 1})
+    whole = finished_run(manager, workspace, set="more", measures=["R@100"])
+    short = finished_run(manager, workspace, set="more", measures=["R@100"], settings={**LEXICAL, "k": 1})
     if get(manager, workspace, f"/eval/runs/{short}")["figures"]["measures"]["R@100"] == 1.0:
         pytest.fail("the query should find the pears only behind the apples")
     found = get(manager, workspace, f"/eval/runs/{short}/compare?baseline={whole}&measures=R@100")
@@ -136,7 +136,7 @@ def test_difference_is_run_minus_baseline(manager, workspace):
 
 
 def test_wrong_comparison_is_refused(manager, workspace, subtests):
-    run_id = carried_out(manager, workspace)
+    run_id = finished_run(manager, workspace)
     queued = ask(manager, workspace).json()["run"]["id"]
     for tail, expected in (
         (f"{run_id}/compare", (400, "invalid_request", "baseline")),
@@ -149,24 +149,27 @@ def test_wrong_comparison_is_refused(manager, workspace, subtests):
         (f"{NOBODY}/compare?baseline={NOBODY}", (404, "not_found", None)),
     ):
         with subtests.test(tail=tail):
-            assert refused(manager.get(address(workspace, f"/eval/runs/{tail}"))) == expected
+            assert refusal_of(manager.get(address(workspace, f"/eval/runs/{tail}"))) == expected
 
 
 def test_runs_are_listed_newest_first_and_filtered(manager, workspace):
     post_topics(manager, workspace, PEARS, set="fruit")
-    first = carried_out(manager, workspace)
+    first = finished_run(manager, workspace)
     second, third = (ask(manager, workspace, **body).json()["run"]["id"] for body in ({}, {"set": "fruit"}))
     page = get(manager, workspace, "/eval/runs?limit=2")
     assert [row["id"] for row in page["results"]] == [third, second]
-    assert listed(manager, workspace, f"/eval/runs?cursor={page['next_cursor']}", "id") == [first]
-    assert listed(manager, workspace, "/eval/runs?set=fruit", "id") == [third]
-    assert listed(manager, workspace, "/eval/runs?state=succeeded", "id") == [first]
-    assert len(listed(manager, workspace, "/eval/runs?state=succeeded&state=queued", "id")) == 3
-    assert refused(manager.get(address(workspace, "/eval/runs?state=done")))[:2] == (400, "invalid_request")
+    assert row_values(manager, workspace, f"/eval/runs?cursor={page['next_cursor']}", "id") == [first]
+    assert row_values(manager, workspace, "/eval/runs?set=fruit", "id") == [third]
+    assert row_values(manager, workspace, "/eval/runs?state=succeeded", "id") == [first]
+    assert len(row_values(manager, workspace, "/eval/runs?state=succeeded&state=queued", "id")) == 3
+    assert refusal_of(manager.get(address(workspace, "/eval/runs?state=done")))[:2] == (
+        400,
+        "invalid_request",
+    )
 
 
 def test_run_is_repeated_as_it_was(manager, workspace):
-    first = carried_out(manager, workspace, settings={**LEXICAL, "k": 3}, measures=["AP"], name="one")
+    first = finished_run(manager, workspace, settings={**LEXICAL, "k": 3}, measures=["AP"], name="one")
     manager.delete(address(workspace, "/eval/topics?set=golden"))
     answer = manager.post(address(workspace, "/eval/runs"), {"repeat": first, "name": "two"}, format="json")
     assert answer.status_code == 202, answer.content
@@ -201,10 +204,10 @@ REFUSALS = [
 def test_wrong_run_is_refused(manager, workspace, subtests):
     for body, *expected in REFUSALS:
         with subtests.test(body=str(body)[:40]):
-            assert refused(ask(manager, workspace, **body)) == tuple(expected)
+            assert refusal_of(ask(manager, workspace, **body)) == tuple(expected)
     body = {"repeat": str(NOBODY)}
     missing = manager.post(address(workspace, "/eval/runs"), body, format="json")
-    assert refused(missing) == (404, "not_found", None)
+    assert refusal_of(missing) == (404, "not_found", None)
     assert not Run.objects.exists()
     assert not Job.objects.exists()
 
@@ -224,7 +227,7 @@ def test_job_of_a_run_is_read_cancelled_and_retried(manager, workspace):
     worker = token_client(workspace, "ingest")
     # It is its requester's, and everybody's from whom nothing is hidden.
     assert manager.get(address(workspace, f"/jobs/{job_id}")).json()["kind"] == "evaluate"
-    assert listed(worker, workspace, "/jobs?kind=evaluate", "id") == [job_id]
+    assert row_values(worker, workspace, "/jobs?kind=evaluate", "id") == [job_id]
     assert worker.post(address(workspace, f"/jobs/{job_id}/cancel")).json()["job"]["state"] == "cancelled"
     assert get(manager, workspace, f"/eval/runs/{run_id}")["state"] == "cancelled"
 
@@ -249,7 +252,7 @@ class TestHiddenRuns:
 
     def test_run_searches_what_its_caller_may_read(self, manager, workspace, group):
         inside = manager_of(workspace, group)
-        mine, theirs = carried_out(manager, workspace), carried_out(inside, workspace)
+        mine, theirs = finished_run(manager, workspace), finished_run(inside, workspace)
         rankings = {
             run_id: {
                 ranked["path"]
@@ -263,9 +266,9 @@ class TestHiddenRuns:
 
     def test_runs_of_others_are_missing_to_a_caller_with_hidden_sources(self, manager, workspace, group):
         inside = manager_of(workspace, group)
-        run_id = carried_out(inside, workspace)
-        mine = carried_out(manager, workspace)
-        assert listed(manager, workspace, "/eval/runs", "id") == [mine]
+        run_id = finished_run(inside, workspace)
+        mine = finished_run(manager, workspace)
+        assert row_values(manager, workspace, "/eval/runs", "id") == [mine]
         for tail in ("", "/topics", "/trec", f"/compare?baseline={mine}"):
             assert manager.get(address(workspace, f"/eval/runs/{run_id}{tail}")).status_code == 404
         tail = f"/eval/runs/{mine}/compare?baseline={run_id}"

@@ -107,10 +107,10 @@ def test_ended_job_has_its_end_at_once(workspace, job, token):
 
 
 def break_database(monkeypatch):
-    def gone(_):
+    def lose_connection(_):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(events, "readable_jobs", gone)
+    monkeypatch.setattr(events, "readable_jobs", lose_connection)
 
 
 @pytest.mark.parametrize("end", ["token is revoked", "workspace is deleted", "database is gone"])

@@ -6,7 +6,7 @@ import pytest
 
 from ingest.models import Job
 from tests.api.archives import post_archive, report_of
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.security.hostile_files.corpus import ARCHIVES, BAD
 from tests.support.api import address, run
 
@@ -25,7 +25,7 @@ def test_hostile_archive_is_refused_or_becomes_a_job_that_ends(client, workspace
                 report = report_of(client, workspace, job)
                 assert report["seen"] == report["new"] + report["skipped"]
             else:
-                assert refused(answer) == (422, end, None)
+                assert refusal_of(answer) == (422, end, None)
                 assert Job.objects.count() == before
 
 

@@ -9,7 +9,7 @@ from ingest.models import Job, JobItem, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address, folder, post_text, run
 from tests.support.schemas import validate
@@ -21,13 +21,13 @@ def make_job(workspace, **fields):
     return Job.objects.create(**{"workspace": workspace, "kind": "embed", **fields})
 
 
-def ended(state, **fields):
+def end_fields(state, **fields):
     return {"state": state, "finished_at": timezone.now(), **fields}
 
 
 @pytest.fixture
-def synced(client, workspace, tmp_path, settings):
-    """A sync in which one of two files failed."""
+def partly_failed_sync(client, workspace, tmp_path, settings):
+    """Return a sync in which one of two files failed."""
     root = folder(settings, tmp_path, a_md="# A\n\nfirst\n", b_md="# B\n\nsecond\n")
     body = {"key": "docs", "kind": "folder", "config": {"path": str(root)}}
     source = client.post(address(workspace, "/sources"), body, format="json").json()
@@ -58,7 +58,7 @@ def test_job_has_its_progress(client, workspace):
     assert body["eta_s"] >= 15
     assert (body["report"], body["error"], body["seq"], body["finished_at"]) == (None, None, None, None)
 
-    failed = make_job(workspace, **ended("failed", error="The folder is gone."))
+    failed = make_job(workspace, **end_fields("failed", error="The folder is gone."))
     assert client.get(address(workspace, f"/jobs/{failed.pk}")).json()["error"] == "The folder is gone."
 
 
@@ -92,9 +92,9 @@ def test_upload_has_its_report_before_and_after_its_end(client, workspace):
 def test_jobs_are_listed_newest_first_by_page_and_filtered(reader, workspace, subtests):
     source = ensure_source(workspace, "docs", kind="upload")
     made = [
-        make_job(workspace, **ended("failed")),
+        make_job(workspace, **end_fields("failed")),
         make_job(workspace, kind="sync_source", source=source),
-        make_job(workspace, **ended("cancelled", kind="sync_source", source=source)),
+        make_job(workspace, **end_fields("cancelled", kind="sync_source", source=source)),
     ]
     first = reader.get(address(workspace, "/jobs?limit=2")).json()
     second = reader.get(address(workspace, f"/jobs?limit=2&cursor={first['next_cursor']}")).json()
@@ -115,11 +115,11 @@ def test_jobs_are_listed_newest_first_by_page_and_filtered(reader, workspace, su
         ("kind=dig", "invalid_request", "kind[0]"),
         ("x=1", "unknown_field", "x"),
     ):
-        assert refused(reader.get(address(workspace, f"/jobs?{query}"))) == (400, code, field)
+        assert refusal_of(reader.get(address(workspace, f"/jobs?{query}"))) == (400, code, field)
 
 
-def test_items_have_the_outcome_of_each_path(reader, workspace, synced):
-    path = address(workspace, f"/jobs/{synced.pk}/items")
+def test_items_have_the_outcome_of_each_path(reader, workspace, partly_failed_sync):
+    path = address(workspace, f"/jobs/{partly_failed_sync.pk}/items")
     rows = reader.get(path).json()["results"]
     assert [(row["path"], row["outcome"]) for row in rows] == [("a.md", "new"), ("b.md", "failed")]
     assert reader.get(f"{path}?state=failed").json()["results"] == [
@@ -135,7 +135,7 @@ def test_items_have_the_outcome_of_each_path(reader, workspace, synced):
     page = reader.get(f"{path}?limit=1").json()
     rest = reader.get(f"{path}?cursor={page['next_cursor']}").json()["results"]
     assert [row["path"] for row in rest] == ["b.md"]
-    assert refused(reader.get(f"{path}?state=lost")) == (400, "invalid_request", "state")
+    assert refusal_of(reader.get(f"{path}?state=lost")) == (400, "invalid_request", "state")
 
 
 def test_queued_job_is_cancelled_at_once(client, workspace):
@@ -156,22 +156,22 @@ def test_running_job_is_asked_to_stop(client, workspace):
 
 def test_job_in_another_state_is_not_cancelled_or_retried(client, workspace):
     for fields, act in (
-        (ended("succeeded"), "cancel"),
-        (ended("succeeded"), "retry"),
+        (end_fields("succeeded"), "cancel"),
+        (end_fields("succeeded"), "retry"),
         ({}, "retry"),
     ):
         job = make_job(workspace, **fields)
         response = client.post(address(workspace, f"/jobs/{job.pk}/{act}"))
-        assert refused(response) == (409, "job_not_open", None)
+        assert refusal_of(response) == (409, "job_not_open", None)
         job.delete()
     assert not AuditEvent.objects.filter(action="job.cancelled").exists()
 
 
-def test_retry_runs_what_failed_and_nothing_else(client, workspace, synced):
-    path = address(workspace, f"/jobs/{synced.pk}/retry")
+def test_retry_runs_what_failed_and_nothing_else(client, workspace, partly_failed_sync):
+    path = address(workspace, f"/jobs/{partly_failed_sync.pk}/retry")
     response, again = (client.post(path, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert response.status_code == 202
-    assert response.json()["job"]["id"] == again.json()["job"]["id"] != str(synced.pk)
+    assert response.json()["job"]["id"] == again.json()["job"]["id"] != str(partly_failed_sync.pk)
     assert again.headers["Idempotency-Replayed"] == "true"
     job = run(workspace, response)
 
@@ -179,10 +179,10 @@ def test_retry_runs_what_failed_and_nothing_else(client, workspace, synced):
     assert [item.path for item in JobItem.objects.in_workspace(workspace).filter(job=job)] == ["b.md"]
     assert response.headers["Location"].endswith(str(job.pk))
     event = AuditEvent.objects.get(action="job.retried")
-    assert (event.subject, event.detail) == (str(synced.pk), {"job": str(job.pk)})
+    assert (event.subject, event.detail) == (str(partly_failed_sync.pk), {"job": str(job.pk)})
 
 
-def test_everybody_reads_jobs_and_editors_steer_them(workspace):
+def test_everybody_reads_jobs_and_editors_control_them(workspace):
     job = make_job(workspace)
     readers = [member_client(workspace), token_client(workspace, "search"), token_client(workspace, "ask")]
     for reader in readers:

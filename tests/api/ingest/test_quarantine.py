@@ -1,4 +1,4 @@
-"""Quarantine over HTTP: files that every parser died of are listed, retried and deleted."""
+"""Quarantine over HTTP: files that crash every parser are listed, retried and deleted."""
 
 from dataclasses import replace
 
@@ -10,15 +10,15 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import AuditEvent
 from search.corpus.blobs import has_blob
 from search.models import Document, SourceVersion
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import Dying, address, folder, post_text, quarantine, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def synced(client, workspace, tmp_path, settings):
-    """A folder that was read, with one file in quarantine since."""
+def synced_folder(client, workspace, tmp_path, settings):
+    """Return a synced folder source, one file of which is now in quarantine."""
     root = folder(settings, tmp_path, a_md="# A\n\nfirst\n", b_md="# B\n\nsecond\n")
     body = {"key": "docs", "kind": "folder", "config": {"path": str(root)}}
     source = client.post(address(workspace, "/sources"), body, format="json").json()
@@ -30,7 +30,7 @@ def synced(client, workspace, tmp_path, settings):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Have every file end in quarantine."""
+    """Make every file end in quarantine."""
     with monkeypatch.context() as patched:
         patched.setattr(worker, "digester_pool", Dying)
         yield patched
@@ -40,7 +40,7 @@ def sync(client, workspace, entry):
     return run(workspace, client.post(address(workspace, f"/sources/{entry.version.source_id}/sync")))
 
 
-def listed(client, workspace, query=""):
+def list_entries(client, workspace, query=""):
     return client.get(address(workspace, f"/quarantine{query}")).json()["results"]
 
 
@@ -63,46 +63,46 @@ def version_of(workspace, job):
     return SourceVersion.objects.in_workspace(workspace).get(source=job.source_id, tag="")
 
 
-def test_quarantined_files_are_listed_by_source(reader, workspace, synced):
-    (entry,) = listed(reader, workspace)
+def test_quarantined_files_are_listed_by_source(reader, workspace, synced_folder):
+    (entry,) = list_entries(reader, workspace)
     shown = (entry["source"], entry["version"], entry["path"], entry["size_bytes"])
     assert shown == ("docs", "", "bad.md", 6)
-    assert (entry["reason"], entry["parser_version"]) == (synced.detail, synced.parser_version)
+    assert (entry["reason"], entry["parser_version"]) == (synced_folder.detail, synced_folder.parser_version)
 
-    source_id = synced.version.source_id
+    source_id = synced_folder.version.source_id
     for query, n in (("?source=docs", 1), ("?source=uploads", 0), (f"?source={source_id}", 1)):
-        assert len(listed(reader, workspace, query)) == n
+        assert len(list_entries(reader, workspace, query)) == n
     Unreadable.objects.in_workspace(workspace).update(is_quarantined=False, reason="no_parser")
-    assert listed(reader, workspace) == []
+    assert list_entries(reader, workspace) == []
 
 
-def test_sync_skips_quarantined_content_under_any_name(client, workspace, synced):
-    job = sync(client, workspace, synced)
+def test_sync_skips_quarantined_content_under_any_name(client, workspace, synced_folder):
+    job = sync(client, workspace, synced_folder)
     assert (job.state, job.counts["failed"], job.calls) == ("succeeded", {"quarantined": 1}, 0)
-    assert len(listed(client, workspace)) == 1
+    assert len(list_entries(client, workspace)) == 1
 
     Unreadable.objects.in_workspace(workspace).update(path="elsewhere.md")
-    job = sync(client, workspace, synced)
+    job = sync(client, workspace, synced_folder)
     assert (job.counts["failed"], job.calls) == ({"quarantined": 1}, 0)
 
 
 @pytest.mark.parametrize("changed", [{"content_hash": "0" * 32}, {"parser_version": "markdown/0+text/0"}])
-def test_changed_content_or_parser_is_tried_again(client, workspace, synced, changed):
+def test_changed_content_or_parser_is_tried_again(client, workspace, synced_folder, changed):
     Unreadable.objects.in_workspace(workspace).update(**changed)
-    job = sync(client, workspace, synced)
+    job = sync(client, workspace, synced_folder)
 
     assert (job.counts["new"], job.counts["failed"], job.calls) == (1, {}, 1)
-    assert listed(client, workspace) == []
+    assert list_entries(client, workspace) == []
 
 
-def test_retry_reads_the_file_and_nothing_else(client, workspace, synced):
-    answer = retry(client, workspace, synced)
+def test_retry_reads_the_file_and_nothing_else(client, workspace, synced_folder):
+    answer = retry(client, workspace, synced_folder)
     job = run(workspace, answer)
 
     assert answer.status_code == 202
     assert (job.counts["new"], job.counts["unchanged"], job.calls) == (1, 0, 1)
-    assert listed(client, workspace) == []
-    assert AuditEvent.objects.filter(action="quarantine.retried", subject=str(synced.pk)).count() == 1
+    assert list_entries(client, workspace) == []
+    assert AuditEvent.objects.filter(action="quarantine.retried", subject=str(synced_folder.pk)).count() == 1
 
 
 def test_retry_of_an_upload_keeps_its_fields_and_version(client, workspace):
@@ -132,12 +132,12 @@ def test_upload_without_its_job_is_not_retried(client, workspace):
     assert retry(client, workspace, entry).status_code == 409
 
 
-def test_failed_retry_stays_in_quarantine(client, workspace, synced, failing):
-    before = listed(client, workspace)[0]["reason"]
-    job = run(workspace, retry(client, workspace, synced))
+def test_failed_retry_stays_in_quarantine(client, workspace, synced_folder, failing):
+    before = list_entries(client, workspace)[0]["reason"]
+    job = run(workspace, retry(client, workspace, synced_folder))
 
     assert job.counts["failed"] == {"quarantined": 1}
-    (entry,) = listed(client, workspace)
+    (entry,) = list_entries(client, workspace)
     assert entry["reason"] != before
 
 
@@ -152,9 +152,9 @@ def test_document_that_postgres_refuses_is_listed_retried_and_deleted(client, wo
         return Unreadable.objects.in_workspace(workspace).get()
 
     entry = unstorable("a.md")
-    assert [entry["path"] for entry in listed(client, workspace)] == ["a.md"]
+    assert [entry["path"] for entry in list_entries(client, workspace)] == ["a.md"]
     assert run(workspace, retry(client, workspace, entry)).counts["new"] == 1
-    assert listed(client, workspace) == []
+    assert list_entries(client, workspace) == []
     entry = unstorable("b.md")
     assert delete(client, workspace, entry).status_code == 204
     assert not has_blob(workspace.pk, entry.content_hash)
@@ -164,7 +164,7 @@ def test_upload_is_deleted_from_quarantine_with_its_bytes(client, workspace, fai
     entry = refused_upload(client, workspace, "# Secret\n")
 
     assert delete(client, workspace, entry).status_code == 204
-    assert listed(client, workspace) == []
+    assert list_entries(client, workspace) == []
     assert not has_blob(workspace.pk, entry.content_hash)
     assert delete(client, workspace, entry).status_code == 404
     (event,) = AuditEvent.objects.filter(action="quarantine.deleted")
@@ -178,7 +178,7 @@ def test_upload_is_deleted_though_its_bytes_are_out_of_reach(client, workspace, 
     entry = refused_upload(client, workspace, "# Secret\n")
     monkeypatch.setattr("ingest.jobs.items.quarantine.release_blobs", is_away)
     assert delete(client, workspace, entry).status_code == 204
-    assert listed(client, workspace) == []
+    assert list_entries(client, workspace) == []
     assert "the bucket is away" in caplog.text
 
 
@@ -206,6 +206,6 @@ def test_deleted_upload_is_not_retried_and_others_to_its_path_are(client, worksp
     assert run(workspace, other).counts["new"] == 1
 
 
-def test_file_of_a_synced_source_is_not_deleted(client, workspace, synced):
-    assert refused(delete(client, workspace, synced)) == (409, "file_of_source", None)
-    assert len(listed(client, workspace)) == 1
+def test_file_of_a_synced_source_is_not_deleted(client, workspace, synced_folder):
+    assert refusal_of(delete(client, workspace, synced_folder)) == (409, "file_of_source", None)
+    assert len(list_entries(client, workspace)) == 1

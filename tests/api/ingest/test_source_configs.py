@@ -11,7 +11,7 @@ from ingest.models import JobItem, WebPage
 from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import AuditEvent
 from search.models import Document, Source, SourceVersion
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
 from tests.integration.ingest.connectors.web.site import html, serving
 from tests.support.api import address, run
@@ -106,7 +106,7 @@ def test_forbidden_address_is_refused(client, workspace, subtests):
     for kind, url, code in FORBIDDEN:
         with subtests.test(kind=kind, url=url):
             response = create(client, workspace, kind, {"url": url})
-            assert refused(response)[:2] == (422, code)
+            assert refusal_of(response)[:2] == (422, code)
             assert kind == "git" or "KEBAB_PRIVATE_HOSTS" in response.json()["detail"]
     assert not Source.objects.exists()
 
@@ -145,8 +145,8 @@ def test_wrong_configuration_is_refused_by_its_field(client, workspace, subtests
     for kind, config, field in WRONG_CONFIGS:
         with subtests.test(kind=kind, config=str(config)[:70]):
             response = create(client, workspace, kind, config)
-            status, _, told = refused(response)
-            assert (status, told) == (400, field)
+            status, _, refused_field = refusal_of(response)
+            assert (status, refused_field) == (400, field)
             assert SECRET not in response.content.decode()
     assert not Source.objects.exists()
 
@@ -161,19 +161,19 @@ def test_unfitting_credentials_are_refused_without_being_repeated(client, worksp
     ):
         with subtests.test(url=url, credentials=credentials):
             response = create_git(client, workspace, url=url, credentials=credentials)
-            assert refused(response)[:2] == (422, code)
+            assert refusal_of(response)[:2] == (422, code)
             assert SECRET not in response.content.decode()
 
     settings.KEBAB_ENCRYPTION_KEYS = []
     response = create_git(client, workspace, url=REPOSITORY, credentials={"token": SECRET})
-    assert refused(response)[:2] == (422, "credentials_refused")
+    assert refusal_of(response)[:2] == (422, "credentials_refused")
     assert "KEBAB_ENCRYPTION_KEYS" in response.json()["detail"]
     assert create_git(client, workspace, url=REPOSITORY).status_code == 201
 
     made = client.post(address(workspace, "/sources"), {"key": "u", "kind": "upload"}, format="json").json()
     path = address(workspace, f"/sources/{made['id']}")
     response = client.patch(path, {"credentials": {"token": SECRET}}, format="json")
-    assert refused(response)[:2] == (409, "takes_no_credentials")
+    assert refusal_of(response)[:2] == (409, "takes_no_credentials")
 
 
 def test_credentials_are_stored_sealed_and_never_returned(client, workspace, caplog):

@@ -6,7 +6,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, SourceVersion
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address, folder, run, upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -45,7 +45,7 @@ def test_version_of_uploads_is_there_at_once(client, workspace, uploads):
     assert AuditEvent.objects.get(action="version.created").subject == "docs@v1.0"
 
     again = post(client, workspace, uploads, tag="v1.0", title="again")
-    assert refused(again) == (409, "version_exists", None)
+    assert refusal_of(again) == (409, "version_exists", None)
     assert SourceVersion.objects.get().title == "The first"
 
 
@@ -70,7 +70,7 @@ def test_wrong_field_is_refused_by_its_name(client, workspace, uploads, subtests
         ({"tag": "v1", "commit": "x"}, "unknown_field", "commit"),
     ):
         with subtests.test(body=str(body)[:30]):
-            assert refused(post(client, workspace, uploads, **body)) == (400, code, field)
+            assert refusal_of(post(client, workspace, uploads, **body)) == (400, code, field)
     assert not SourceVersion.objects.exists()
 
 
@@ -98,5 +98,5 @@ def test_only_a_tagged_version_that_exists_is_deleted(client, workspace, uploads
         ("?version=v1", (400, "unknown_field", "tag")),
     ):
         with subtests.test(query=query):
-            assert refused(client.delete(f"{path_of(workspace, uploads)}{query}")) == expected
+            assert refusal_of(client.delete(f"{path_of(workspace, uploads)}{query}")) == expected
     assert not Job.objects.exists()

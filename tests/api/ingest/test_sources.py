@@ -10,7 +10,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client
 from tests.support.api import address, folder, run, run_to_end, upload
 from tests.support.schemas import validate
@@ -41,7 +41,7 @@ def sync(client, workspace, source):
 
 @pytest.fixture
 def docs(client, workspace, settings, tmp_path):
-    """A folder source of two files, as the API returns it."""
+    """Return a folder source of two files, as the API shows it."""
     root = folder(settings, tmp_path, a_md="# A\n\nfirst\n", b_md="# B\n\nsecond\n")
     return create(client, workspace, key="docs", kind="folder", config={"path": str(root)}).json()
 
@@ -76,9 +76,9 @@ def test_name_gives_key_and_title(client, workspace):
     body = create(client, workspace, name="Our Docs, 2nd_Edition", kind="upload").json()
     assert (body["key"], body["title"]) == ("our-docs-2nd-edition", "Our Docs, 2nd_Edition")
     response = create(client, workspace, name="文档", kind="upload")
-    assert refused(response) == (400, "invalid_request", "key")
+    assert refusal_of(response) == (400, "invalid_request", "key")
     assert create(client, workspace, name="文档", key="docs", kind="upload").json()["title"] == "文档"
-    assert refused(create(client, workspace, key="docs", kind="upload")) == (409, "source_exists", None)
+    assert refusal_of(create(client, workspace, key="docs", kind="upload")) == (409, "source_exists", None)
 
 
 def test_source_with_an_idempotency_key_is_created_once(client, workspace):
@@ -114,10 +114,10 @@ WRONG_FIELDS = [
 def test_wrong_field_is_refused_by_its_name(client, workspace, docs, subtests):
     for name, value, field in WRONG_FIELDS:
         with subtests.test(name=name, value=str(value)[:30]):
-            status, _, told = refused(
+            status, _, refused_field = refusal_of(
                 create(client, workspace, **{"key": "a", "kind": "upload", name: value})
             )
-            assert (status, told) == (400, field)
+            assert (status, refused_field) == (400, field)
     files = create(client, workspace, key="files", kind="upload").json()
     for source, name, value in (
         (docs, "sync_every_minutes", 4),
@@ -129,14 +129,14 @@ def test_wrong_field_is_refused_by_its_name(client, workspace, docs, subtests):
         (files, "sync_every_minutes", 60),
     ):
         with subtests.test(changed=name, value=value):
-            assert refused(change(client, workspace, source, **{name: value})) == (
+            assert refusal_of(change(client, workspace, source, **{name: value})) == (
                 400,
                 "invalid_request",
                 name,
             )
     for name in ("key", "kind", "config", "x"):
         answer = change(client, workspace, files, **{name: "new"})
-        assert refused(answer) == (400, "unknown_field", name)
+        assert refusal_of(answer) == (400, "unknown_field", name)
 
 
 def test_folder_is_read_when_it_is_synced(client, workspace, docs):
@@ -164,17 +164,17 @@ def test_folder_outside_the_allowed_ones_is_refused(client, workspace, tmp_path,
     for path in outside + no_folders:
         with subtests.test(path=path[:60]):
             response = create(client, workspace, key="docs", kind="folder", config={"path": path})
-            assert refused(response)[:2] == (422, "folder_not_allowed")
+            assert refusal_of(response)[:2] == (422, "folder_not_allowed")
             assert path in no_folders or "KEBAB_FOLDER_ROOTS" in response.json()["detail"]
     settings.KEBAB_FOLDER_ROOTS = []
     response = create(client, workspace, key="docs", kind="folder", config={"path": str(tmp_path)})
-    assert refused(response)[:2] == (422, "folder_not_allowed")
+    assert refusal_of(response)[:2] == (422, "folder_not_allowed")
     assert not Source.objects.in_workspace(workspace).exists()
 
 
 def test_upload_source_is_not_synced(client, workspace):
     source = create(client, workspace, key="docs", kind="upload").json()
-    assert refused(sync(client, workspace, source)) == (409, "nothing_to_sync", None)
+    assert refusal_of(sync(client, workspace, source)) == (409, "nothing_to_sync", None)
 
 
 def test_fields_of_a_source_are_changed(client, workspace):

@@ -1,4 +1,4 @@
-"""Retention of uploaded bytes that became no document: kept while a retry may need them."""
+"""Uploaded bytes without a document are kept while a retry may need them."""
 
 import random
 import threading
@@ -19,9 +19,9 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import blob_name, has_blob
 from search.models import Document, Source
 from tests.api.archives import post_archive
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import Dying, address, post_text, run, run_to_end
-from tests.support.archives import tarred, zipped
+from tests.support.archives import tar_of, zip_of
 from tests.support.concurrency import until_blocked
 from tests.support.jobs import upload as upload_anything
 
@@ -32,14 +32,14 @@ NOISE = random.Random(1).randbytes(5_000)
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Have every file end in quarantine."""
+    """Make every file end in quarantine."""
     with monkeypatch.context() as patched:
         patched.setattr(worker, "digester_pool", Dying)
         yield patched
 
 
 def pass_days(days):
-    """Move the end of all ended jobs that far into the past."""
+    """Move the end of all finished jobs into the past by days."""
     for job in Job.objects.exclude(finished_at=None):
         Job.objects.filter(pk=job.pk).update(finished_at=job.finished_at - timedelta(days=days))
 
@@ -49,12 +49,12 @@ def post_retry(client, workspace, job):
 
 
 def failed_archive(client, workspace):
-    bomb = tarred({"zeros.md": bytes(30_000_000)}, "w:gz")
+    bomb = tar_of({"zeros.md": bytes(30_000_000)}, "w:gz")
     return run(workspace, post_archive(client, workspace, bomb, "docs.tgz"))
 
 
 def cancelled_archive(client, workspace):
-    answer = post_archive(client, workspace, zipped({"a.md": "# A\n"}))
+    answer = post_archive(client, workspace, zip_of({"a.md": "# A\n"}))
     return cancel(Job.objects.get(pk=answer.json()["job"]["id"]))
 
 
@@ -73,7 +73,7 @@ def test_bytes_are_kept_for_a_retry_until_they_expire(client, workspace, setting
     assert (release_expired(), has_blob(workspace.pk, blob)) == (1, False)
     assert release_expired() == 0
     response = post_retry(client, workspace, job)
-    assert refused(response)[0] == 409
+    assert refusal_of(response)[0] == 409
     assert "3 days" in response.json()["detail"]
 
 
@@ -143,7 +143,7 @@ def test_bytes_without_a_parser_or_content_go_at_once(client, workspace):
 
 
 def test_failed_member_is_kept_for_a_retry_until_it_expires(client, workspace, failing):
-    job = run(workspace, post_archive(client, workspace, zipped({"a.md": "# A\n"})))
+    job = run(workspace, post_archive(client, workspace, zip_of({"a.md": "# A\n"})))
     blob = job.items.get().blob
     job.items.update(reason="killed_its_worker")
     Unreadable.objects.all().delete()
@@ -156,8 +156,8 @@ def test_failed_member_is_kept_for_a_retry_until_it_expires(client, workspace, f
 
 @pytest.fixture
 def cancelled_retry(client, workspace, failing):
-    """A retry of an archive's two members, cancelled while it ran."""
-    job = run(workspace, post_archive(client, workspace, zipped({"a.md": "# A\n", "b.md": "# B\n"})))
+    """Return a retry of an archive's two members that was cancelled while it ran."""
+    job = run(workspace, post_archive(client, workspace, zip_of({"a.md": "# A\n", "b.md": "# B\n"})))
     job.items.update(reason="killed_its_worker")
     Unreadable.objects.all().delete()
     failing.undo()
@@ -202,42 +202,44 @@ def test_member_whose_bytes_are_gone_fails(client, workspace, cancelled_retry):
 
 
 @pytest.fixture(params=["document", "archive"])
-def quarantined(request, client, workspace, failing):
-    """The hash of an upload in quarantine."""
+def quarantined_hash(request, client, workspace, failing):
+    """Return the hash of an upload in quarantine."""
     if request.param == "document":
         job = run(workspace, post_text(client, workspace, "docs/a.md", tags=["x"]))
     else:
-        packed = zipped({"a.md": "# A\n"})
+        packed = zip_of({"a.md": "# A\n"})
         job = run(workspace, post_archive(client, workspace, packed, tags=["x"], path="docs"))
     assert job.counts["failed"] == {"quarantined": 1}
     failing.undo()
     return Unreadable.objects.get().content_hash
 
 
-def test_quarantined_upload_is_kept_and_retried(client, workspace, quarantined, django_assert_num_queries):
+def test_quarantined_upload_is_kept_and_retried(
+    client, workspace, quarantined_hash, django_assert_num_queries
+):
     pass_days(100)
     release_expired()
     with django_assert_num_queries(1):
         assert release_expired() == 0
-    assert has_blob(workspace.pk, quarantined)
+    assert has_blob(workspace.pk, quarantined_hash)
     answer = client.post(address(workspace, f"/quarantine/{Unreadable.objects.get().pk}/retry"))
     assert run(workspace, answer).counts["new"] == 1
     document = Document.objects.get()
-    assert (document.path, document.tags, document.content_hash) == ("docs/a.md", ["x"], quarantined)
+    assert (document.path, document.tags, document.content_hash) == ("docs/a.md", ["x"], quarantined_hash)
     assert not Unreadable.objects.exists()
 
 
-def test_quarantined_upload_is_not_retried_without_its_bytes(client, workspace, quarantined):
-    default_storage.delete(blob_name(workspace.pk, quarantined))
+def test_quarantined_upload_is_not_retried_without_its_bytes(client, workspace, quarantined_hash):
+    default_storage.delete(blob_name(workspace.pk, quarantined_hash))
     before = Job.objects.count()
     response = client.post(address(workspace, f"/quarantine/{Unreadable.objects.get().pk}/retry"))
     assert (response.status_code, Job.objects.count()) == (409, before)
 
 
-def test_quarantined_upload_goes_with_its_source(client, workspace, quarantined):
+def test_quarantined_upload_goes_with_its_source(client, workspace, quarantined_hash):
     run(workspace, client.delete(address(workspace, f"/sources/{Source.objects.get().pk}")))
     assert not Unreadable.objects.exists()
-    assert not has_blob(workspace.pk, quarantined)
+    assert not has_blob(workspace.pk, quarantined_hash)
 
 
 def test_quarantined_upload_goes_with_its_version(client, workspace, failing):
@@ -247,15 +249,15 @@ def test_quarantined_upload_goes_with_its_version(client, workspace, failing):
     assert not has_blob(workspace.pk, blob)
 
 
-def test_quarantined_upload_goes_with_its_workspace(workspace, quarantined):
+def test_quarantined_upload_goes_with_its_workspace(workspace, quarantined_hash):
     workspace_id = workspace.pk
     delete_workspace(command_line_access(workspace))
-    assert not has_blob(workspace_id, quarantined)
+    assert not has_blob(workspace_id, quarantined_hash)
 
 
-def test_replaced_upload_leaves_quarantine_with_its_bytes(client, workspace, quarantined):
+def test_replaced_upload_leaves_quarantine_with_its_bytes(client, workspace, quarantined_hash):
     assert run(workspace, post_text(client, workspace, "docs/a.md", text="# New\n")).counts["new"] == 1
     assert not Unreadable.objects.exists()
     pass_days(8)
     release_expired()
-    assert not has_blob(workspace.pk, quarantined)
+    assert not has_blob(workspace.pk, quarantined_hash)

@@ -1,4 +1,4 @@
-"""A workspace that is committed once for a module, and lines of each transport and era to it."""
+"""Fixtures of MCP tests: a workspace committed once per module, and connections to the server."""
 
 import pytest
 from django.test import override_settings
@@ -7,11 +7,11 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.api.mcp import shelf as shelves
-from tests.api.mcp.serving import served
+from tests.api.mcp.clients import ERAS, Line, environment
 from tests.api.mcp.shelf import Shelf, fill
-from tests.api.mcp.speaking import ERAS, Line, environment
-from tests.integration.search.context.filling import put
-from tests.support.api import committed, forget_acts
+from tests.api.mcp.web_server import running_web_server
+from tests.integration.search.context.workspace_files import put_file
+from tests.support.api import committed_workspace, forget_acts
 from tests.support.corpus import make_workspace
 from tests.support.stores import stores_in
 
@@ -20,23 +20,23 @@ _NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
 @pytest.fixture(autouse=True)
 def _database(db):
-    """Have the test database created. The server sees what is committed, and nothing of a test's own."""
+    """Create the test database. The server sees what is committed, and nothing of a test's transaction."""
 
 
 @pytest.fixture(autouse=True)
 def _stores(shelf):
-    """Keep the stores of the shelf, for its mirrors and blobs lie there."""
+    """Keep the settings of the shelf's stores, where its mirrors and blobs lie."""
 
 
 @pytest.fixture(scope="session")
 def url(django_db_setup):
-    with served() as address:
+    with running_web_server() as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of the module's mirrors and blobs."""
+    """Return the folder of the module's mirrors and blobs."""
     return tmp_path_factory.mktemp("mcp")
 
 
@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 def shelf(django_db_setup, django_db_blocker, folder):
     with (
         override_settings(**stores_in(folder)),
-        committed(django_db_blocker, folder / "mirrors", fill) as workspace,
+        committed_workspace(django_db_blocker, folder / "mirrors", fill) as workspace,
         django_db_blocker.unblock(),
     ):
         _, secret = mint_token(workspace, scopes=("search", "ask", "ingest", "manage"))
@@ -53,20 +53,20 @@ def shelf(django_db_setup, django_db_blocker, folder):
 
 @pytest.fixture
 def other(shelf):
-    """Another workspace, which holds one note."""
+    """Yield another workspace, which holds one note."""
 
     def make():
         workspace = make_workspace()
-        put(workspace, "comets.md", _NOTE)
+        put_file(workspace, "comets.md", _NOTE)
         return workspace
 
     def forget():
         delete_workspace(command_line_access(workspace))
         forget_acts()
 
-    workspace = shelves.committed(make)
+    workspace = shelves.commit(make)
     yield workspace
-    shelves.committed(forget)
+    shelves.commit(forget)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def by_process(shelf, folder):
     ]
 )
 def line(request, url, shelf, folder):
-    """A line of each transport, in each era; those that start a process are slow."""
+    """Return a connection over each transport in each protocol era; those that start a process are slow."""
     way, era = request.param.split("-")
     if way == "http":
         return Line(url=url, secret=shelf.secret, era=era)

@@ -1,4 +1,4 @@
-"""What agents ask about in these tests: a handbook, a package of code, and two libraries."""
+"""Sample documents for the MCP tests: a handbook, a Python package and two libraries."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from kebab.people.tokens import mint_token
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source
-from tests.integration.search.context.filling import json_package, put
+from tests.integration.search.context.workspace_files import json_package, put_file
 
 HANDBOOK = "handbook"
 CODE = "stdlib"
@@ -35,15 +35,15 @@ PAGE = "<html><body><h1>Moorings</h1>\n<p>Boats lie at their <b>moorings</b>.</p
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """The workspace, and a token for each thing that tokens may do."""
+    """The workspace, and tokens with each scope."""
 
     workspace: Workspace
     #: With all scopes.
     secret: str
 
     def token(self, *scopes: str) -> tuple[ApiToken, str]:
-        """Return a new token and its secret; it is there for the server's threads, too."""
-        return committed(lambda: mint_token(self.workspace, scopes=scopes))
+        """Return a new committed token and its secret."""
+        return commit(lambda: mint_token(self.workspace, scopes=scopes))
 
     def document(self, path: str) -> Document:
         """Return a document by its path."""
@@ -55,10 +55,10 @@ class Shelf:
         return list(chunks.order_by("ordinal"))
 
 
-def committed(act: Callable[[], Made]) -> Made:
-    """Do it outside of the test's transaction."""
+def commit(act: Callable[[], Made]) -> Made:
+    """Call `act` outside of the test's transaction."""
 
-    def done() -> Made:
+    def act_and_close() -> Made:
         try:
             with acting_everywhere():
                 return act()
@@ -66,19 +66,19 @@ def committed(act: Callable[[], Made]) -> Made:
             connection.close()
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(done).result()
+        return thread.submit(act_and_close).result()
 
 
 def fill(workspace: Any) -> None:
     """Write the documents."""
-    put(workspace, "guides/install.md", INSTALL, source=HANDBOOK, trust_level="primary")
+    put_file(workspace, "guides/install.md", INSTALL, source=HANDBOOK, trust_level="primary")
     for subject in _SUBJECTS:
-        put(workspace, f"log/{subject}.md", log_of(subject), source=HANDBOOK)
+        put_file(workspace, f"log/{subject}.md", log_of(subject), source=HANDBOOK)
     for path, text in json_package().items():
-        put(workspace, path, text, source=CODE)
-    put(workspace, "page.html", PAGE, source=HANDBOOK)
-    put(workspace, "hooks.md", "# Hooks\n\nHow to use hooks with state.\n", source="react")
-    put(workspace, "hooks.md", "# Hooks\n\nHooks of the old days.\n", source="react", version="v17")
+        put_file(workspace, path, text, source=CODE)
+    put_file(workspace, "page.html", PAGE, source=HANDBOOK)
+    put_file(workspace, "hooks.md", "# Hooks\n\nHow to use hooks with state.\n", source="react")
+    put_file(workspace, "hooks.md", "# Hooks\n\nHooks of the old days.\n", source="react", version="v17")
     react = Source.objects.in_workspace(workspace).filter(key="react")
     react.update(title="React", library_id="/facebook/react", rules=RULES)
     for source in Source.objects.in_workspace(workspace):
@@ -87,7 +87,7 @@ def fill(workspace: Any) -> None:
 
 
 def log_of(subject: str) -> str:
-    """A long document: some 8,000 tokens in a hundred sections, each about the tides."""
+    """Return a document of some 8,000 tokens: a hundred sections about the tides."""
     sections = (
         f"## Day {day}\n\nOn day {day} the {subject} was seen at the tides, {day * 7} paces from the pier. "
         f"Nobody moved the {subject}; the tides took {day} planks and left a rope of {day * 3} feet.\n"

@@ -1,4 +1,4 @@
-"""Calls that are given up, progress, and many clients at once."""
+"""Cancelled calls, progress notifications and concurrent clients of MCP."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from search.mcp.handshake import read_cancelled_id
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
 from search.models import KeptAnswer
-from tests.api.mcp.speaking import ERAS, Line, environment, raw_line, said
+from tests.api.mcp.clients import ERAS, Line, environment, raw_line, text_of
 from tests.integration.search.answers.fixtures import use_url
 from tests.integration.search.answers.stub import serving_model
 from tests.support.runtime import renew_runtime
@@ -33,7 +33,7 @@ _HELLO = {
 
 @pytest.fixture
 def hanging(settings):
-    """A model that begins to answer, and then says nothing for as long as somebody listens."""
+    """Configure a model that starts to answer and then sends nothing until the client leaves."""
 
     def behave(exchange):
         exchange.begin_stream()
@@ -50,7 +50,7 @@ def hanging(settings):
 
 @pytest.fixture
 def own_model(hanging):
-    """The settings of a process that asks this model."""
+    """Return the environment of a process that uses the hanging model."""
     return {"KEBAB_ANSWER_URL": hanging.url, "KEBAB_ANSWER_MODEL": "parrot"}
 
 
@@ -64,19 +64,19 @@ def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging,
     line = Line(url=url if at == "http" else "", secret=shelf.secret, era=era, environment=own)
 
     async def give_up(client):
-        begun = anyio.Event()
+        writing = anyio.Event()
 
-        async def told(progress, total, message):
+        async def note_progress(progress, total, message):
             if message == "writing":
-                begun.set()
+                writing.set()
 
         async with anyio.create_task_group() as group:
 
             async def ask():
-                await client.call_tool("ask", {"question": _QUESTION}, progress_callback=told)
+                await client.call_tool("ask", {"question": _QUESTION}, progress_callback=note_progress)
 
             group.start_soon(ask)
-            await begun.wait()
+            await writing.wait()
             group.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
             left = await anyio.to_thread.run_sync(hanging.was_left.wait, PATIENCE_S)
@@ -84,21 +84,21 @@ def test_call_that_is_given_up_ends_the_models_work(url, shelf, folder, hanging,
 
     left, after = line.use(give_up)
     assert left
-    assert "apt install" in said(after)
+    assert "apt install" in text_of(after)
 
 
 def test_progress_is_sent_during_a_call(line):
-    heard = []
+    steps = []
 
     async def hear(progress, total, message):
-        heard.append((progress, total))
+        steps.append((progress, total))
 
     async def ask(client):
         given = {"information_request": "How are strings scanned?", "source": "stdlib"}
         return await client.call_tool("codebase-retrieval", given, progress_callback=hear)
 
     assert not line.use(ask).is_error
-    assert heard == [(0, 2), (1, 2)]
+    assert steps == [(0, 2), (1, 2)]
 
 
 def test_abandoned_call_stops_at_its_next_step():
@@ -213,4 +213,4 @@ def test_clients_at_once_get_what_each_asked_for(url, shelf, era):
     assert len(answers) == _CLIENTS
     for number, result in answers.items():
         assert not result.is_error
-        assert _SUBJECTS[number] in said(result)
+        assert _SUBJECTS[number] in text_of(result)

@@ -1,4 +1,4 @@
-"""Turns of workspaces at the threads of MCP, where one makes more calls than there are threads."""
+"""Workspaces share the threads of MCP fairly when one makes more calls than there are threads."""
 
 import threading
 from functools import partial
@@ -16,8 +16,8 @@ from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.server import mcp_server
 from search.mcp.threads import answer_in_thread
 from search.mcp.tools import registry
-from tests.api.mcp.shelf import committed
-from tests.api.mcp.speaking import PATIENCE_S, Line, said
+from tests.api.mcp.clients import PATIENCE_S, Line, text_of
+from tests.api.mcp.shelf import commit
 
 _CALLS = 12
 
@@ -44,7 +44,7 @@ def holding(shelf, monkeypatch):
 
 def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, other, holding):
     arrived, let_go = holding
-    _, secret = committed(lambda: mint_token(other, scopes=("search",)))
+    _, secret = commit(lambda: mint_token(other, scopes=("search",)))
     asked = {"query": "comet", "mode": "lexical"}
     answers = []
 
@@ -70,8 +70,8 @@ def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, othe
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """The problems that are counted."""
+def counted_problems(monkeypatch):
+    """Return the list to which each counted problem is added."""
     seen = []
     monkeypatch.setattr(PROBLEMS, "add", lambda *values: seen.append(values))
     return seen
@@ -82,7 +82,7 @@ def access(shelf):
     return token_access(Caller(token=token), token)
 
 
-def test_call_without_room_is_refused_and_counted_once(shelf, counted):
+def test_call_without_room_is_refused_and_counted_once(shelf, counted_problems):
     turns = FairQueue(Capacity(slots=1, waiting=0, wait_s=0.0))
     full = mcp_server(
         lambda context: access(shelf), lane_of=lambda context, is_long: Lane(queue=turns, name="own")
@@ -91,16 +91,16 @@ def test_call_without_room_is_refused_and_counted_once(shelf, counted):
     async def ask():
         await turns.acquire("another")
         async with Client(full) as client:
-            told = await client.call_tool("search", {"query": "tides"})
+            refusal = await client.call_tool("search", {"query": "tides"})
             with pytest.raises(MCPError, match="overloaded"):
                 await client.read_resource("hooks.md")
-            return told
+            return refusal
 
-    told = anyio.run(ask)
+    refusal = anyio.run(ask)
 
-    assert told.is_error
-    assert said(told).startswith("overloaded:")
-    assert counted == [("503", "overloaded")] * 2
+    assert refusal.is_error
+    assert text_of(refusal).startswith("overloaded:")
+    assert counted_problems == [("503", "overloaded")] * 2
     assert turns.n_lent == 1
 
 

@@ -8,8 +8,8 @@ from mcp import MCPError
 
 from kebab.people.models import ApiToken
 from kebab.people.token_lifecycle import mark_revoked
-from tests.api.mcp.shelf import committed
-from tests.api.mcp.speaking import ERAS, Line
+from tests.api.mcp.clients import ERAS, Line
+from tests.api.mcp.shelf import commit
 
 _HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 _LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -34,7 +34,7 @@ def test_token_revoked_in_a_session_is_refused_from_the_next_request_on(url, she
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "tides"})
-        await to_thread.run_sync(lambda: committed(lambda: mark_revoked(token)))
+        await to_thread.run_sync(lambda: commit(lambda: mark_revoked(token)))
         with pytest.raises(MCPError):
             await client.call_tool("search", {"query": "tides"})
         with pytest.raises(MCPError):
@@ -55,7 +55,7 @@ def test_resources_need_the_scope_to_search(url, shelf):
 def test_missing_wrong_or_expired_token_is_refused(post, shelf):
     token, secret = shelf.token("search")
     expire = ApiToken.objects.filter(pk=token.pk)
-    committed(lambda: expire.update(expires_at=timezone.now()))
+    commit(lambda: expire.update(expires_at=timezone.now()))
     bad = ("Bearer nonsense", "Bearer kbb_aaaaaaaaaaaa_" + "a" * 43, f"Bearer {secret}")
     for given, code in [
         (None, "not_authenticated"),
@@ -68,7 +68,7 @@ def test_missing_wrong_or_expired_token_is_refused(post, shelf):
         assert response.headers["Content-Type"] == "application/problem+json"
 
 
-def test_only_posts_of_a_limited_size_are_taken(post):
+def test_only_posts_of_a_limited_size_are_accepted(post):
     for method in ("GET", "DELETE", "PUT"):
         refused = post(method=method)
         assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")

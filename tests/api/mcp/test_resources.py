@@ -64,8 +64,8 @@ def test_resource_is_read_whole_or_as_far_as_it_is_cited(line, subtests):
 
 
 def test_wrong_uri_is_refused(over_http, subtests):
-    for uri, told in REFUSED:
-        with subtests.test(uri), pytest.raises(MCPError, match=told):
+    for uri, message in REFUSED:
+        with subtests.test(uri), pytest.raises(MCPError, match=message):
             over_http.use(lambda client, uri=uri: client.read_resource(uri))
 
 

@@ -1,4 +1,4 @@
-"""MCP over standard input and output: processes, their workspaces, and the end of their tokens."""
+"""MCP over stdio: processes, their workspaces, and revoked tokens."""
 
 import subprocess
 import sys
@@ -10,8 +10,8 @@ from mcp import MCPError
 from kebab.people.token_lifecycle import mark_revoked
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
-from tests.api.mcp.shelf import committed
-from tests.api.mcp.speaking import ERAS, MANAGE, PATIENCE_S, Line, environment, said
+from tests.api.mcp.clients import ERAS, MANAGE, PATIENCE_S, Line, environment, text_of
+from tests.api.mcp.shelf import commit
 from tests.support.stack import eventually
 
 # Each test starts whole processes.
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def finds(folder):
-    """Start a process with a token, or as the operator; return which of two workspaces' words it finds."""
+    """Return a function that starts a process and returns which of two workspaces' words it finds."""
 
     def search(*words, token=""):
         async def ask(client):
             given = [{"query": query, "mode": "lexical"} for query in ("tides", "comet")]
-            return [said(await client.call_tool("search", each)) for each in given]
+            return [text_of(await client.call_tool("search", each)) for each in given]
 
         line = Line(secret="", environment=environment(folder, KEBAB_TOKEN=token), words=words)
         tides, comet = line.use(ask)
@@ -35,8 +35,8 @@ def finds(folder):
 
 
 @pytest.fixture
-def refused(folder):
-    """Start a process that has to refuse; return what it writes."""
+def start_refused(folder):
+    """Return a function that starts a process which must refuse, and returns its output."""
 
     def start(*words, token=""):
         done = subprocess.run(
@@ -55,32 +55,32 @@ def refused(folder):
     return start
 
 
-def test_operator_reads_the_only_workspace_or_the_named_one(shelf, finds, refused, request):
+def test_operator_reads_the_only_workspace_or_the_named_one(shelf, finds, start_refused, request):
     assert finds() == {"tides": True, "comet": False}
     other = request.getfixturevalue("other")
-    told = refused()
+    output = start_refused()
     for part in ("--workspace", shelf.workspace.slug, other.slug):
-        assert part in told
+        assert part in output
 
     assert finds("--workspace", shelf.workspace.slug) == {"tides": True, "comet": False}
     assert finds("--workspace", str(other.pk)) == {"tides": False, "comet": True}
 
 
-def test_token_answers_of_its_own_workspace_only(shelf, other, finds, refused):
-    _, secret = committed(lambda: mint_token(other, scopes=("search",)))
+def test_token_answers_of_its_own_workspace_only(shelf, other, finds, start_refused):
+    _, secret = commit(lambda: mint_token(other, scopes=("search",)))
     for words in [(), ("--workspace", other.slug), ("--workspace", str(other.pk))]:
         assert finds(*words, token=secret) == {"tides": False, "comet": True}
     for named in (other.slug, str(other.pk), "no-such-workspace"):
-        told = refused("--workspace", named, token=shelf.secret)
-        assert "KEBAB_TOKEN" in told
-        assert named in told
-        assert shelf.workspace.slug not in told
+        output = start_refused("--workspace", named, token=shelf.secret)
+        assert "KEBAB_TOKEN" in output
+        assert named in output
+        assert shelf.workspace.slug not in output
 
 
-def test_process_without_a_good_token_is_refused(shelf, refused):
+def test_process_without_a_good_token_is_refused(shelf, start_refused):
     bad = "kbb_aaaaaaaaaaaa_" + "a" * 43
     for words in [(), ("--workspace", shelf.workspace.slug)]:
-        assert "revoked" in refused(*words, token=bad)
+        assert "revoked" in start_refused(*words, token=bad)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -89,7 +89,7 @@ def test_process_whose_token_is_revoked_answers_no_more(shelf, folder, era):
 
     async def ask(client):
         before = await client.call_tool("search", {"query": "tides"})
-        await to_thread.run_sync(lambda: committed(lambda: mark_revoked(token)))
+        await to_thread.run_sync(lambda: commit(lambda: mark_revoked(token)))
         with pytest.raises(MCPError, match="revoked"):
             await client.call_tool("search", {"query": "tides"})
         with pytest.raises(MCPError, match="revoked"):
@@ -108,4 +108,4 @@ def test_process_logs_its_queries_when_it_ends(shelf, folder):
         asked = AskedQuery.objects.in_workspace(shelf.workspace).filter(text="Which package manager?")
         return asked.filter(door="mcp", hits__gt=0).exists()
 
-    eventually(lambda: committed(is_kept), "the process has ended")
+    eventually(lambda: commit(is_kept), "the process has ended")

@@ -1,4 +1,4 @@
-"""Token budgets: kept to the token, and ended at the border of a passage."""
+"""Token budgets are kept exactly, and results end with a whole passage."""
 
 import re
 

@@ -3,7 +3,7 @@
 import pytest
 from mcp import MCPError
 
-from tests.api.mcp.speaking import said
+from tests.api.mcp.clients import text_of
 
 TOOLS = ["search", "fetch", "resolve-library-id", "query-docs", "codebase-retrieval", "ask"]
 NOBODYS = "00000000-0000-4000-8000-000000000000"
@@ -70,17 +70,17 @@ def test_tools_are_listed_and_answer(line, shelf, subtests):
     for (name, _, text), result in zip(calls, results, strict=True):
         with subtests.test(name):
             assert not result.is_error
-            assert text in said(result)
+            assert text in text_of(result)
 
 
 def test_bad_argument_is_an_error_of_the_tool(line, subtests):
     async def ask(client):
         return [await client.call_tool(name, given) for name, given, _ in BAD]
 
-    for (name, given, told), result in zip(BAD, line.use(ask), strict=True):
+    for (name, given, message), result in zip(BAD, line.use(ask), strict=True):
         with subtests.test(name=name, given=str(given)):
             assert result.is_error
-            assert told in said(result)
+            assert message in text_of(result)
 
 
 def test_call_without_a_hit_is_no_error(over_http, subtests):
@@ -104,4 +104,4 @@ def test_unknown_tool_and_unstorable_id_are_refused(over_http):
     assert "apt install" in over_http.text("search", query="package\0 manager")
     refused = over_http.call("fetch", id="guides\0install.md")
     assert refused.is_error
-    assert "NUL" in said(refused)
+    assert "NUL" in text_of(refused)

@@ -4,7 +4,7 @@ import pytest
 
 from search.api import bulk
 from search.api.query import MAX_BULK_QUERIES
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import write
 
@@ -126,4 +126,4 @@ def test_wrong_body_is_refused(send, subtests):
         ([{"q": "x" * 5_000_000}], {}, (413, "too_large", None)),
     ):
         with subtests.test(expected=expected):
-            assert refused(send(*queries, **fields)) == expected
+            assert refusal_of(send(*queries, **fields)) == expected

@@ -1,4 +1,4 @@
-"""Documents, their bytes and their chunks, as readers get them."""
+"""Documents, their bytes and their chunks over HTTP."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from kebab.people.reader import Reader
 from search.api.querysets import use_document_bytes
 from search.corpus.blobs import blob_name, read_blob, store_blob
 from search.models import Document
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import chunk, write
 from tests.support.schemas import validate
@@ -105,7 +105,7 @@ def test_content_types_that_browsers_run_are_replaced(reader, workspace, documen
 def test_missing_bytes_are_not_found(reader, workspace):
     written = write(workspace, "a.md", "text")
     response = reader.get(address(workspace, f"/documents/{written.doc_id.hex}/content"))
-    assert refused(response) == (404, "not_found", None)
+    assert refusal_of(response) == (404, "not_found", None)
 
 
 def test_document_replaced_while_read_is_read_again(workspace, document):
@@ -163,10 +163,10 @@ def test_wrong_parameter_is_refused_by_its_field(reader, workspace, document):
     chunk_id = reader.get(document_address(workspace, document, "/chunks")).json()["results"][0]["id"]
     for context in ("-1", "21", "x"):
         response = reader.get(address(workspace, f"/chunks/{chunk_id}?context={context}"))
-        assert refused(response) == (400, "invalid_request", "context")
+        assert refusal_of(response) == (400, "invalid_request", "context")
     for tail, field in (("?y=1", "y"), ("/content?y=1", "y"), ("/chunks?context=1", "context")):
         response = reader.get(document_address(workspace, document, tail))
-        assert refused(response) == (400, "unknown_field", field)
+        assert refusal_of(response) == (400, "unknown_field", field)
 
 
 def test_malformed_id_looks_like_a_missing_one(reader, workspace):

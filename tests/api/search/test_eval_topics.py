@@ -8,15 +8,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from kebab.people.models import AuditEvent, Role
 from search.models import Judgement, Topic
 from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_ID_CHARS
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.api.topics import (
     APPLES,
     PEARS,
     ZEBRAS,
     close_source,
-    listed,
     manager_of,
     post_topics,
+    row_values,
     write_fruit,
 )
 from tests.support.actors import member_client
@@ -75,11 +75,11 @@ def test_topics_and_sets_are_listed(manager, workspace):
     post_topics(manager, workspace, ZEBRAS, APPLES, set="b")
     post_topics(manager, workspace, PEARS, set="a")
     page = manager.get(address(workspace, "/eval/topics?limit=2")).json()
-    rest = listed(manager, workspace, f"/eval/topics?limit=2&cursor={page['next_cursor']}")
+    rest = row_values(manager, workspace, f"/eval/topics?limit=2&cursor={page['next_cursor']}")
 
     assert [row["topic_id"] for row in page["results"]] + rest == ["pears", "apples", "zebras"]
-    assert listed(manager, workspace, "/eval/topics?set=b") == ["apples", "zebras"]
-    assert listed(manager, workspace, "/eval/topics?set=c") == []
+    assert row_values(manager, workspace, "/eval/topics?set=b") == ["apples", "zebras"]
+    assert row_values(manager, workspace, "/eval/topics?set=c") == []
     assert manager.get(address(workspace, "/eval/topics/sets")).json()["results"] == [
         {"set": "a", "topics": 1, "judged": 1, "unanswerable": 0},
         {"set": "b", "topics": 2, "judged": 1, "unanswerable": 1},
@@ -94,7 +94,7 @@ def test_topic_is_read_and_deleted_by_its_id(manager, workspace):
 
     assert manager.delete(path).status_code == 204
     assert (manager.get(path).status_code, manager.delete(path).status_code) == (404, 404)
-    assert listed(manager, workspace) == ["pears"]
+    assert row_values(manager, workspace) == ["pears"]
     assert Judgement.objects.count() == 1
 
 
@@ -103,9 +103,9 @@ def test_whole_set_is_deleted_and_audited(manager, workspace):
     post_topics(manager, workspace, ZEBRAS, set="other")
     path = address(workspace, "/eval/topics?set=golden")
     assert manager.delete(path).json() == {"set": "golden", "deleted": 2}
-    assert listed(manager, workspace) == ["zebras"]
+    assert row_values(manager, workspace) == ["zebras"]
     assert manager.delete(path).status_code == 404
-    assert refused(manager.delete(address(workspace, "/eval/topics"))) == (400, "invalid_request", "set")
+    assert refusal_of(manager.delete(address(workspace, "/eval/topics"))) == (400, "invalid_request", "set")
     events = AuditEvent.objects.filter(workspace=workspace, action__startswith="topics.")
     assert set(events.values_list("action", "subject")) == {
         ("topics.kept", "golden"),
@@ -193,19 +193,19 @@ WRONG_BODIES = [
 def test_wrong_topics_are_refused(manager, workspace, subtests):
     for fields, code, field in WRONG_FILES:
         with subtests.test(fields=str(fields)[:60]):
-            assert refused(send_files(manager, workspace, **fields)) == (400, code, field)
+            assert refusal_of(send_files(manager, workspace, **fields)) == (400, code, field)
     for topic, *expected in WRONG_TOPICS:
         with subtests.test(topic=str(topic)[:90]):
-            assert refused(post_topics(manager, workspace, topic)) == tuple(expected)
+            assert refusal_of(post_topics(manager, workspace, topic)) == tuple(expected)
     path = address(workspace, "/eval/topics")
     for body, code, field in WRONG_BODIES:
         with subtests.test(body=str(body)[:60]):
-            assert refused(manager.post(path, body, format="json")) == (400, code, field)
+            assert refusal_of(manager.post(path, body, format="json")) == (400, code, field)
     twice = json.dumps({"topics": [APPLES]})[:-1] + ', "topics": []}'
     strict = manager.post(path, twice, content_type="application/json")
-    assert refused(strict) == (400, "invalid_json", None)
+    assert refusal_of(strict) == (400, "invalid_json", None)
     form = {"content_type": "multipart/form-data; boundary=b", "CONTENT_LENGTH": "20000001"}
-    assert refused(manager.post(path, b"--b--", **form)) == (413, "too_large", None)
+    assert refusal_of(manager.post(path, b"--b--", **form)) == (413, "too_large", None)
     assert not Topic.objects.exists()
 
 
@@ -220,7 +220,7 @@ def test_wrong_parameter_is_refused_by_its_field(manager, workspace, subtests):
         ("/export?set=none", (404, "not_found", None)),
     ):
         with subtests.test(tail=tail):
-            assert refused(manager.get(address(workspace, f"/eval/topics{tail}"))) == expected
+            assert refusal_of(manager.get(address(workspace, f"/eval/topics{tail}"))) == expected
 
 
 def test_request_with_an_idempotency_key_is_done_once(manager, workspace):
@@ -257,8 +257,11 @@ class TestHiddenTopics:
     def test_hidden_topic_is_not_listed_counted_read_exported_or_deleted(self, inside, workspace):
         outside = manager_of(workspace)
         pk = Topic.objects.get(topic_id="secret").pk
-        assert (listed(outside, workspace), listed(inside, workspace)) == (["apples"], ["apples", "secret"])
-        assert listed(member_client(workspace, Role.ADMIN), workspace) == ["apples", "secret"]
+        assert (row_values(outside, workspace), row_values(inside, workspace)) == (
+            ["apples"],
+            ["apples", "secret"],
+        )
+        assert row_values(member_client(workspace, Role.ADMIN), workspace) == ["apples", "secret"]
         sets = outside.get(address(workspace, "/eval/topics/sets")).json()["results"]
         assert sets[0]["topics"] == 1
         assert outside.get(address(workspace, f"/eval/topics/{pk}")).status_code == 404
@@ -266,7 +269,7 @@ class TestHiddenTopics:
         exported = outside.get(address(workspace, "/eval/topics/export")).content
         assert b"secret" not in exported
         assert outside.delete(address(workspace, "/eval/topics?set=golden")).json()["deleted"] == 1
-        assert listed(inside, workspace) == ["secret"]
+        assert row_values(inside, workspace) == ["secret"]
 
     def test_hidden_source_is_refused_like_a_missing_one(self, inside, workspace):
         outside = manager_of(workspace)

@@ -5,8 +5,8 @@ import pytest
 from kebab.people.models import GroupMember, Membership, Role
 from search.models import Feedback, Topic
 from search.models.evaluation import MAX_TOPIC_CHARS
-from tests.api.refusals import refused
-from tests.api.topics import close_source, listed, manager_of, write_fruit
+from tests.api.refusals import refusal_of
+from tests.api.topics import close_source, manager_of, row_values, write_fruit
 from tests.support.actors import make_member, member_client, person_client
 from tests.support.api import address
 
@@ -22,7 +22,7 @@ def fruit(workspace):
 
 @pytest.fixture
 def insider(fruit):
-    """A person who may read the closed source, and the row that lets them."""
+    """Return a person who may read the closed source, and the row that allows it."""
     group, person = close_source(fruit), make_member(fruit, Role.VIEWER)
     membership = Membership.objects.get(user=person)
     row = GroupMember.objects.create(workspace=fruit, group=group, membership=membership)
@@ -42,7 +42,7 @@ def test_feedback_is_stored_and_listed(reader, fruit):
     assert {name: body[name] for name in expected} == expected
     assert (body["is_relevant"], body["version"]) == (True, "")
     assert body["actor"].startswith("kbb_")
-    assert listed(reader, fruit, "/feedback", "id") == [body["id"]]
+    assert row_values(reader, fruit, "/feedback", "id") == [body["id"]]
 
 
 def test_last_feedback_on_a_document_counts(reader, fruit):
@@ -55,17 +55,17 @@ def test_people_see_their_own_feedback_and_managers_all(fruit):
     mine, other = member_client(fruit), member_client(fruit)
     give(mine, fruit)
     give(other, fruit, is_relevant=False)
-    assert listed(mine, fruit, "/feedback", "is_relevant") == [True]
-    assert listed(other, fruit, "/feedback", "is_relevant") == [False]
-    assert len(listed(member_client(fruit, Role.ADMIN), fruit, "/feedback", "id")) == 2
-    assert len(listed(manager_of(fruit), fruit, "/feedback", "id")) == 2
+    assert row_values(mine, fruit, "/feedback", "is_relevant") == [True]
+    assert row_values(other, fruit, "/feedback", "is_relevant") == [False]
+    assert len(row_values(member_client(fruit, Role.ADMIN), fruit, "/feedback", "id")) == 2
+    assert len(row_values(manager_of(fruit), fruit, "/feedback", "id")) == 2
 
 
 def test_feedback_is_listed_newest_first_by_page(reader, fruit):
     for query in ("one", "two", "three"):
         give(reader, fruit, query=query)
     page = reader.get(address(fruit, "/feedback?limit=2")).json()
-    rest = listed(reader, fruit, f"/feedback?cursor={page['next_cursor']}", "query")
+    rest = row_values(reader, fruit, f"/feedback?cursor={page['next_cursor']}", "query")
     assert [row["query"] for row in page["results"]] + rest == ["three", "two", "one"]
 
 
@@ -82,13 +82,13 @@ def test_wrong_feedback_is_refused(reader, fruit, subtests):
         ({"stars": 5}, "unknown_field", "stars"),
     ):
         with subtests.test(fields=str(fields)[:40]):
-            assert refused(give(reader, fruit, **fields)) == (400, code, field)
+            assert refusal_of(give(reader, fruit, **fields)) == (400, code, field)
     for name in FEEDBACK:
         body = {key: value for key, value in FEEDBACK.items() if key != name}
         answer = reader.post(address(fruit, "/feedback"), body, format="json")
-        assert refused(answer) == (400, "invalid_request", name)
+        assert refusal_of(answer) == (400, "invalid_request", name)
     for fields in ({"citation": "figs.md"}, {"source": "nowhere"}, {"version": "v9"}):
-        assert refused(give(reader, fruit, **fields)) == (404, "not_found", None)
+        assert refusal_of(give(reader, fruit, **fields)) == (404, "not_found", None)
     assert not Feedback.objects.exists()
 
 
@@ -102,12 +102,12 @@ def test_hidden_document_is_missing(reader, fruit):
 def test_feedback_on_a_source_is_hidden_with_the_source(fruit, insider):
     client, row = insider
     assert give(client, fruit, **SECRET).status_code == 201
-    assert listed(client, fruit, "/feedback", "path") == ["secret.md"]
+    assert row_values(client, fruit, "/feedback", "path") == ["secret.md"]
     row.delete()
 
-    assert listed(client, fruit, "/feedback", "path") == []
-    assert listed(manager_of(fruit), fruit, "/feedback", "path") == []
-    assert listed(member_client(fruit, Role.ADMIN), fruit, "/feedback", "path") == ["secret.md"]
+    assert row_values(client, fruit, "/feedback", "path") == []
+    assert row_values(manager_of(fruit), fruit, "/feedback", "path") == []
+    assert row_values(member_client(fruit, Role.ADMIN), fruit, "/feedback", "path") == ["secret.md"]
 
 
 def test_replayed_answer_is_hidden_with_the_source(fruit, insider):
@@ -141,4 +141,4 @@ def test_topics_are_made_of_what_most_found_relevant(fruit):
         ({"set": ""}, (400, "invalid_request", "set")),
         ({"sets": "a"}, (400, "unknown_field", "sets")),
     ):
-        assert refused(manager.post(path, body, format="json")) == expected
+        assert refusal_of(manager.post(path, body, format="json")) == expected

@@ -1,4 +1,4 @@
-"""Libraries over HTTP: found by name, searched while somebody types, and read within a budget."""
+"""Libraries over HTTP: found by name, searched as the user types, and read within a budget."""
 
 import pytest
 from django.utils import timezone
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.models import Chunk, Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import chunk, write
 
@@ -135,7 +135,7 @@ def test_wrong_parameter_is_refused_by_its_field(reader, workspace, subtests):
     for code, cases in (("invalid_request", REFUSALS), ("unknown_field", UNKNOWN)):
         for tail, given_, field in cases:
             with subtests.test(tail=tail, given=str(given_)[:60]):
-                assert refused(reader.get(address(workspace, tail), given_)) == (400, code, field)
+                assert refusal_of(reader.get(address(workspace, tail), given_)) == (400, code, field)
 
 
 def test_wrong_or_missing_library_is_refused(reader, workspace, subtests):
@@ -144,7 +144,7 @@ def test_wrong_or_missing_library_is_refused(reader, workspace, subtests):
             for library in ids:
                 with subtests.test(tail=tail, library=library):
                     response = reader.get(address(workspace, tail), {"libraryId": library, "query": "a"})
-                    assert refused(response)[:2] == expected
+                    assert refusal_of(response)[:2] == expected
 
 
 def test_snippets_are_found_while_typing(reader, workspace):
@@ -177,7 +177,7 @@ def test_version_is_searched_alone_and_default_branch_without_one(reader, worksp
         assert (texts(body), body["library"]["version"]) == (["Old hooks of seventeen."], "v17")
     for library, version in (("/local/react", "v18"), ("/local/react@v17", "release/16")):
         asked = {"libraryId": library, "query": "hooks", "version": version}
-        assert refused(reader.get(address(workspace, "/libs/snippets"), asked))[:2] == (404, "not_found")
+        assert refusal_of(reader.get(address(workspace, "/libs/snippets"), asked))[:2] == (404, "not_found")
 
 
 def test_kind_limit_and_offset_are_heeded(reader, workspace):

@@ -4,7 +4,7 @@ import pytest
 
 from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
 from search.models import Source
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import chunk, write
 
@@ -51,7 +51,7 @@ def search(request, ask):
     return ask[request.param]
 
 
-def found(response):
+def hit_paths(response):
     assert response.status_code == 200, response.content
     return {hit["doc_path"] for hit in response.json()["hits"]}
 
@@ -82,16 +82,16 @@ def test_filters_narrow_the_same_by_get_and_by_post(ask, workspace, subtests):
     by_id = [("doc_id", [hit["doc_id"]], {"notes/de.md"}), ("source", [source_id], {"notes/de.md"})]
     for name, value, expected in FILTERS + by_id:
         with subtests.test(name=name, value=value):
-            assert found(ask["GET"](**{name: value})) == expected
-            assert found(ask["POST"](filters={name: value})) == expected
-    assert found(ask["POST"](filters={"lang": "de"})) == {"notes/de.md"}
-    assert found(ask["GET"](media="text", lang="en")) == {"guides/install.md"}
+            assert hit_paths(ask["GET"](**{name: value})) == expected
+            assert hit_paths(ask["POST"](filters={name: value})) == expected
+    assert hit_paths(ask["POST"](filters={"lang": "de"})) == {"notes/de.md"}
+    assert hit_paths(ask["GET"](media="text", lang="en")) == {"guides/install.md"}
 
 
 def test_q_is_searched_in_the_default_versions(search):
-    assert found(search()) == ALL
-    assert found(search(q="Notiz")) == {"notes/de.md"}
-    assert found(search(q="")) == set()
+    assert hit_paths(search()) == ALL
+    assert hit_paths(search(q="Notiz")) == {"notes/de.md"}
+    assert hit_paths(search(q="")) == set()
 
 
 def test_mode_selects_the_legs_and_defaults_to_hybrid(search):
@@ -142,9 +142,9 @@ def test_channels_replace_q_in_their_legs(ask):
     def first(**given):
         return ask["POST"](mode="vector", **given).json()["hits"][0]["doc_path"]
 
-    assert found(ask["POST"](q="Notiz", channels={"lexical": "code"})) == {"src/server.py"}
-    assert found(ask["POST"](q="Notiz", channels={"vector": "code"})) == {"notes/de.md"}
-    assert found(ask["POST"](channels={"rerank": "code"})) == ALL
+    assert hit_paths(ask["POST"](q="Notiz", channels={"lexical": "code"})) == {"src/server.py"}
+    assert hit_paths(ask["POST"](q="Notiz", channels={"vector": "code"})) == {"notes/de.md"}
+    assert hit_paths(ask["POST"](channels={"rerank": "code"})) == ALL
     assert first(q="Guide\nalpha Notiz") == "notes/de.md"
     assert first(q="Guide\nalpha Notiz", channels={"vector": "Server\nalpha server code"}) == "src/server.py"
 
@@ -200,13 +200,13 @@ REFUSALS = [
 def test_wrong_value_is_refused_by_its_field(ask, subtests):
     for name, value, code in REFUSALS:
         with subtests.test(name=name, value=value):
-            status, told, field = refused(ask["GET"](**{name: value}))
-            assert (status, told, field.partition("[")[0]) == (400, code, name)
+            status, refused_code, field = refusal_of(ask["GET"](**{name: value}))
+            assert (status, refused_code, field.partition("[")[0]) == (400, code, name)
             is_query = name in QueryFields().fields
             given = {name: value} if is_query else {"filters": {name: value}}
-            status, told, field = refused(ask["POST"](**given))
+            status, refused_code, field = refusal_of(ask["POST"](**given))
             wanted = name if is_query else f"filters.{name}"
-            assert (status, told, field.partition("[")[0]) == (400, code, wanted)
+            assert (status, refused_code, field.partition("[")[0]) == (400, code, wanted)
 
 
 def test_unknown_or_missing_parameter_is_refused(ask, reader, workspace, subtests):
@@ -222,11 +222,11 @@ def test_unknown_or_missing_parameter_is_refused(ask, reader, workspace, subtest
     ]
     for method, given, field in unknown:
         with subtests.test(method=method, given=given):
-            assert refused(ask[method](**given)) == (400, "unknown_field", field)
+            assert refusal_of(ask[method](**given)) == (400, "unknown_field", field)
     beside = reader.post(f"{path}?k=1", {"q": "a"}, format="json")
-    assert refused(beside) == (400, "unknown_field", "k")
+    assert refusal_of(beside) == (400, "unknown_field", "k")
     for missing in (reader.get(path), reader.post(path, {"q": None}, format="json")):
-        assert refused(missing) == (400, "invalid_request", "q")
+        assert refusal_of(missing) == (400, "invalid_request", "q")
 
 
 def test_null_in_a_post_counts_as_absent(reader, workspace, ask):

@@ -19,7 +19,7 @@ from search.retrieval.types import (
     VectorWindow,
 )
 from search.wire_schemas import inline_schema, load_schema, schema_names
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.schemas import validate
 
 HIT = load_schema("search_hit.v1")["properties"]
@@ -83,8 +83,8 @@ def test_schemas_are_served_to_anyone(client, subtests):
                 assert response.headers["Content-Type"] == "application/schema+json"
                 assert json.loads(response.content) == load_schema(name)
     for name in ("nothing.v1", "..%2Fv1%2Fcitation.v1", "%2e%2e", "citation"):
-        assert refused(client.get(f"/api/v1/schemas/{name}")) == (404, "not_found", None)
-    assert refused(client.get("/api/v1/schemas/citation.v1?x=1")) == (400, "unknown_field", "x")
+        assert refusal_of(client.get(f"/api/v1/schemas/{name}")) == (404, "not_found", None)
+    assert refusal_of(client.get("/api/v1/schemas/citation.v1?x=1")) == (400, "unknown_field", "x")
 
 
 def test_errors_match_their_schemas(client, workspace):

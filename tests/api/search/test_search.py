@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from search.models import Document, EmbeddingSpace
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import member_client, token_client
 from tests.support.api import address, hits_bytes
 from tests.support.corpus import chunk, write
@@ -90,7 +90,7 @@ def test_control_characters_are_dropped_from_queries_and_refused_in_filters(
             by_get = reader.get(address(workspace, "/search"), {"q": q, "mode": "lexical"}).json()
             for body in (ask(q), by_get, ask("x", channels={"lexical": q})):
                 assert [hit["doc_path"] for hit in body["hits"]] == ["apricot.md"] * 2
-    assert refused(post(q="apricot", filters={"lang": ["e\0n"]})) == (
+    assert refusal_of(post(q="apricot", filters={"lang": ["e\0n"]})) == (
         400,
         "invalid_request",
         "filters.lang[0]",
@@ -174,7 +174,7 @@ def test_leg_past_its_limit_is_named_and_the_answer_not_cached(ask, post, settin
     assert late["hits"]
     assert {hit["retrieval"]["lexical_rank"] for hit in late["hits"]} == {None}
     for mode in ("lexical", "hybrid"):
-        assert refused(post(q="'plum OR apricot'", mode=mode)) == (400, "invalid_query", "q")
+        assert refusal_of(post(q="'plum OR apricot'", mode=mode)) == (400, "invalid_query", "q")
 
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     in_time = ask("apricot jam", "hybrid")
@@ -188,7 +188,7 @@ def test_only_a_query_in_quotes_is_raw_and_its_syntax_checked(ask, post):
         assert {hit["doc_path"] for hit in found} >= {"doc.pdf", "byte.bin"}
         assert ask("'apricot' tree", mode)["hits"][0]["retrieval"]["tier"] == "all"
         for q in ("'apricot AND'", "'(apricot'", "'nocolumn : apricot'"):
-            assert refused(post(q=q, mode=mode)) == (400, "invalid_query", "q"), q
+            assert refusal_of(post(q=q, mode=mode)) == (400, "invalid_query", "q"), q
 
 
 def test_index_versions_name_what_answered(ask):
@@ -250,7 +250,7 @@ def test_search_needs_its_scope_and_stays_in_the_workspace(workspace, other_work
     path = address(workspace, "/search")
     for caller in (member_client(workspace), token_client(workspace, "search")):
         assert caller.get(path, {"q": "apricot"}).json()["hits"]
-    assert refused(token_client(workspace, "ingest").get(path, {"q": "a"})) == (403, "forbidden", None)
+    assert refusal_of(token_client(workspace, "ingest").get(path, {"q": "a"})) == (403, "forbidden", None)
 
     stranger = token_client(other_workspace, "search")
     assert stranger.get(address(other_workspace, "/search"), {"q": "apricot"}).json()["hits"] == []

@@ -1,4 +1,4 @@
-"""Cursors of a search: no hit twice, none skipped, none that the caller may not see, whatever is written."""
+"""Cursors of a search: pages show no hit twice, skip none and show none that the caller may not see."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from search.engine import pages as paging
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import VisibleCandidates
 from search.models import Document
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.api import address
 from tests.support.corpus import write
@@ -49,7 +49,7 @@ def no_redis(settings, tmp_path):
     renew_runtime()
 
 
-def turned(ask, page, **given):
+def later_pages(ask, page, **given):
     """Yield the pages after `page`, one after another."""
     while page["next_cursor"] is not None:
         page = ask(cursor=page["next_cursor"], **given)
@@ -69,13 +69,13 @@ def delete(workspace, paths):
 def test_pages_together_are_the_list(ask, mode):
     whole = ask(q="alpha gamma", mode=mode, k=50)
     first = ask(q="alpha gamma", mode=mode, k=4)
-    pages = [first, *turned(ask, first)]
+    pages = [first, *later_pages(ask, first)]
 
     assert hits_of(pages) == whole["hits"]
     assert [len(page["hits"]) for page in pages] == [4, 4, 4, 4, 4, 3]
     assert [hit["rank"] for hit in hits_of(pages)] == list(range(1, DOCUMENTS + 1))
-    said = ("query", "mode", "index_version", "seq", "lexical_total", "vector_window", "degraded")
-    assert all([page[name] for name in said] == [first[name] for name in said] for page in pages)
+    fields = ("query", "mode", "index_version", "seq", "lexical_total", "vector_window", "degraded")
+    assert all([page[name] for name in fields] == [first[name] for name in fields] for page in pages)
 
 
 def test_pages_of_every_kind_of_list_together_are_the_list(ask, subtests):
@@ -90,7 +90,7 @@ def test_pages_of_every_kind_of_list_together_are_the_list(ask, subtests):
             asked = {"q": "alpha gamma", **given}
             whole = ask(**asked, k=50)
             first = ask(**asked, k=4)
-            pages = [first, *turned(ask, first)]
+            pages = [first, *later_pages(ask, first)]
             assert len(whole["hits"]) > 4
             assert hits_of(pages) == whole["hits"]
             assert all(page["rerank"] == first["rerank"] for page in pages)
@@ -136,7 +136,7 @@ def test_deleted_hits_vanish_and_the_rest_keep_their_ranks(ask, workspace, mode)
     # One that was shown, two of the next page, the whole page behind it.
     gone = {whole[place]["doc_path"] for place in (1, 4, 6, 8, 9, 10, 11)}
     delete(workspace, gone)
-    later = hits_of(turned(ask, first))
+    later = hits_of(later_pages(ask, first))
 
     assert later == [hit for hit in whole[4:] if hit["doc_path"] not in gone]
     assert [hit["rank"] for hit in later[:4]] == [6, 8, 13, 14]
@@ -177,7 +177,7 @@ def test_hit_that_loses_its_tag_vanishes(ask, workspace, mode):
     gone = {whole[place]["doc_path"] for place in (0, 5, 7)}
     Document.objects.in_workspace(workspace).filter(path__in=gone).update(tags=["blue"])
 
-    later = hits_of(turned(ask, first))
+    later = hits_of(later_pages(ask, first))
     assert later == [hit for hit in whole[4:] if hit["doc_path"] not in gone]
 
 
@@ -206,7 +206,7 @@ def test_later_documents_do_not_move_the_list(ask, workspace):
     first = ask(q="alpha", mode="lexical", k=4)
     for number in range(5):
         write(workspace, f"new{number}.md", "alpha " * 30)
-    later = list(turned(ask, first))
+    later = list(later_pages(ask, first))
 
     assert hits_of(later) == whole[4:]
     assert {page["seq"] for page in later} == {first["seq"]}
@@ -219,14 +219,14 @@ def test_rewritten_document_is_not_shown_twice(ask, workspace):
     write(workspace, whole[0]["doc_path"], "alpha " * 30)
     write(workspace, whole[9]["doc_path"], "alpha " * 30)
 
-    later = hits_of(turned(ask, first))
+    later = hits_of(later_pages(ask, first))
     assert [hit["rank"] for hit in later] == [rank for rank in range(5, DOCUMENTS + 1) if rank != 10]
 
 
 def test_capped_list_stays_capped(ask, workspace):
     write(workspace, "many.md", *(f"alpha {number}" for number in range(6)))
     first = ask(q="alpha", mode="hybrid", k=3, per_file_cap=1)
-    hits = hits_of([first, *turned(ask, first)])
+    hits = hits_of([first, *later_pages(ask, first)])
 
     assert len({hit["doc_path"] for hit in hits}) == len(hits)
     assert [hit["rank"] for hit in hits] == list(range(1, len(hits) + 1))
@@ -249,11 +249,11 @@ def test_cursor_takes_no_other_query_beside_it(ask, send, reader, workspace, sub
         {"why_not": "0" * 32},
     ):
         with subtests.test(beside=beside):
-            assert refused(send(cursor=cursor, **beside)) == (400, "invalid_request", next(iter(beside)))
+            assert refusal_of(send(cursor=cursor, **beside)) == (400, "invalid_request", next(iter(beside)))
     by_get = reader.get(address(workspace, "/search"), {"cursor": cursor, "lang": "de"})
-    assert refused(by_get) == (400, "invalid_request", "lang")
+    assert refusal_of(by_get) == (400, "invalid_request", "lang")
     for k, code in ((-1, "invalid_query"), ("many", "invalid_request")):
-        assert refused(send(cursor=cursor, k=k)) == (400, code, "k")
+        assert refusal_of(send(cursor=cursor, k=k)) == (400, code, "k")
 
 
 def test_foreign_cursor_looks_like_an_expired_one(ask, send, workspace, other_workspace, store):
@@ -269,7 +269,7 @@ def test_foreign_cursor_looks_like_an_expired_one(ask, send, workspace, other_wo
     store.delete(*store.keys(f"kebab:cursor:{workspace.pk.hex}:*"))
     answers.append(send(cursor=cursor))
 
-    assert {refused(answer) for answer in answers} == {(410, "stale_cursor", None)}
+    assert {refusal_of(answer) for answer in answers} == {(410, "stale_cursor", None)}
     assert len({answer.content for answer in answers}) == 1
 
 
@@ -335,7 +335,7 @@ def test_search_works_without_redis_but_has_no_cursor(
     page = ask(q="alpha", k=4)
     assert (len(page["hits"]), page["next_cursor"]) == (4, None)
     assert any("Redis" in warning for warning in page["warnings"])
-    assert refused(send(cursor=bytes(18).hex())) == (503, "redis_unavailable", None)
+    assert refusal_of(send(cursor=bytes(18).hex())) == (503, "redis_unavailable", None)
 
     with django_capture_on_commit_callbacks(execute=True):
         delete_workspace(command_line_access(other_workspace))

@@ -3,7 +3,7 @@
 import pytest
 
 from search.mirror.local_mirrors import mirror_files
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import write
 
@@ -28,7 +28,7 @@ def test_named_change_is_found_or_answered_with_a_timeout(reader, workspace, set
         late = write(workspace, "late.md", f"alpha late {word}")
         with mirror_files(workspace.pk).write_lock():  # so that nobody else can sync it
             response = send({"q": "alpha", "min_seq": late.seq})
-        assert refused(response) == (503, "not_searchable_yet", None)
+        assert refusal_of(response) == (503, "not_searchable_yet", None)
         assert response.headers["Retry-After"]
         settings.KEBAB_WAIT_LIMIT_S = 30
 
@@ -38,4 +38,4 @@ def test_change_that_was_never_made_is_refused(reader, workspace):
     for tail, text in (("/search", "q"), ("/context-pack", "information_request")):
         given = {text: "alpha", "min_seq": written.seq + 1}
         response = reader.post(address(workspace, tail), given, format="json")
-        assert refused(response) == (400, "invalid_query", "min_seq")
+        assert refusal_of(response) == (400, "invalid_query", "min_seq")

@@ -28,7 +28,7 @@ def workspace(filled):
 
 @pytest.fixture
 def use(settings):
-    """Have searches of one test ask the reranker at a URL."""
+    """Return a function that makes searches of one test use the reranker at a URL."""
 
     def set_(url, kind="tei", *, limit_ms=60_000, model="m"):
         settings.KEBAB_RERANKER = kind
@@ -43,7 +43,7 @@ def use(settings):
 
 @pytest.fixture
 def ask(reader, workspace):
-    """Search, and return the body of an answer that must be a 200."""
+    """Return a function that searches and returns the body of a 200 response."""
 
     def post(q="delta", **given):
         given = {"q": q, "mode": "lexical", "rerank": True, **given}

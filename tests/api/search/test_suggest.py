@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.refusals import refused
+from tests.api.refusals import refusal_of
 from tests.support.api import address
 from tests.support.corpus import chunk, write
 
@@ -56,7 +56,7 @@ def test_wrong_parameter_is_refused_by_its_field(reader, workspace, subtests):
         ({"q": "a", "kind": "title"}, "unknown_field", "kind"),
     ):
         with subtests.test(given=str(given)[:40]):
-            assert refused(reader.get(address(workspace, "/suggest"), given)) == (400, code, field)
+            assert refusal_of(reader.get(address(workspace, "/suggest"), given)) == (400, code, field)
 
 
 def test_strange_text_is_answered(reader, workspace, subtests):

@@ -1,4 +1,4 @@
-"""A local HTTP server that answers every request alike and notes what came."""
+"""A local HTTP server that answers every request alike and records it."""
 
 import threading
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ class _Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(status=200):
-    """Serve until the block ends; yield the server, whose `asked` and `bodies` grow, and its address."""
+    """Run the server during the block; yield it, with lists `asked` and `bodies`, and its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Answer)
     server.status, server.asked, server.bodies = status, [], []
     thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""`kebab bench` from a folder to figures, with the worker's part done between two looks at the job."""
+"""`kebab bench` from a folder to figures; jobs run while the command polls."""
 
 import io
 
@@ -12,16 +12,16 @@ from ingest.models import Job
 from kebab.cli.output import people_console
 from kebab.people.models import Workspace
 from search.models import Document
-from tests.cli.running import run, run_json
+from tests.cli.commands import run, run_json
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 
 
 @pytest.fixture(autouse=True)
 def _stack(transactional_db, mirrors, blobs, settings, tmp_path, monkeypatch):
-    """Have no stack run, and work jobs off while the command sleeps."""
+    """Report no running stack, and run jobs while the command sleeps."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     settings.KEBAB_DATA_DIR.mkdir()
     monkeypatch.setattr(job_progress.time, "sleep", lambda _: _work())
@@ -37,8 +37,8 @@ def folder(tmp_path):
     made = tmp_path / "pages"
     made.mkdir()
     for name in ("apple", "pear", "plum"):
-        said = f"All about the {name}, how it is grown, harvested and kept."
-        text = f"# {name.title()}\n\n## Growing the {name}\n\n{said}\n"
+        sentence = f"All about the {name}, how it is grown, harvested and kept."
+        text = f"# {name.title()}\n\n## Growing the {name}\n\n{sentence}\n"
         (made / f"{name}.md").write_text(text)
     return made
 

@@ -1,7 +1,7 @@
 import pytest
 from django.core.management.base import CommandError
 
-from tests.cli.running import error_of, run
+from tests.cli.commands import error_of, run
 
 
 def test_invalid_and_contradictory_arguments_of_bench_are_refused(db, tmp_path, subtests):

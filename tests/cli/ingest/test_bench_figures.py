@@ -18,7 +18,7 @@ from search.evaluation.latency import percentile
 from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving
 from tests.support.corpus import chunk, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(1, 100))
@@ -69,7 +69,7 @@ def test_http_is_measured_with_a_token_that_is_revoked_after(workspace):
     assert not ApiToken.objects.get().is_usable
 
 
-def test_search_over_mcp_is_measured_beside_one_over_http(workspace):
+def test_search_over_mcp_is_compared_with_one_over_http(workspace):
     with serving() as (server, url):
         figure = mcp_figure(workspace, url, [f"query {n}" for n in range(20)])
 

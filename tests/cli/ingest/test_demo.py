@@ -11,7 +11,7 @@ from ingest.cli.demo.people import ADMIN, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack
 from ingest.management.commands import demo
 from kebab.people.models import AuditEvent, Membership, User
-from tests.cli.running import run
+from tests.cli.commands import run
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def packages(monkeypatch):
-    """Return the distributions that seem to be installed: name, text in the header, text in the body."""
+    """Replace the installed distributions: name, text in the header, text in the body."""
     installed = [("My_Package", None, "# Mine"), ("old", "Old text", None), ("empty", "UNKNOWN", None)]
     monkeypatch.setattr(corpus, "distributions", lambda: [_distribution(*each) for each in installed])
     return installed
@@ -83,13 +83,13 @@ def test_administrator_is_made_once_with_a_password_that_works_and_owns_the_work
 
 
 def test_interrupted_demonstration_tells_how_to_sign_in(db, monkeypatch):
-    def stopped(*_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     stack = DemoStack(url="http://127.0.0.1:8000", child=None)
     monkeypatch.setattr(demo, "serving_stack", lambda *_: nullcontext(stack))
     monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(demo.Command, "_ingest", stopped)
+    monkeypatch.setattr(demo.Command, "_ingest", interrupt)
 
     code, out, _ = run("demo")
     user = User.objects.get()

@@ -13,11 +13,11 @@ from search.evaluation.run_topics import evaluate
 from search.evaluation.settings import RunSettings
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space
+from tests.cli.commands import error_of, run, run_json
 from tests.cli.ingest.beir_folder import DOCUMENTS, QRELS, QUERIES, write_beir
-from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import draft, make_place, make_workspace
 from tests.support.mirrors import sync_in_this_thread
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vector
 ):
     asked, real = [], HashEmbedder.embed_query
 
-    def noted(self, text):
+    def note_text(self, text):
         asked.append(text)
         return real(self, text)
 
-    monkeypatch.setattr(HashEmbedder, "embed_query", noted)
+    monkeypatch.setattr(HashEmbedder, "embed_query", note_text)
     settings.KEBAB_EMBEDDERS = ["hash:32"]
     workspace = make_workspace(settings={"embedder": chosen})
     replace_document(make_place(workspace), draft("apple harvest"))

@@ -9,16 +9,16 @@ from kebab.people.operator import command_line_access
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
 from search.models import Run
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 LEXICAL = ("--modes", "lexical")
 
 
 @pytest.fixture(autouse=True)
 def fruit(workspace):
-    """Three documents and as many topics; what is judged for one is found second."""
+    """Write three documents and as many topics; for one topic the relevant document comes second."""
     write(workspace, "apples.md", "apple harvest apple harvest")
     write(workspace, "pears.md", "pear harvest")
     write(workspace, "plums.md", "plum harvest, and one apple")
@@ -33,14 +33,17 @@ def fruit(workspace):
     return workspace
 
 
-def asked(*arguments):
+def run_evaluation(*arguments):
     return run_json("eval", "run", *LEXICAL, *arguments)["runs"]["lexical"]
 
 
 def test_each_mode_is_run_and_kept():
-    told = run_json("eval", "run", "--name", "first")
-    assert (told["schema_version"], list(told["runs"])) == ("eval_runs.v1", ["lexical", "vector", "hybrid"])
-    lexical = told["runs"]["lexical"]
+    output = run_json("eval", "run", "--name", "first")
+    assert (output["schema_version"], list(output["runs"])) == (
+        "eval_runs.v1",
+        ["lexical", "vector", "hybrid"],
+    )
+    lexical = output["runs"]["lexical"]
     assert (lexical["RR@10"], lexical["Success@10"]) == (pytest.approx(5 / 6), 1.0)
     assert (lexical["topics"], lexical["empty_rate"], lexical["degraded"]) == (3, 0.0, {})
     assert {each.name for each in Run.objects.all()} == {"first-lexical", "first-vector", "first-hybrid"}
@@ -52,7 +55,7 @@ def test_each_mode_is_run_and_kept():
 
 
 def test_measures_depth_and_settings_are_those_asked_for():
-    found = asked("--measures", "RR@1,AP", "--k", "1", "--setting", "rrf_k=7", "--per-file-cap", "1")
+    found = run_evaluation("--measures", "RR@1,AP", "--k", "1", "--setting", "rrf_k=7", "--per-file-cap", "1")
     assert found["settings"] | {"mode": "lexical", "k": 1, "rrf_k": 7, "per_file_cap": 1} == found["settings"]
     assert (found["RR@1"], found["AP"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert "nDCG@10" not in found
@@ -64,22 +67,22 @@ def test_measures_depth_and_settings_are_those_asked_for():
 
 
 def test_several_runs_have_a_file_each(tmp_path):
-    told = run_json("eval", "run", "--modes", "lexical,vector", "--trec", str(tmp_path / "a.run"))
-    assert told["written"] == [str(tmp_path / name) for name in ("a-lexical.run", "a-vector.run")]
+    output = run_json("eval", "run", "--modes", "lexical,vector", "--trec", str(tmp_path / "a.run"))
+    assert output["written"] == [str(tmp_path / name) for name in ("a-lexical.run", "a-vector.run")]
     assert all((tmp_path / name).read_text() for name in ("a-lexical.run", "a-vector.run"))
     to = str(tmp_path / "gone" / "a.run")
     assert "a.run" in error_of("eval", "run", *LEXICAL, "--trec", to, code=2)["message"]
 
 
 def test_runs_are_compared_by_whatever_names_them():
-    first = asked("--name", "whole")
-    told = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
-    compared = told["comparisons"]["lexical"]["measures"]["R@100"]
-    assert told["baseline"] == first["id"]
+    first = run_evaluation("--name", "whole")
+    output = run_json("eval", "run", *LEXICAL, "--k", "1", "--name", "short", "--baseline", "whole")
+    compared = output["comparisons"]["lexical"]["measures"]["R@100"]
+    assert output["baseline"] == first["id"]
     assert (compared["wins"], compared["losses"], compared["draws"]) == (0, 1, 2)
     assert compared["difference"] == pytest.approx(-1 / 3)
 
-    second = told["runs"]["lexical"]
+    second = output["runs"]["lexical"]
     for names in (["whole", "short"], [first["id"], second["id"][:8]]):
         found = run_json("eval", "compare", *names, "--measures", "R@100")
         assert (found["baseline"], found["run"]) == (first["id"], second["id"])
@@ -91,7 +94,7 @@ def test_runs_are_compared_by_whatever_names_them():
 
 
 def test_runs_are_listed_newest_first():
-    first, second = asked("--name", "one"), asked("--name", "two")
+    first, second = run_evaluation("--name", "one"), run_evaluation("--name", "two")
     assert [each["id"] for each in run_json("eval", "runs")["runs"]] == [second["id"], first["id"]]
     assert [each["id"] for each in run_json("eval", "runs", "--limit", "1")["runs"]] == [second["id"]]
     assert run_json("eval", "runs", "--set", "none")["runs"] == []
@@ -99,10 +102,10 @@ def test_runs_are_listed_newest_first():
 
 
 def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
-    made = asked("--name", "one")
-    told = run_json("eval", "show", "one")
-    assert (told["id"], told["record"]["set"]["topics"]) == (made["id"], 3)
-    plums = told["per_topic"][2]
+    made = run_evaluation("--name", "one")
+    output = run_json("eval", "show", "one")
+    assert (output["id"], output["record"]["set"]["topics"]) == (made["id"], 3)
+    plums = output["per_topic"][2]
     assert (plums["query"], plums["ranking"][0][2], plums["measures"]["RR@10"]) == ("apple", "apples.md", 0.5)
     _, out, _ = run("eval", "show", "one", "--topics", "1")
     assert ("plums" in out, "pears" in out) == (True, False)
@@ -114,7 +117,7 @@ def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
 
 
 def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupted(monkeypatch):
-    first = asked("--k", "2", "--name", "one")
+    first = run_evaluation("--k", "2", "--name", "one")
     run_json("eval", "topics", "delete", "--set", "golden", "--all")
     again = run_json("eval", "run", "--repeat", "one", "--name", "two")["runs"]["lexical"]
     assert (again["settings"], again["topics"], again["name"]) == (first["settings"], 3, "two")

@@ -1,4 +1,4 @@
-"""`kebab eval topics`: files in, files out, and what came between."""
+"""`kebab eval topics`: import and export of files."""
 
 import json
 
@@ -10,7 +10,7 @@ from kebab.people.operator import command_line_access
 from search.evaluation.feedback import record_feedback
 from search.evaluation.topic_sets import judged_topics
 from search.models import Topic
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import write
 
 GOLDEN = """
@@ -45,24 +45,24 @@ def golden(tmp_path):
     return file
 
 
-def imported(golden, *arguments):
+def import_topics(golden, *arguments):
     return run_json("eval", "topics", "import", str(golden), *arguments)
 
 
 def test_golden_file_is_imported(golden, fruit):
-    kept = imported(golden)
+    kept = import_topics(golden)
     assert (kept["set"], kept["added"], kept["changed"], kept["unchanged"]) == ("fruit", 2, 0, 0)
     apples, zebras = judged_topics(command_line_access(fruit), "fruit")
     assert [qrel.citation for qrel in apples.qrels] == ["apples.md#L1-L3", "pears.md"]
     assert zebras.is_unanswerable
     assert Topic.objects.first().created_by.startswith("operator:")
     assert AuditEvent.objects.get(action="topics.kept").subject == "fruit"
-    assert imported(golden, "--set", "mine")["set"] == "mine"
+    assert import_topics(golden, "--set", "mine")["set"] == "mine"
 
 
 @pytest.mark.parametrize("format_", ["golden", "trec", "beir"])
 def test_exported_topics_are_imported_again(golden, tmp_path, fruit, format_):
-    imported(golden)
+    import_topics(golden)
     to = tmp_path / ("out.yaml" if format_ == "golden" else "out")
     chosen = ["--set", "fruit", "--format", format_, "--to", str(to)]
     written = run_json("eval", "topics", "export", *chosen)["written"]
@@ -77,21 +77,21 @@ def test_exported_topics_are_imported_again(golden, tmp_path, fruit, format_):
 
 
 def test_export_goes_to_standard_output(golden, tmp_path):
-    imported(golden)
+    import_topics(golden)
     code, out, err = run("eval", "topics", "export", "--set", "fruit")
     (tmp_path / "again.yaml").write_text(out)
     assert (code, err) == (0, "")
-    assert imported(tmp_path / "again.yaml")["unchanged"] == 2
+    assert import_topics(tmp_path / "again.yaml")["unchanged"] == 2
     files = run_json("eval", "topics", "export", "--set", "fruit", "--format", "trec")["files"]
     assert list(files) == ["topics.tsv", "qrels.txt"]
 
 
 def test_topics_are_listed_with_their_judgements(golden):
-    imported(golden)
-    imported(golden, "--set", "other")
-    told = run_json("eval", "topics", "list")
-    assert [(each["set"], each["topics"]) for each in told["sets"]] == [("fruit", 2), ("other", 2)]
-    assert len(told["topics"]) == 4
+    import_topics(golden)
+    import_topics(golden, "--set", "other")
+    output = run_json("eval", "topics", "list")
+    assert [(each["set"], each["topics"]) for each in output["sets"]] == [("fruit", 2), ("other", 2)]
+    assert len(output["topics"]) == 4
     one = run_json("eval", "topics", "list", "--set", "fruit")
     assert [each["set"] for each in one["sets"]] == ["fruit"]
     judgement = one["topics"][0]["judgements"][0]
@@ -100,7 +100,7 @@ def test_topics_are_listed_with_their_judgements(golden):
 
 
 def test_topics_are_deleted_by_id_or_all(golden):
-    imported(golden)
+    import_topics(golden)
     chosen = ["eval", "topics", "delete", "--set", "fruit"]
     assert error_of(*chosen, "apples", "gone", code=1)["code"] == "not_found"
     for arguments in ([], ["apples", "--all"]):
@@ -113,8 +113,8 @@ def test_topics_are_deleted_by_id_or_all(golden):
 
 
 def test_topics_come_of_feedback(fruit):
-    said = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
-    record_feedback(command_line_access(fruit), **said)
+    feedback = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
+    record_feedback(command_line_access(fruit), **feedback)
     assert run_json("eval", "topics", "from-feedback")["added"] == 1
     assert run_json("eval", "topics", "from-feedback", "--set", "mine")["set"] == "mine"
     assert {topic.topic_set for topic in Topic.objects.all()} == {"feedback", "mine"}
@@ -128,7 +128,7 @@ def test_invalid_files_and_places_are_refused(golden, tmp_path):
     with pytest.raises(CommandError, match=r"gone\.yaml"):
         run("eval", "topics", "import", str(tmp_path / "gone.yaml"))
     assert error_of("eval", "topics", "export", "--set", "none", code=1)["code"] == "no_topics"
-    imported(golden)
+    import_topics(golden)
     to = str(bad / "below.yaml")
     error = error_of("eval", "topics", "export", "--set", "fruit", "--to", to, code=2)
     assert "bad.yaml" in error["message"]
@@ -139,6 +139,6 @@ def test_invalid_files_and_places_are_refused(golden, tmp_path):
 def test_terminal_is_shown_no_escape_sequences(tmp_path):
     file = tmp_path / "wild.yaml"
     file.write_text(json.dumps({"topics": [{"id": "a", "query": "red \x1b[31m apples"}]}))
-    imported(file)
+    import_topics(file)
     for arguments in (["list"], ["export"]):
         assert "\x1b" not in run("eval", "topics", *arguments)[1]

@@ -1,4 +1,4 @@
-"""`kebab ingest`, with the worker's part done between two looks at the job."""
+"""`kebab ingest`; jobs run while the command polls."""
 
 import json
 
@@ -14,7 +14,7 @@ from ingest.models import Job, JobKind, JobState
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Workspace
 from search.models import Chunk, Document, Source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.integration.ingest.connectors.authority import Authority
 from tests.integration.ingest.connectors.git.git_host import git_host
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
@@ -65,7 +65,7 @@ def test_folder_is_ingested_and_embedded_once(workspace, folder):
     assert (again["parser_calls"], again["embedding_calls"]) == (0, 0)
 
 
-def test_what_an_open_job_embedded_before_is_not_counted(workspace, folder):
+def test_chunks_embedded_by_an_earlier_job_are_not_counted(workspace, folder):
     request_embedding(workspace.pk)
     Job.objects.update(calls=5)
     assert run_json("ingest", str(folder))["embedding_calls"] == 2
@@ -167,16 +167,16 @@ def test_readers_are_parsed(workspace, folder, monkeypatch):
 
 
 def test_job_that_was_put_off_tells_why_instead_of_where():
-    told = []
+    places = []
 
     class Shown:
         def show(self, done, total, *, at):
-            told.append(at)
+            places.append(at)
 
     for error in ("", "Disk full: no space."):
         job_progress._show(Shown(), Job(kind="ingest_document", current_path="a.md", error=error))
-    assert told[0] == "a.md"
-    assert told[1].startswith("Disk full")
+    assert places[0] == "a.md"
+    assert places[1].startswith("Disk full")
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from ingest.jobs.queue.request import request_document, request_embedding
 from ingest.models import ItemState, JobItem
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import chunk, write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_document_is_shown_with_its_chunks_in_order(document):
     assert "second text" in run("inspect", "chunk", second["id"])[1]
 
 
-def test_what_mirror_and_vectors_lack_is_shown(workspace, document):
+def test_chunks_missing_from_mirror_and_vectors_are_shown(workspace, document):
     facts = run_json("inspect", "doc", "guides/a.md")
     assert facts["mirror"] == {"exists": False, "seq": 0, "head_seq": 1, "chunks": 0, "of": 2}
 

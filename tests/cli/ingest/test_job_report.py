@@ -7,7 +7,7 @@ from ingest.jobs.queue.report import ingest_report
 from ingest.models import Job
 
 
-def printed(project_file):
+def printed_report(project_file):
     counts = dict.fromkeys(("new", "updated", "unchanged", "deleted"), 0)
     by_reason: dict[str, dict[str, int]] = {"skipped": {}, "failed": {}, "examples": {}}
     job = Job(counts={**counts, **by_reason, "project_file": project_file})
@@ -18,9 +18,9 @@ def printed(project_file):
 
 def test_errors_of_a_project_file_are_printed_with_their_keys():
     errors = [{"key": "folders", "message": "It must be a list."}, {"key": "", "message": "It is no JSON."}]
-    text = printed({"name": "kebab.json", "errors": errors})
+    text = printed_report({"name": "kebab.json", "errors": errors})
 
     assert "kebab.json: folders: It must be a list." in text
     assert "kebab.json: It is no JSON." in text
     for without in ({"name": "kebab.json", "errors": []}, None):
-        assert "kebab.json" not in printed(without)
+        assert "kebab.json" not in printed_report(without)

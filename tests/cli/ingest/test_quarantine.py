@@ -4,7 +4,7 @@ from ingest.models import Job
 from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
 from search.models import Source, SourceVersion
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.api import quarantine
 from tests.support.corpus import make_workspace, write
 
@@ -25,8 +25,8 @@ def test_quarantined_files_are_listed_with_their_reason(entry):
 
 def test_file_of_a_folder_is_retried_and_never_forgotten(entry, workspace):
     Source.objects.in_workspace(workspace).update(kind="folder")
-    said = run_json("quarantine", "retry", str(entry.pk))
-    job = Job.objects.in_workspace(workspace).get(pk=said["job"])
+    output = run_json("quarantine", "retry", str(entry.pk))
+    job = Job.objects.in_workspace(workspace).get(pk=output["job"])
     event = AuditEvent.objects.get(action="quarantine.retried", workspace=workspace)
 
     assert (job.kind, job.payload) == ("sync_source", {"only_paths": ["bomb.md"]})

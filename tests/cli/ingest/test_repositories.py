@@ -1,4 +1,4 @@
-"""Sources that a git repository's address becomes, and their credentials."""
+"""Sources made from a git repository's address, and their credentials."""
 
 import json
 
@@ -13,7 +13,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.errors import SourceMismatch
 from search.models import Source
-from tests.cli.running import error_of
+from tests.cli.commands import error_of
 from tests.support.corpus import make_workspace
 
 HTTPS = "https://github.com/owner/My_Repo.git"

@@ -1,4 +1,4 @@
-"""`kebab source restrict`, and what `kebab ingest` and `kebab list sources` make of readers."""
+"""`kebab source restrict`, and readers in `kebab ingest` and `kebab list sources`."""
 
 import pytest
 from django.core.management import CommandError
@@ -8,7 +8,7 @@ from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of
 from search.models import Source
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 
 
@@ -41,9 +41,9 @@ def events(workspace):
 
 
 def test_source_is_restricted_and_opened(workspace, source, groups):
-    said = run_json("source", "restrict", "docs", "--to", f"sea shore,{groups['board'].pk}")
+    output = run_json("source", "restrict", "docs", "--to", f"sea shore,{groups['board'].pk}")
 
-    assert {group["name"] for group in said["readers"]} == {"board", "sea shore"}
+    assert {group["name"] for group in output["readers"]} == {"board", "sea shore"}
     assert readers(workspace) == sorted(group.pk for group in groups.values())
     assert run_json("source", "restrict", "docs", "--to", "")["readers"] == []
     assert readers(workspace) == []

@@ -1,4 +1,4 @@
-"""Sources and jobs that a path or an address becomes."""
+"""Sources and jobs that `kebab ingest` makes from a path or an address."""
 
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -19,7 +19,7 @@ from kebab.people.models.workspace import SLUG
 from search.corpus.blobs import read_blob
 from search.errors import InvalidPath, SourceMismatch
 from search.models import Document, Source
-from tests.support.archives import tarred, zipped
+from tests.support.archives import tar_of, zip_of
 from tests.support.corpus import make_workspace
 
 FILES = {"README.md": "# Read me\n", "guide/install.md": "# Install\n"}
@@ -129,7 +129,7 @@ class TestArchives:
     @pytest.fixture
     def archive(self, tmp_path):
         file = tmp_path / "docs.tar.gz"
-        file.write_bytes(tarred(FILES, "w:gz"))
+        file.write_bytes(tar_of(FILES, "w:gz"))
         return file
 
     def ingest(self, workspace, path, **asked):
@@ -154,7 +154,7 @@ class TestArchives:
         self, workspace, archive, tmp_path, settings
     ):
         file = tmp_path / "docs.zip"
-        file.write_bytes(zipped(FILES)[:-40])
+        file.write_bytes(zip_of(FILES)[:-40])
         with pytest.raises(ArchiveBroken):
             ask(workspace, file)
         settings.KEBAB_ARCHIVE_LIMIT_BYTES = 10

@@ -17,7 +17,7 @@ from kebab.cli.output import plain, write_json
 from kebab.cli.parser import path_argument
 from kebab.stack.errors import HostUnknown
 from kebab.stack.servers.reachability import check_port
-from tests.cli.running import error_of
+from tests.cli.commands import error_of
 
 _NOT_UTF8 = "caf\udce9"
 _DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}
@@ -39,10 +39,10 @@ def ending_with(db):
             def run_command(self, **_):
                 raise error
 
-        told = io.StringIO() if stderr is None else stderr
+        message = io.StringIO() if stderr is None else stderr
         with pytest.raises(SystemExit) as ended:
-            call_command(Verb(), *arguments, stdout=io.StringIO(), stderr=told)
-        return ended.value.code, told.getvalue()
+            call_command(Verb(), *arguments, stdout=io.StringIO(), stderr=message)
+        return ended.value.code, message.getvalue()
 
     return end
 
@@ -60,25 +60,25 @@ def python(*arguments, **environment):
 
 
 def test_defect_is_one_line_for_people_and_error_v1_for_programs(ending_with, caplog):
-    code, told = ending_with(KeyError("shelf"), "--json")
-    error = json.loads(told)
+    code, message = ending_with(KeyError("shelf"), "--json")
+    error = json.loads(message)
     assert (code, error["schema_version"], error["code"]) == (2, "error.v1", "internal_error")
     assert "KeyError" in error["message"]
     assert "KEBAB_DEBUG=1" in error["message"]
 
-    code, told = ending_with(KeyError("shelf"), stderr=Terminal())
-    assert (code, told.count("\n")) == (2, 1)
-    assert told.startswith("error: ")
-    assert "KeyError: 'shelf'" in told
+    code, message = ending_with(KeyError("shelf"), stderr=Terminal())
+    assert (code, message.count("\n")) == (2, 1)
+    assert message.startswith("error: ")
+    assert "KeyError: 'shelf'" in message
     assert not caplog.records
 
 
 @pytest.mark.parametrize("stderr", [io.StringIO, Terminal])
 def test_defect_is_logged_for_a_log_and_when_debugging(ending_with, settings, caplog, stderr):
     settings.DEBUG = stderr is Terminal
-    code, told = ending_with(KeyError("shelf"), stderr=stderr())
+    code, message = ending_with(KeyError("shelf"), stderr=stderr())
     assert code == 2
-    assert "KEBAB_DEBUG" not in told
+    assert "KEBAB_DEBUG" not in message
     assert [record.exc_info[0] for record in caplog.records] == [KeyError]
 
 
@@ -172,7 +172,7 @@ def test_arguments_do_not_take_names_that_django_reads():
 
 
 @pytest.mark.slow
-def test_only_what_shows_the_admin_imports_it():
+def test_only_processes_that_serve_the_admin_import_it():
     program = (
         f"import django, sys; django.setup(); admin = {_ADMIN};"
         " print(sorted(admin & set(sys.modules)));"

@@ -4,10 +4,10 @@ from ingest.jobs.queue.request import request_document, request_embedding
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
 from search.models import EmbeddingSpace, Source
-from tests.cli.running import run, run_json
+from tests.cli.commands import run, run_json
 from tests.integration.search.libraries.factories import add_library
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 
 def rows(kind, workspace):

@@ -3,12 +3,12 @@ import re
 import pytest
 
 from kebab.cli.errors import Exit
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.integration.search.answers.stub import errs, says, serving_model
 from tests.support.corpus import write
 from tests.support.runtime import renew_runtime
 from tests.support.schemas import validate
-from tests.support.searching import embed
+from tests.support.search import embed
 
 QUESTION = "When does the backup run?"
 
@@ -34,8 +34,8 @@ def use(settings):
 def test_extractive_answer_is_printed_with_its_citations(corpus):
     code, out, err = run("ask", QUESTION)
     assert code == Exit.DONE
-    said, _, cited = out.partition("\n\n")
-    assert re.fullmatch(r"A backup runs every night at three o'clock\. \[#\d]", said)
+    answer, _, cited = out.partition("\n\n")
+    assert re.fullmatch(r"A backup runs every night at three o'clock\. \[#\d]", answer)
     assert re.match(r"\[#\d] guides/backup\.md#L1-L9  docs, primary\n", cited)
     assert "extractive" in err
 

@@ -1,8 +1,8 @@
 import pytest
 
 from kebab.cli.errors import Exit
-from tests.cli.running import error_of, run, run_json
-from tests.integration.search.context.filling import index, put
+from tests.cli.commands import error_of, run, run_json
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.schemas import validate
 
 GRILL = "### kitchen/grill.py#L1-L2 (docs)\n```python\ndef grill(skewer):\n    return skewer\n```\n"
@@ -10,9 +10,9 @@ GRILL = "### kitchen/grill.py#L1-L2 (docs)\n```python\ndef grill(skewer):\n    r
 
 @pytest.fixture
 def kitchen(workspace):
-    put(workspace, "kitchen/grill.py", "def grill(skewer):\n    return skewer\n")
-    put(workspace, "kitchen/salad.py", "def toss(salad):\n    return salad\n\n\nSKEWER = None\n")
-    put(workspace, "tests/test_grill.py", "def test_grill():\n    assert grill('skewer')\n")
+    put_file(workspace, "kitchen/grill.py", "def grill(skewer):\n    return skewer\n")
+    put_file(workspace, "kitchen/salad.py", "def toss(salad):\n    return salad\n\n\nSKEWER = None\n")
+    put_file(workspace, "tests/test_grill.py", "def test_grill():\n    assert grill('skewer')\n")
     index(workspace)
     return workspace
 

@@ -55,14 +55,14 @@ RESULT = SearchResult(
 )
 
 
-def printed(result, show=print_result):
+def printed_result(result, show=print_result):
     stream = io.StringIO()
     show(people_console(stream), result)
     return stream.getvalue()
 
 
 def test_hit_shows_rank_score_headings_citation_snippet_and_legs():
-    assert printed(RESULT).splitlines() == [
+    assert printed_result(RESULT).splitlines() == [
         " 1. Install > Linux  0.9919",
         "    guides/install.md#L7-L12  docs, primary",
         "    Run apt to install it",
@@ -92,15 +92,15 @@ def test_summary_counts_hits_and_chunks():
 
 def test_documents_text_commands_no_terminal_and_is_no_markup():
     hit = replace(HIT, snippet="[red]a\x1b[2Jb", title="\x1b]0;x\x07", heading_path=(), highlights=())
-    shown = printed(replace(RESULT, hits=(hit,)))
+    shown = printed_result(replace(RESULT, hits=(hit,)))
     assert "\x1b" not in shown
     assert "[red]a\ufffd[2Jb" in shown
 
 
 def test_everything_that_was_missing_is_said():
     result = replace(RESULT, degraded=("vector",), warnings=("Mind the gap.",), lag=1, did_you_mean="instal")
-    said = list(degradation_messages(result))
-    assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), said, strict=True))
+    messages = list(degradation_messages(result))
+    assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), messages, strict=True))
     assert list(degradation_messages(RESULT)) == []
 
 
@@ -111,7 +111,7 @@ def test_an_explanation_names_expressions_times_and_ranks():
         "fused": [{"chunk_id": "c" * 32, "score": 0.99193548, "ranks": {"lexical": 1, "vector": 2}}],
         "timings_ms": {"lexical": 3.14159},
     }
-    shown = printed(replace(RESULT, explain=explain), print_explanation)
+    shown = printed_result(replace(RESULT, explain=explain), print_explanation)
     assert '"install"' in shown
     assert "lexical 3.1 ms" in shown
     assert "0.9919" in shown

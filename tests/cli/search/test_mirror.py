@@ -7,7 +7,7 @@ from kebab.people.models import AuditEvent
 from search.management.commands import mirror
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import rebuild_mirror
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 
 

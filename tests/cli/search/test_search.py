@@ -3,10 +3,10 @@ from django.core.management import CommandError
 
 from kebab.cli.errors import Exit
 from search.retrieval.types import Mode
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.corpus import chunk, make_workspace, write, write_each
 from tests.support.schemas import validate
-from tests.support.searching import ask, embed
+from tests.support.search import ask, embed
 
 LEXICAL = ("--mode", "lexical")
 

@@ -1,7 +1,7 @@
 """Measurements of growth and of many workspaces; jobs are run whenever the command sleeps."""
 
 from kebab.people.models import Workspace
-from tests.cli.running import error_of, run_json
+from tests.cli.commands import error_of, run_json
 from tests.drills.bench.command import Command
 from tests.drills.bench.growth import measure
 

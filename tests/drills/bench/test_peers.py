@@ -6,9 +6,9 @@ from ingest.cli.bench.clients import Client, ClientRequest
 from ingest.cli.judged_documents import embed_all
 from kebab.people.models import Workspace
 from search.embedders.hash_embedder import HashEmbedder
+from tests.cli.commands import run_json
 from tests.cli.ingest.beir_folder import write_beir
 from tests.cli.ingest.stub_server import serving
-from tests.cli.running import run_json
 from tests.drills.bench.command import Command
 from tests.drills.bench.peers import registry, servers
 from tests.drills.bench.peers.corpus import Corpus
@@ -16,7 +16,7 @@ from tests.drills.bench.peers.registry import PEERS, open_peer
 from tests.drills.bench.peers.servers import SERVERS, crowds_by_turns
 from tests.drills.bench.peers.speed import by_turns
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 FRUIT = {"apple": "apples are harvested in autumn", "pear": "pears ripen in summer", "plum": "plums are blue"}
 

@@ -32,7 +32,7 @@ from kebab.stack.supervisor.state import running_state  # noqa: E402
 from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.models import Chunk  # noqa: E402
 from tests.pages.every_page.test_budgets import PAINTED  # noqa: E402
-from tests.support.browsing import running_browser, session_cookie  # noqa: E402
+from tests.support.browser import running_browser, session_cookie  # noqa: E402
 
 _LISTEN = (Path(__file__).parent / "typing.js").read_text()
 _EMAIL = "typist@kebab.invalid"

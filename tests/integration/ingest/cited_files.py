@@ -1,4 +1,4 @@
-"""A real file of each kind that is read, with words in it and the place where they are cited."""
+"""Sample files of each kind with words in them and the place that a hit on the words must cite."""
 
 from dataclasses import dataclass
 

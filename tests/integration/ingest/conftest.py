@@ -1,4 +1,4 @@
-"""Workspaces with sources, what the sources read, and queues that begin empty."""
+"""Fixtures of ingestion tests: workspaces, sources, folders, sites, and empty queues."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def source(workspace, folder):
 
 @pytest.fixture
 def reachable_sites(settings):
-    """Sites on this machine may be read, and as fast as they answer."""
+    """Allow crawling of sites on this machine, without a pause between requests."""
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
     settings.KEBAB_CRAWL_REQUESTS_PER_S = 10_000
     settings.KEBAB_CRAWL_LIMIT_S = 5
@@ -49,7 +49,7 @@ def reachable_sites(settings):
 
 @pytest.fixture
 def repository(tmp_path, settings):
-    """A repository of three files with one commit; copies of it lie in a data directory of the test's own."""
+    """Create a repository of three files with one commit; local copies lie in the test's data directory."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     made = WrittenRepository(tmp_path / "origin")
     made.commit(GIT_FILES)
@@ -58,20 +58,20 @@ def repository(tmp_path, settings):
 
 @pytest.fixture
 def git_source(workspace, repository):
-    """A source that reads it."""
+    """Return a source of the repository."""
     return ensure_source(workspace, "repo", kind="git", config={"url": repository.url})
 
 
 @pytest.fixture
 def site():
-    """A site without pages."""
+    """Run a web site without pages."""
     with serving() as running:
         yield running
 
 
 @pytest.fixture
 def linked_site(site):
-    """A site of four pages that lead to each other."""
+    """Return a site of four pages that link to each other."""
     site.pages["/"] = html("Home", "/docs/", "guide.html")
     site.pages["/docs/"] = html("Docs", "intro.html", "..")
     site.pages["/docs/intro.html"] = html("Intro", "#top", "../guide.html?x=1")

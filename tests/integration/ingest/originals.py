@@ -1,4 +1,4 @@
-"""Reads what stands at a citation in the file itself, without any of our parsers."""
+"""Read the cited place in an original file, independently of Kebab's parsers."""
 
 import base64
 import email
@@ -23,7 +23,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def text_at(content: bytes, file: CitedFile, citation: Citation) -> str:
-    """Return the text at the cited place of `content`, with single blanks and without markup."""
+    """Return the text at the cited place of `content`, with single spaces and without markup."""
     suffix = PurePosixPath(file.path).suffix
     found = _READERS.get(suffix, _lines)(content, file, citation)
     return " ".join(found.split())
@@ -36,13 +36,13 @@ def picture_at(content: bytes, citation: Citation) -> Image.Image:
 
 
 def page_as_picture(content: bytes, citation: Citation) -> Image.Image:
-    """Return the cited page of a PDF as it is printed."""
+    """Return the cited page of a PDF, rendered."""
     with pypdfium2.PdfDocument(content) as document:
         return document[citation.page - 1].render(scale=1.5).to_pil().convert("RGB")
 
 
 def has_ink_outside(content: bytes, citation: Citation, slack: int) -> bool:
-    """Return whether there is anything outside of the region and `slack` pixels around it."""
+    """Return whether anything is drawn outside of the region and `slack` pixels around it."""
     picture = Image.open(io.BytesIO(content)).convert("L")
     left, top, right, bottom = _box(citation)
     paper = picture.getpixel((0, 0))
@@ -72,7 +72,7 @@ def _mail(content: bytes, file: CitedFile, citation: Citation) -> str:
 
 
 def _word_document(content: bytes, file: CitedFile, citation: Citation) -> str:
-    """The lines that `docs/ingestion.md` counts: paragraphs, items and rows, a blank line between blocks."""
+    """Return the lines as `docs/ingestion.md` counts them, with a blank line between blocks."""
     lines: list[str] = []
     was_item = False
     for paragraph in docx.Document(io.BytesIO(content)).iter_inner_content():

@@ -1,4 +1,4 @@
-"""Bytes that one job releases while another begins to need them are kept."""
+"""Bytes released by one job while another starts to need them are kept."""
 
 import threading
 import uuid
@@ -18,11 +18,11 @@ from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_source
 from search.corpus.blobs import has_blob, lock_blobs, store_blob
 from search.corpus.content_ids import content_hash
-from tests.support.archives import zipped
+from tests.support.archives import zip_of
 from tests.support.jobs import fill, work
 
 CONTENT = b"# Shared\n\nOne lets go of it, another needs it.\n"
-ARCHIVE = zipped({"a.md": CONTENT})
+ARCHIVE = zip_of({"a.md": CONTENT})
 
 
 def upload_it(workspace, folder):
@@ -58,7 +58,7 @@ def read_page(workspace, folder):
     PageMemory(source, uuid.uuid4()).store("/a.md", CONTENT, known=None, **page)
 
 
-def somebody_waits():
+def has_advisory_lock_waiter():
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
         return cursor.fetchone()[0] > 0
@@ -89,7 +89,7 @@ def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch
     def delete_late(storage, name):
         if name.endswith(content_hash(content)) and needing.ident is None:
             needing.start()
-            while needing.is_alive() and not somebody_waits():
+            while needing.is_alive() and not has_advisory_lock_waiter():
                 needing.join(0.01)
         delete(storage, name)
 

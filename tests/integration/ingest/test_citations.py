@@ -1,4 +1,4 @@
-"""A hit in a real file of each kind cites the place where its words stand.
+"""A hit in a sample file of each kind cites the place of its words.
 
 Each citation is opened three times: as the API returns it, in the file's own bytes, and on its page.
 """
@@ -20,7 +20,7 @@ from search.retrieval.citation import parse_uri
 from tests.integration.ingest.cited_files import FILES
 from tests.integration.ingest.originals import has_ink_outside, page_as_picture, picture_at, text_at
 from tests.support.actors import make_member, token_client
-from tests.support.api import address, committed
+from tests.support.api import address, committed_workspace
 from tests.support.jobs import counts, fill, sync
 from tests.support.samples import content_of
 
@@ -41,7 +41,7 @@ each_group = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def corpus(request, django_db_setup, django_db_blocker, tmp_path_factory):
-    """A workspace with all the files, read once by the job that reads any folder, and its mirrors."""
+    """Yield a workspace with all sample files, ingested once by a real job, and its mirrors."""
     folder = tmp_path_factory.mktemp("files")
     mirrors = tmp_path_factory.mktemp("mirrors")
 
@@ -50,7 +50,7 @@ def corpus(request, django_db_setup, django_db_blocker, tmp_path_factory):
         report = sync(ensure_source(workspace, "files", kind="folder", config={"path": str(folder)}))
         assert counts(report) == {"seen": len(FILES), "new": len(FILES), "parser_calls": len(FILES)}
 
-    with committed(django_db_blocker, mirrors, read) as workspace:
+    with committed_workspace(django_db_blocker, mirrors, read) as workspace:
         yield workspace, mirrors
 
 
@@ -73,7 +73,7 @@ def visitor(workspace, client):
 
 
 def hits_in(file, reader, workspace, mode):
-    """Return the hits of the file's words in that file."""
+    """Return the hits on the file's words in that file."""
     asked = {"q": file.words, "mode": mode, "k": 50, "path_glob": file.path}
     answer = reader.get(address(workspace, "/search"), asked)
     assert answer.status_code == 200, answer.content
@@ -143,14 +143,14 @@ def test_page_of_a_hit_marks_the_words(visitor, workspace, subtests, files):
             assert marks_on(written) == marks_of(file)
 
 
-def marked(page, element):
+def cited_elements(page, element):
     """Return the elements of this kind that a page marks as cited."""
     return page.xpath(f'//{element}[contains(concat(" ", @class, " "), " cited ")]')
 
 
 def marked_text(page, file):
     """Return the text of the marked lines, cues and passages, without the markup of the file itself."""
-    places = marked(page, "li") + marked(page, "section")
+    places = cited_elements(page, "li") + cited_elements(page, "section")
     texts = (place.text_content() for within in places for place in within.xpath("code | span | p"))
     blocks = (block.text_content() for block in page.find_class("cited"))
     text = "\n".join([*texts, *(blocks if page.find_class("rendered") else ())])
@@ -160,15 +160,15 @@ def marked_text(page, file):
 
 
 def as_written(visitor, way, page):
-    """Return the page with the lines of a document that is shown rendered; the page itself of any other."""
+    """Return the page that shows a rendered document as source; the page itself for others."""
     links = [link.get("href") for link in page.xpath("//a") if link.text_content() == "Source lines"]
     return pages.fromstring(visitor.get(urljoin(way, links[0])).content.decode()) if links else page
 
 
 def marks_on(page):
     """Return the marked lines, sheets of a PDF and regions of a picture."""
-    lines = [int(id_[1:]) for line in marked(page, "li") if (id_ := line.get("id")).startswith("L")]
-    sheets = [sheet.get("id") for sheet in marked(page, "figure")]
+    lines = [int(id_[1:]) for line in cited_elements(page, "li") if (id_ := line.get("id")).startswith("L")]
+    sheets = [sheet.get("id") for sheet in cited_elements(page, "figure")]
     regions = [
         tuple(int(region.get(name)) for name in DRAWN) for region in page.xpath("//rect[@class='region']")
     ]
@@ -176,7 +176,7 @@ def marks_on(page):
 
 
 def marks_of(file):
-    """Return what the page of the file has to mark."""
+    """Return the marks that the page of the file must have."""
     cited = parse_uri(file.uri)
     lines = [] if file.kind in SHOWN_WITHOUT_LINES else list(range(cited.start, cited.end + 1))
     sheets = [f"page-{cited.page}"] if file.kind == "pdf" else []

@@ -1,4 +1,4 @@
-"""Quotas refuse more documents, bytes and jobs; what a workspace has stays, and can be replaced."""
+"""Quotas refuse further documents, bytes and jobs; existing documents stay and can be replaced."""
 
 import pytest
 from django.utils import timezone
@@ -23,7 +23,7 @@ def limit(workspace, **limits):
     workspace.save(update_fields=["quota"])
 
 
-def handed_in(workspace, path, content):
+def request_upload(workspace, path, content):
     upload = Upload(source="uploads", path=path, version="", content=content)
     return accept_upload(workspace, upload, reader=OPERATOR, requested_by="").job
 
@@ -34,15 +34,15 @@ def paths(workspace):
 
 def test_upload_beyond_the_documents_or_bytes_is_refused_and_a_replacement_is_not(workspace):
     limit(workspace, documents=1)
-    work(handed_in(workspace, "a.md", b"alpha"))
+    work(request_upload(workspace, "a.md", b"alpha"))
     with pytest.raises(TooLarge, match="1 documents"):
-        handed_in(workspace, "b.md", b"beta")
-    work(handed_in(workspace, "a.md", b"12345678"))
+        request_upload(workspace, "b.md", b"beta")
+    work(request_upload(workspace, "a.md", b"12345678"))
     limit(workspace, bytes=10)
     with pytest.raises(TooLarge, match="10 bytes"):
-        handed_in(workspace, "a.md", b"12345678901")
-    work(handed_in(workspace, "a.md", b"1234"))
-    work(handed_in(workspace, "b.md", b"123456"))
+        request_upload(workspace, "a.md", b"12345678901")
+    work(request_upload(workspace, "a.md", b"1234"))
+    work(request_upload(workspace, "b.md", b"123456"))
     assert paths(workspace) == {"a.md", "b.md"}
 
 
@@ -64,21 +64,21 @@ def test_sync_of_a_full_workspace_adds_nothing_and_updates(workspace, folder, so
 
 def test_more_jobs_than_may_wait_are_refused_with_a_time_to_retry(workspace):
     limit(workspace, jobs=2)
-    jobs = [handed_in(workspace, f"{name}.md", name.encode()) for name in "ab"]
+    jobs = [request_upload(workspace, f"{name}.md", name.encode()) for name in "ab"]
     with pytest.raises(RateLimited, match="2 jobs") as refused:
-        handed_in(workspace, "c.md", b"c")
+        request_upload(workspace, "c.md", b"c")
     assert refused.value.retry_after_s == 30
     work(jobs[0])
-    handed_in(workspace, "c.md", b"c")
+    request_upload(workspace, "c.md", b"c")
 
 
-def failed(workspace, **fields):
+def failed_job(workspace, **fields):
     return Job.objects.create(workspace=workspace, state="failed", finished_at=timezone.now(), **fields)
 
 
-def retried(source):
+def retry_failed_sync(source):
     return retry_job(
-        command_line_access(source.workspace), failed(source.workspace, kind="sync_source", source=source)
+        command_line_access(source.workspace), failed_job(source.workspace, kind="sync_source", source=source)
     )
 
 
@@ -92,14 +92,14 @@ def read_as_version(source):
     return add_version(command_line_access(source.workspace), source, tag="v1", title="")
 
 
-def synced(source):
+def sync_again(source):
     return sync_source(command_line_access(source.workspace), source)
 
 
-@pytest.mark.parametrize("ask", [retried, read_again, read_as_version, synced])
+@pytest.mark.parametrize("ask", [retry_failed_sync, read_again, read_as_version, sync_again])
 def test_every_request_for_a_job_is_refused_while_as_many_as_may_wait(workspace, source, ask):
     limit(workspace, jobs=1)
-    handed_in(workspace, "a.md", b"a")
+    request_upload(workspace, "a.md", b"a")
     with pytest.raises(RateLimited) as refused:
         ask(source)
     assert refused.value.code == "too_many_jobs"
@@ -111,7 +111,7 @@ def test_every_request_for_a_job_is_refused_while_as_many_as_may_wait(workspace,
 
 def test_request_without_a_job_that_counts_is_not_refused(workspace):
     limit(workspace, jobs=1)
-    handed_in(workspace, "a.md", b"a")
+    request_upload(workspace, "a.md", b"a")
     uploads = ensure_source(workspace, "uploads", kind="upload")
     assert read_as_version(uploads).job is None
-    assert retry_job(command_line_access(workspace), failed(workspace, kind="embed")).kind == "embed"
+    assert retry_job(command_line_access(workspace), failed_job(workspace, kind="embed")).kind == "embed"

@@ -1,4 +1,4 @@
-"""Every Celery task finds what it works on, though a worker acts in no workspace by itself."""
+"""Celery tasks find their rows, although a worker starts without a current workspace."""
 
 from datetime import timedelta
 from threading import Event
@@ -18,57 +18,57 @@ from search.mirror import local_mirrors
 from search.mirror.sync.follow import MirrorFollower
 from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.corpus import write
 from tests.support.jobs import fill, grow_old, upload
-from tests.support.searching import sync
+from tests.support.search import sync
 
 LONG_AGO = timezone.now() - timedelta(days=365)
 
 
-def a_job_that_nobody_was_told_of(workspace, source):
+def unhinted_job(workspace, source):
     job = Job.objects.create(workspace=workspace, kind=JobKind.SYNC_SOURCE, source=source)
     return (), lambda: Job.objects.get(pk=job.pk).hinted_at is not None
 
 
-def a_source_whose_time_has_come(workspace, source):
+def due_source(workspace, source):
     Source.objects.update(sync_every_minutes=60, next_sync_at=LONG_AGO)
     return (), Job.objects.filter(source=source.pk, kind=JobKind.SYNC_SOURCE).exists
 
 
-def a_space_that_was_kept_long_enough(workspace, source):
+def expired_space(workspace, source):
     space = {"model": "m", "revision": "1", "dim": 2, "state": "retired", "retire_at": LONG_AGO}
     EmbeddingSpace.objects.create(workspace=workspace, **space)
     return (), Job.objects.filter(workspace=workspace, kind=JobKind.EMBED).exists
 
 
-def an_answer_of_last_year(workspace, source):
+def old_answer(workspace, source):
     store_settings(workspace, {"answers_kept_days": 30})
     write(workspace, "a.md", "text")
     make_answer(Document.objects.get(path="a.md"), created_at=LONG_AGO)
     return (), lambda: not KeptAnswer.objects.exists()
 
 
-def a_query_of_last_year(workspace, source):
+def old_query(workspace, source):
     make_query(workspace, "apple", asked_at=LONG_AGO)
     return (), lambda: not AskedQuery.objects.exists()
 
 
-def an_answer_of_yesterday(workspace, source):
+def old_idempotency_key(workspace, source):
     times = {"claimed_at": LONG_AGO, "created_at": LONG_AGO}
     asked = {"actor": "token:1", "key": "k", "target": "POST /", "request_sha256": b"0"}
     IdempotencyKey.objects.create(workspace=workspace, **asked, **times)
     return (), lambda: not IdempotencyKey.objects.exists()
 
 
-def two_changes_of_last_year(workspace, source):
+def old_changes(workspace, source):
     for path in ("a.md", "b.md"):
         write(workspace, path, "text")
     Change.objects.update(at=LONG_AGO)
     return (), lambda: Change.objects.count() == 1
 
 
-def bytes_that_are_not_kept_any_more(workspace, source):
+def unneeded_bytes(workspace, source):
     forgotten = store_blob(workspace.pk, b"nothing needs it")
     grow_old(workspace)
     failed = cancel(upload(workspace, "a.md", b"kept for a retry"))
@@ -77,35 +77,35 @@ def bytes_that_are_not_kept_any_more(workspace, source):
     return (), lambda: not any(has_blob(workspace.pk, blob) for blob in kept)
 
 
-def a_folder_to_read(workspace, source):
+def unread_folder(workspace, source):
     job = request_sync(source)
     return (str(workspace.pk), str(job.pk)), Document.objects.filter(path="a.md").exists
 
 
-def text_without_a_vector(workspace, source):
+def unembedded_text(workspace, source):
     write(workspace, "a.md", "text")
     job = request_embedding(workspace.pk)
     return (str(workspace.pk), str(job.pk)), ChunkVector.objects.exists
 
 
-def a_document_that_no_mirror_has(workspace, source):
+def unmirrored_document(workspace, source):
     seq = write(workspace, "a.md", "text").seq
     return (str(workspace.pk),), lambda: local_mirrors.mirror_seq(workspace.pk) == seq
 
 
-#: By a task's name: prepares its work, and gives the task's arguments and whether the work is done.
+#: By task name: a function that prepares work and returns the arguments and a check that it is done.
 WORK = {
-    "api.prune_idempotency_keys": an_answer_of_yesterday,
-    "ingest.end_spaces": a_space_that_was_kept_long_enough,
-    "ingest.release_expired": bytes_that_are_not_kept_any_more,
-    "ingest.request_due_syncs": a_source_whose_time_has_come,
-    "ingest.run_embedding": text_without_a_vector,
-    "ingest.run_job": a_folder_to_read,
-    "ingest.sweep": a_job_that_nobody_was_told_of,
-    "search.prune_answers": an_answer_of_last_year,
-    "search.prune_changes": two_changes_of_last_year,
-    "search.prune_queries": a_query_of_last_year,
-    "search.sync_mirror": a_document_that_no_mirror_has,
+    "api.prune_idempotency_keys": old_idempotency_key,
+    "ingest.end_spaces": expired_space,
+    "ingest.release_expired": unneeded_bytes,
+    "ingest.request_due_syncs": due_source,
+    "ingest.run_embedding": unembedded_text,
+    "ingest.run_job": unread_folder,
+    "ingest.sweep": unhinted_job,
+    "search.prune_answers": old_answer,
+    "search.prune_changes": old_changes,
+    "search.prune_queries": old_query,
+    "search.sync_mirror": unmirrored_document,
 }
 
 

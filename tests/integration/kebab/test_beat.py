@@ -1,4 +1,4 @@
-"""Beat sends what is due by a steady clock, though the time of day is set back and forth."""
+"""Beat sends due entries by a monotonic clock, also when the time of day is set back or forward."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,14 +14,14 @@ _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Clocks:
-    """Stands for a machine's: one runs on, the other can be set."""
+    """Replaces a machine's clocks: one is monotonic, the other can be set."""
 
     def __init__(self) -> None:
         self.steady_s = 1_000.0
         self.set_by = timedelta(0)
 
     def time_of_day(self) -> datetime:
-        """Return what Celery goes by."""
+        """Return the time of day, which Celery reads."""
         return _BEGAN + self.set_by + timedelta(seconds=self.steady_s)
 
 
@@ -50,7 +50,7 @@ def scheduler(servers, clocks):
 
 
 def sent_within(seconds, scheduler, clocks):
-    """Return how often each entry is sent from now on in so many seconds."""
+    """Return the number of times each entry is sent within `seconds`."""
     scheduler.sent.clear()
     for _ in range(int(seconds / _STEP_S)):
         while scheduler.tick() == 0:

@@ -21,7 +21,7 @@ def address():
 
 @pytest.fixture
 def visitor(address):
-    """A browser in which nobody has signed in."""
+    """Return a browser in which nobody is logged in."""
     return Client(REMOTE_ADDR=address)
 
 
@@ -44,7 +44,7 @@ def owner(workspace):
 
 @pytest.fixture
 def outbox(monkeypatch):
-    """Return the mails that were sent; those that are sent later are sent at once."""
+    """Return the list of sent mails, which are sent at once."""
     monkeypatch.setattr("kebab.accounts.views.queue_reset_mail", _mail_link_now)
     return mail.outbox
 
@@ -57,5 +57,5 @@ def _mail_link_now(email, site):
 
 @pytest.fixture
 def acts(db):
-    """Return what was written down, in order: the action, whom it is about, and from where."""
+    """Return the audit log in order: action, subject and address."""
     return lambda: list(AuditEvent.objects.order_by("at").values_list("action", "subject", "address"))

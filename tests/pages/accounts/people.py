@@ -1,4 +1,4 @@
-"""Passwords, and clicks on the account pages."""
+"""Log in through the account pages."""
 
 from django.contrib.auth import get_user
 from django.test import Client

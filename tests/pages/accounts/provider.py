@@ -18,7 +18,7 @@ CLIENT_ID, CLIENT_SECRET = "kebab", "the client's secret"
 
 
 class Provider(ThreadingHTTPServer):
-    """Knows one person at a time, `claims`; what it gets wrong is set by the tests."""
+    """Knows one person at a time, `claims`; tests set what it gets wrong."""
 
     daemon_threads = True
 
@@ -38,7 +38,7 @@ class Provider(ThreadingHTTPServer):
         self.token_requests = 0
 
     def approve(self, address: str) -> dict[str, str]:
-        """Take the person that was sent to `address`, and give the callback's parameters."""
+        """Log the person in who was redirected to `address`, and return the callback's parameters."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?")
         assert asked["client_id"] == CLIENT_ID and asked["response_type"] == "code"
@@ -49,7 +49,7 @@ class Provider(ThreadingHTTPServer):
         return {"code": code, "state": asked["state"]}
 
     def discovery(self) -> dict[str, Any]:
-        """Describe itself."""
+        """Return the discovery document."""
         return {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize",
@@ -60,7 +60,7 @@ class Provider(ThreadingHTTPServer):
         }
 
     def tokens(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        """Exchange a code, as RFC 6749 and RFC 7636 ask for."""
+        """Exchange a code as RFC 6749 and RFC 7636 require."""
         self.token_requests += 1
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -70,7 +70,7 @@ class Provider(ThreadingHTTPServer):
         return 200, {"access_token": "an-access-token", "token_type": "Bearer", "id_token": self.id_token()}
 
     def id_token(self) -> str:
-        """Sign the claims."""
+        """Return the signed claims."""
         now = int(datetime.now(UTC).timestamp())
         claims = {
             "iss": self.issuer,
@@ -85,7 +85,7 @@ class Provider(ThreadingHTTPServer):
         return jwt.encode(claims, key, algorithm=self.algorithm, headers={"kid": "first"})
 
     def keys(self) -> dict[str, Any]:
-        """Publish the key."""
+        """Return the public keys."""
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
         return {"keys": [{**public, "kid": "first", "use": "sig", "alg": "RS256"}]}
 
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running_provider() -> Iterator[Provider]:
-    """Run one until the block ends."""
+    """Run a provider during the block."""
     with Provider() as provider:
         thread = threading.Thread(target=provider.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -1,4 +1,4 @@
-"""The account pages in a real browser: they fit, work by keyboard, and complain of nothing."""
+"""The account pages in a real browser: layout, keyboard, and a quiet console."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,13 +7,13 @@ from kebab.people.access.caller import Caller, member_access, readable_membershi
 from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Role, User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 
 
 @pytest.fixture
-def invited(transactional_db, owner):
+def invitation(transactional_db, owner):
     access = member_access(Caller(user=owner), readable_memberships(owner).get())
     return invite(access, "ada@example.org", Role.EDITOR)
 
@@ -24,9 +24,11 @@ def check_fit(page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
 
 
-def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(open_page, invited, mirrors):
+def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(
+    open_page, invitation, mirrors
+):
     page = open_page()
-    page.goto(invited.path)
+    page.goto(invitation.path)
     check_fit(page)
     expect(page.get_by_label("Your name")).to_be_focused()
     page.keyboard.type("Ada")
@@ -50,7 +52,7 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     expect(page.get_by_role("status")).to_have_text("You have signed out.")
 
 
-def test_a_password_is_set_anew_from_the_mails_link(open_page, transactional_db, ada, outbox):
+def test_password_is_reset_by_the_mailed_link(open_page, transactional_db, ada, outbox):
     page = open_page()
     page.goto("/login")
     check_fit(page)

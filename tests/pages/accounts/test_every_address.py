@@ -1,4 +1,4 @@
-"""Every address: the headers of what it answers, and the CSRF token of what changes something."""
+"""Headers of every response, and CSRF tokens of every unsafe request."""
 
 import re
 import uuid
@@ -46,14 +46,14 @@ def page_routes():
 
 @pytest.fixture
 def operator(db):
-    """Return somebody whom nothing else would refuse."""
+    """Return a person whom no other check refuses."""
     user = User.objects.create_superuser("root@example.org")
     workspace = Workspace.objects.create(pk=uuid.UUID(_VALUES[0]), slug="one", name="One")
     Membership.objects.create(workspace=workspace, user=user, role=Role.OWNER)
     return user
 
 
-def signed_in(user, **options):
+def client_of(user, **options):
     client = Client(**options)
     client.force_login(user)
     return client
@@ -69,7 +69,7 @@ def check_headers(response):
 
 
 def check_all_headers(operator, subtests, walked):
-    inside = signed_in(operator)
+    inside = client_of(operator)
     for route in walked:
         path = address_of(route)
         with subtests.test(path=path):
@@ -86,8 +86,8 @@ def is_refused_for_its_token(response):
 
 
 def check_all_tokens(operator, walked, methods):
-    """Send unsafe requests without the token; return how many were refused for that alone."""
-    client = signed_in(operator, enforce_csrf_checks=True)
+    """Send unsafe requests without the token; return how many were refused for that reason."""
+    client = client_of(operator, enforce_csrf_checks=True)
     taken, refused = set(), 0
     for route in walked:
         path = address_of(route)
@@ -124,7 +124,7 @@ def test_unsafe_request_of_a_session_needs_the_token(operator):
 
 
 def test_answers_inside_are_stored_nowhere(operator):
-    inside = signed_in(operator)
+    inside = client_of(operator)
     own = ("/", "/api/v1/workspaces", "/api/v1/workspaces/1", "/w/1/search", "/admin/", "/password/change")
     for path in own:
         assert re.search("no-store|private", inside.get(path)["Cache-Control"]), path
@@ -168,14 +168,14 @@ def test_policy_lets_nothing_run_but_the_own_scripts(client, db):
     assert "<script>" not in docs.content.decode()
 
 
-def test_view_keeps_a_policy_of_its_own(rf):
+def test_view_keeps_its_own_policy(rf):
     own = HttpResponse(headers={"Content-Security-Policy": "default-src 'none'; sandbox"})
 
     assert SecurityHeaders(lambda request: own)(rf.get("/"))["Content-Security-Policy"].endswith("sandbox")
 
 
 def test_pages_carry_no_inline_script_or_style_and_load_nothing_from_elsewhere(operator):
-    inside = signed_in(operator)
+    inside = client_of(operator)
     for page in ("/w/one/search?q=deploy", "/w/one/upload", "/w/one/settings", "/missing"):
         text = inside.get(page, follow=True).content.decode()
         assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|<script(?! src=)", text)

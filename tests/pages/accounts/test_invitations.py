@@ -1,4 +1,4 @@
-"""Accepting an invitation, from its link on."""
+"""Acceptance of an invitation through its link."""
 
 import pytest
 from django.test import Client
@@ -17,7 +17,7 @@ def access(owner):
 
 
 @pytest.fixture
-def invited(access):
+def invitation(access):
     return invite(access, "ada@example.org", Role.EDITOR)
 
 
@@ -49,8 +49,8 @@ def test_link_moves_its_secret_out_of_the_address_and_does_nothing_yet(visitor, 
     assert roles_of("ada@example.org") == []
 
 
-def test_who_has_no_account_gets_one_and_is_in(visitor, invited, acts, address):
-    visitor.get(invited.path)
+def test_person_without_an_account_gets_one_and_joins(visitor, invitation, acts, address):
+    visitor.get(invitation.path)
     response = join(visitor)
 
     assert response["Location"] == "/w/handbook/search"
@@ -58,7 +58,7 @@ def test_who_has_no_account_gets_one_and_is_in(visitor, invited, acts, address):
     assert is_signed_in(visitor)
     assert roles_of("ada@example.org") == [Role.EDITOR]
     other = Client()  # the link works once
-    assert other.get(invited.path, follow=True).status_code == 404
+    assert other.get(invitation.path, follow=True).status_code == 404
     assert join(other).status_code == 404
     assert User.objects.get(email="ada@example.org").display_name == "Ada L."
     assert acts()[-3:] == [
@@ -68,21 +68,21 @@ def test_who_has_no_account_gets_one_and_is_in(visitor, invited, acts, address):
     ]
 
 
-def test_an_account_that_is_not_written_down_is_not_made(visitor, invited, monkeypatch):
+def test_an_account_that_is_not_written_down_is_not_made(visitor, invitation, monkeypatch):
     def fail(actor, action, *_, **__):
         raise ConnectionError(action)
 
-    visitor.get(invited.path)
+    visitor.get(invitation.path)
     monkeypatch.setattr("kebab.people.audit.record_person", fail)
     with pytest.raises(ConnectionError, match=r"account\.created"):
         join(visitor)
 
     assert not User.objects.filter(email="ada@example.org").exists()
-    assert find_invitation(invited.secret) is not None
+    assert find_invitation(invitation.secret) is not None
 
 
-def test_bad_password_is_told_and_nothing_done(visitor, invited):
-    visitor.get(invited.path)
+def test_bad_password_is_refused_without_effect(visitor, invitation):
+    visitor.get(invitation.path)
     for password, again in (("short", None), ("ada@example.org", None), (PASSWORD, "another password")):
         answer = join(visitor, password, again)
 
@@ -91,8 +91,8 @@ def test_bad_password_is_told_and_nothing_done(visitor, invited):
         assert not User.objects.filter(email="ada@example.org").exists()
 
 
-def test_who_has_an_account_signs_in_first_and_it_is_not_taken_over(visitor, ada, invited):
-    page = visitor.get(invited.path, follow=True).content.decode()
+def test_person_with_an_account_must_sign_in_first(visitor, ada, invitation):
+    page = visitor.get(invitation.path, follow=True).content.decode()
     assert 'href="/login?next=/invitation"' in page
     assert 'type="password"' not in page
     join(visitor, password="a password of the guest")
@@ -104,18 +104,18 @@ def test_who_has_an_account_signs_in_first_and_it_is_not_taken_over(visitor, ada
     assert roles_of(ada.email) == [Role.EDITOR]
 
 
-def test_somebody_else_can_not_accept(visitor, invited):
+def test_somebody_else_can_not_accept(visitor, invitation):
     User.objects.create_user("eve@example.org", PASSWORD)
     sign_in(visitor, "eve@example.org")
-    visitor.get(invited.path)
+    visitor.get(invitation.path)
 
     assert "eve@example.org" in join(visitor).content.decode()
     assert roles_of("eve@example.org") == roles_of("ada@example.org") == []
 
 
-def test_a_withdrawn_invitation_is_like_none(visitor, access, invited):
-    visitor.get(invited.path)
-    withdraw_invitation(access, invited.invitation.pk)
+def test_a_withdrawn_invitation_is_like_none(visitor, access, invitation):
+    visitor.get(invitation.path)
+    withdraw_invitation(access, invitation.invitation.pk)
     gone = visitor.get("/invitation")
     never = Client().get("/invitation")
 

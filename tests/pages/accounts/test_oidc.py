@@ -1,4 +1,4 @@
-"""Signing in through an OpenID Connect provider, against a real one of the tests' own."""
+"""Sign-in through an OpenID Connect provider of the tests."""
 
 from functools import partial
 from itertools import product
@@ -30,8 +30,8 @@ def provider(settings):
         yield provider
 
 
-def come_back(client, provider, **query):
-    """Go to the provider and come back with what it says."""
+def return_from_provider(client, provider, **query):
+    """Go to the provider and return with its response."""
     sent = client.get("/login/oidc", query)
     assert sent.status_code == 302, sent.content
     return client.get("/login/oidc/callback", provider.approve(sent["Location"]))
@@ -55,7 +55,7 @@ def test_login_page_has_a_button_where_there_is_a_provider(visitor, provider, se
 
 
 def test_a_known_person_comes_in_and_is_known_again(visitor, ada, provider, acts, address):
-    response = come_back(visitor, provider, next="/w/handbook/search")
+    response = return_from_provider(visitor, provider, next="/w/handbook/search")
 
     assert response["Location"] == "/w/handbook/search"
     assert get_user(visitor) == ada
@@ -63,7 +63,7 @@ def test_a_known_person_comes_in_and_is_known_again(visitor, ada, provider, acts
 
     provider.claims["email"] = "ada.new@example.org"  # the subject counts, once it is linked
     again = Client()
-    come_back(again, provider)
+    return_from_provider(again, provider)
     assert get_user(again) == ada
 
 
@@ -71,18 +71,18 @@ def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(vi
     ada.prove_email()
     elsewhere = Client()
     sign_in(elsewhere)
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
 
     assert User.objects.get(pk=ada.pk).check_password(PASSWORD)
     assert is_signed_in(elsewhere)
     assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is False
 
 
-def test_who_took_an_account_in_anothers_name_is_out_when_its_owner_comes(visitor, ada, provider):
+def test_account_taken_in_anothers_name_returns_to_its_owner(visitor, ada, provider):
     thief = Client()
     sign_in(thief)
     assert is_signed_in(thief)
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
 
     assert get_user(visitor) == ada
     assert not is_signed_in(thief)
@@ -100,11 +100,11 @@ def test_an_invited_person_comes_in_and_can_join_unless_the_invitation_is_withdr
     provider.claims["email"] = "neu@example.org"
     withdrawn = invite(operator, "neu@example.org", Role.EDITOR)
     withdraw_invitation(operator, withdrawn.invitation.pk)
-    check_refused(visitor, come_back(visitor, provider))
+    check_refused(visitor, return_from_provider(visitor, provider))
     assert not User.objects.filter(email="neu@example.org").exists()
 
     visitor.get(invite(operator, "neu@example.org", Role.EDITOR).path)
-    come_back(visitor, provider, next="/invitation")
+    return_from_provider(visitor, provider, next="/invitation")
     assert get_user(visitor).email == "neu@example.org"
     assert visitor.post("/invitation")["Location"] == "/w/handbook/search"
     assert AuditEvent.objects.filter(action="account.created", detail__by="oidc").count() == 1
@@ -115,7 +115,7 @@ def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypa
     settings.KEBAB_OIDC_SIGNUP = True
     provider.claims["email"] = "neu@example.org"
     clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
-    said = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
+    parameters = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
     verified_email = adapters._verified_email
 
     def wait_for_the_other(sociallogin):
@@ -123,7 +123,7 @@ def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypa
         return verified_email(sociallogin)
 
     monkeypatch.setattr(adapters, "_verified_email", wait_for_the_other)
-    ways = zip(clients, said, strict=True)
+    ways = zip(clients, parameters, strict=True)
     answers = at_once([partial(client.get, "/login/oidc/callback", query) for client, query in ways])
 
     assert [answer.status_code for answer in answers] == [302, 302]
@@ -133,9 +133,9 @@ def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypa
 
 
 def test_an_operator_can_undo_a_link(visitor, ada, provider, acts):
-    come_back(Client(), provider)
+    return_from_provider(Client(), provider)
     provider.claims["sub"] = "8"  # made anew over there
-    check_refused(visitor, come_back(visitor, provider))
+    check_refused(visitor, return_from_provider(visitor, provider))
     office = Client()
     office.force_login(User.objects.create_superuser("root@example.org"))
     address = f"/admin/people/user/{ada.pk}/act/unlink/"
@@ -148,13 +148,13 @@ def test_an_operator_can_undo_a_link(visitor, ada, provider, acts):
     assert not is_signed_in(elsewhere)
     event = AuditEvent.objects.get(action="account.unlinked")
     assert (event.actor, event.subject) == ("root@example.org", ada.email)
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
     assert get_user(visitor) == ada
 
 
 def test_staff_do_not_unlink_an_operator(provider):
     root = User.objects.create_superuser("ada@example.org")
-    come_back(Client(), provider)
+    return_from_provider(Client(), provider)
     clerk = User.objects.create_user("clerk@example.org", is_staff=True)
     clerk.user_permissions.set(
         Permission.objects.filter(codename__in=("change_user", "view_user"), content_type__app_label="people")
@@ -180,20 +180,20 @@ def test_the_session_has_a_new_key_and_leads_to_no_other_site(visitor, ada, prov
     assert visitor.cookies["sessionid"].value != before
     assert not Client().session.exists(before)
     for place in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
-        assert come_back(Client(), provider, next=place)["Location"] == "/", place
+        assert return_from_provider(Client(), provider, next=place)["Location"] == "/", place
 
 
 def test_address_that_the_provider_has_not_verified_links_nothing(visitor, ada, provider, subtests):
     for verified in (False, None, "false", 1, "yes"):
         with subtests.test(verified=verified):
             provider.claims["email_verified"] = verified
-            check_refused(visitor, come_back(visitor, provider))
+            check_refused(visitor, return_from_provider(visitor, provider))
             assert not ada.socialaccount_set.exists()
 
 
 def test_an_unknown_person_is_refused_without_a_row(visitor, provider, acts):
     provider.claims["email"] = "nobody@example.org"
-    check_refused(visitor, come_back(visitor, provider))
+    check_refused(visitor, return_from_provider(visitor, provider))
 
     assert not User.objects.exists()
     assert [act for act, *_ in acts()] == ["sign_in.failed"]
@@ -202,7 +202,7 @@ def test_an_unknown_person_is_refused_without_a_row(visitor, provider, acts):
 def test_unknown_people_get_an_account_when_that_is_switched_on(visitor, provider, settings):
     settings.KEBAB_OIDC_SIGNUP = True
     provider.claims |= {"email": "Neu@Example.org", "given_name": "Neu", "family_name": "Mann"}
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
     user = get_user(visitor)
 
     assert (user.email, user.display_name) == ("neu@example.org", "Neu Mann")
@@ -213,26 +213,26 @@ def test_unknown_people_get_an_account_when_that_is_switched_on(visitor, provide
 def test_subject_of_another_issuer_is_somebody_else_until_the_address_links_it(
     visitor, ada, provider, settings
 ):
-    come_back(Client(), provider)
+    return_from_provider(Client(), provider)
     with running_provider() as other:
         settings.KEBAB_OIDC_ISSUER = other.issuer
         other.claims["email"] = "eve@example.org"
-        check_refused(visitor, come_back(visitor, other))
+        check_refused(visitor, return_from_provider(visitor, other))
         other.claims["email"] = ada.email
-        come_back(visitor, other)
+        return_from_provider(visitor, other)
 
     assert get_user(visitor) == ada
 
 
 def test_inactive_person_is_neither_linked_nor_let_in(visitor, ada, provider):
     User.objects.update(is_active=False)
-    check_refused(visitor, come_back(visitor, provider))
+    check_refused(visitor, return_from_provider(visitor, provider))
     assert not ada.socialaccount_set.exists()
     User.objects.update(is_active=True)
-    come_back(Client(), provider)
+    return_from_provider(Client(), provider)
     User.objects.update(is_active=False)
 
-    check_refused(visitor, come_back(visitor, provider))
+    check_refused(visitor, return_from_provider(visitor, provider))
 
 
 def test_id_token_for_another_use_or_signed_otherwise_is_refused(visitor, ada, provider, subtests):
@@ -246,22 +246,22 @@ def test_id_token_for_another_use_or_signed_otherwise_is_refused(visitor, ada, p
     ):
         with subtests.test(forged=forged):
             provider.forged = forged
-            check_refused(visitor, come_back(visitor, provider), status=400)
+            check_refused(visitor, return_from_provider(visitor, provider), status=400)
     provider.forged, own_key = {}, provider.signing_key
     other_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     for algorithm, key in (("none", own_key), ("HS256", own_key), ("RS512", other_key), ("RS256", other_key)):
         with subtests.test(algorithm=algorithm):
             provider.signing_key, provider.algorithm = key, algorithm
-            check_refused(visitor, come_back(visitor, provider), status=400)
+            check_refused(visitor, return_from_provider(visitor, provider), status=400)
 
 
 def test_the_user_info_is_asked_for_a_missing_address_and_must_mean_the_same_person(visitor, ada, provider):
     provider.claims = {"sub": "7"}
     provider.user_info = {"sub": "8", "email": ada.email, "email_verified": True}
-    check_refused(visitor, come_back(visitor, provider), status=400)
+    check_refused(visitor, return_from_provider(visitor, provider), status=400)
 
     provider.user_info["sub"] = "7"
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
     assert get_user(visitor) == ada
 
 
@@ -315,9 +315,9 @@ def test_another_site_can_not_begin_it(visitor, provider):
     assert response["Location"] == "/login"
 
 
-def test_who_has_signed_in_as_somebody_else_becomes_who_the_provider_says(visitor, ada, provider):
+def test_session_of_another_person_is_replaced_by_the_providers_person(visitor, ada, provider):
     User.objects.create_user("eve@example.org", PASSWORD)
     sign_in(visitor, "eve@example.org")
-    come_back(visitor, provider)
+    return_from_provider(visitor, provider)
 
     assert get_user(visitor) == ada

@@ -1,4 +1,4 @@
-"""Setting a forgotten password by a link that comes by mail."""
+"""Password reset through a mailed link."""
 
 import re
 import uuid
@@ -75,16 +75,16 @@ def test_link_leads_to_the_address_of_the_settings_and_to_no_port_made_up(visito
     assert "https://kebab.example.org:8443/password/reset/" in outbox[0].body
 
 
-def test_only_who_signs_in_with_a_password_gets_a_link_and_nothing_tells_who_does(visitor, ada, outbox, acts):
+def test_only_password_users_get_a_link_and_responses_do_not_differ(visitor, ada, outbox, acts):
     User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
     User.objects.create_user("sso@example.org", None)
-    told, emails = [], ("nobody@example.org", "gone@example.org", "sso@example.org")
+    responses, emails = [], ("nobody@example.org", "gone@example.org", "sso@example.org")
     with patch("kebab.accounts.views.queue_reset_mail"):
         for email in (ada.email, *emails):
             with CaptureQueriesContext(connection) as queries:
                 response = ask(visitor, email)
-            told.append((response.status_code, response["Location"], len(queries)))
-    assert len(set(told)) == 1
+            responses.append((response.status_code, response["Location"], len(queries)))
+    assert len(set(responses)) == 1
     assert [act for act, *_ in acts()] == ["password.reset_asked"] * 4
 
     for email in emails:
@@ -99,7 +99,7 @@ def test_a_link_ends_after_two_hours(visitor, ada, outbox):
         assert visitor.get(link_in(outbox[0]), follow=True).status_code == 404
 
 
-def test_what_is_no_link_opens_nothing(visitor, ada):
+def test_invalid_link_is_refused(visitor, ada):
     made_up = ("", "x", "MQ.x-y", "LTE.a-b", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b", "é.\x00", "." * 9)
     for held in made_up:
         visitor.cookies["kebab_reset"] = held

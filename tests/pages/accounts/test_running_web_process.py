@@ -1,4 +1,4 @@
-"""A running web process: no secret that passes it is in any log, and nobody invents network addresses."""
+"""A running web process logs no secret, and clients cannot forge their address."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def stack():
         running.remove()
 
 
-def said_by(stack, *arguments):
+def json_output(stack, *arguments):
     done = stack.run(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -70,9 +70,9 @@ def test_an_address_that_a_client_claims_is_not_its_own(stack):
 
 
 def test_secrets_are_in_no_log(stack):
-    said_by(stack, "workspace", "create", "handbook")
-    token = said_by(stack, "token", "create", "--workspace", "handbook", "--scope", "search")["token"]
-    link = said_by(stack, "member", "invite", "ada@example.org", "--workspace", "handbook")["link"]
+    json_output(stack, "workspace", "create", "handbook")
+    token = json_output(stack, "token", "create", "--workspace", "handbook", "--scope", "search")["token"]
+    link = json_output(stack, "member", "invite", "ada@example.org", "--workspace", "handbook")["link"]
     invitation = link.rpartition("/")[2]
     known, new, wrong = PASSWORDS
     with Browser(base_url=stack.url, timeout=30) as browser:

@@ -1,4 +1,4 @@
-"""Signing in and out: sessions, where it leads, what is written down."""
+"""Signing in and out: sessions, redirects and the audit log."""
 
 import re
 from unittest.mock import patch
@@ -86,7 +86,7 @@ def test_a_deactivated_person_is_out_at_once_and_signs_in_again_when_back(visito
     assert not is_signed_in(visitor)
 
 
-def test_what_happens_is_written_down_with_the_address_and_without_the_password(visitor, ada, acts, address):
+def test_sign_ins_are_audited_with_the_address_without_the_password(visitor, ada, acts, address):
     sign_in(visitor, password="wrong wrong wrong")
     visitor.post("/password/reset", {"email": "kbb_abcdefghijkl@example.org"})
     sign_in(visitor)
@@ -102,7 +102,7 @@ def test_what_happens_is_written_down_with_the_address_and_without_the_password(
     assert list(actors) == ["nobody", "nobody", ada.email, ada.email]
 
 
-def test_only_what_has_the_form_of_an_address_is_written_down(visitor, subtests):
+def test_only_text_in_the_form_of_an_address_is_audited(visitor, subtests):
     for typed in ("p@ssword of mine", "operator:root@ship", "kbb_abcdefghijkl", "@", "a@b", PASSWORD):
         with subtests.test(typed=typed):
             sign_in(visitor, typed)
@@ -131,7 +131,7 @@ def test_refusal_costs_and_looks_the_same_whoever_is_named(visitor, ada):
     assert 'role="alert"' in pages.pop()[1]
 
 
-def test_passwords_are_hashed_with_argon2_and_older_ones_anew_when_used(visitor, ada, settings):
+def test_passwords_are_hashed_with_argon2_and_older_ones_upgraded_when_used(visitor, ada, settings):
     settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS[1:]
     hashed = make_password(PASSWORD)
     assert hashed.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
@@ -198,7 +198,7 @@ def test_changed_password_ends_the_other_sessions(visitor, ada, acts):
     assert 'role="status"' in visitor.get(answer["Location"]).content.decode()
 
 
-def test_who_has_no_password_is_offered_no_change_of_it(visitor, ada, acts):
+def test_person_without_a_password_cannot_change_it(visitor, ada, acts):
     ada.set_unusable_password()
     ada.save()
     visitor.force_login(ada)

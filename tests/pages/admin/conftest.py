@@ -1,7 +1,7 @@
 import pytest
 
 from kebab.people.models import Role, User
-from tests.pages.admin.filling import Filled
+from tests.pages.admin.admin_rows import AdminRows
 from tests.support.actors import make_member, make_workspace
 
 
@@ -17,7 +17,7 @@ def operator(db):
 
 @pytest.fixture
 def office(client, operator):
-    """A client in which an operator is logged in."""
+    """Return a client in which an operator is logged in."""
     client.force_login(operator)
     return client
 
@@ -28,6 +28,6 @@ def viewer(workspace):
 
 
 @pytest.fixture
-def filled(workspace):
-    """Rows of every kind with hostile text in them."""
-    return Filled(workspace)
+def admin_rows(workspace):
+    """Return rows of every kind with hostile text in them."""
+    return AdminRows(workspace)

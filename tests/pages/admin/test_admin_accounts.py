@@ -1,4 +1,4 @@
-"""Accounts changed by operators: whose they may change, and what is written of it."""
+"""Accounts changed by operators: limits and audit."""
 
 import io
 
@@ -17,7 +17,7 @@ PASSWORDS = {"password1": "correct horse 77", "password2": "correct horse 77", "
 
 @pytest.fixture
 def clerk(db):
-    """Staff who may change people, and nothing else."""
+    """Return a staff member who may only change people."""
     return make_staff("people.view_user", "people.change_user")
 
 

@@ -1,37 +1,37 @@
-"""All pages of the admin in a real browser, under their policy: nothing is complained about or fetched."""
+"""All pages of the admin in a real browser: no console messages, no foreign requests."""
 
 import pytest
 
-from tests.pages.admin.filling import HOSTILE
+from tests.pages.admin.admin_rows import HOSTILE
 from tests.support.actors import make_workspace
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1440)])
 def test_every_page_opens_without_a_complaint_and_fits(
-    open_page, transactional_db, operator, filled, scheme, width
+    open_page, transactional_db, operator, admin_rows, scheme, width
 ):
     page = open_page(operator, color_scheme=scheme, viewport={"width": width, "height": 900})
 
-    for address in filled.pages(searched=False):
+    for address in admin_rows.pages(searched=False):
         response = page.goto(address)
         assert response.status == 200, address
         assert page.title() != "pwned", address
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), address
 
 
-def test_the_policy_refuses_scripts_and_style_elements_in_the_page(client, operator, filled):
+def test_the_policy_refuses_scripts_and_style_elements_in_the_page(client, operator, admin_rows):
     client.force_login(operator)
-    for address in filled.pages():
+    for address in admin_rows.pages():
         policy = client.get(address, follow=True)["Content-Security-Policy"]
         assert "script-src 'self' 'unsafe-eval'; style-src 'self';" in policy, address
     client.logout()
     assert "unsafe" not in client.get("/admin/")["Content-Security-Policy"]
 
 
-def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, filled):
+def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, admin_rows):
     make_workspace("zoo")
     page = open_page(operator)
     page.goto("/admin/ingest/job/")
@@ -41,12 +41,12 @@ def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, 
     page.locator(".select2-results__option", has_text="handbook").click()
     page.get_by_role("button", name="Apply filters").click()
 
-    page.wait_for_url(f"**/admin/ingest/job/?*workspace__id__exact={filled.workspace.pk}*")
+    page.wait_for_url(f"**/admin/ingest/job/?*workspace__id__exact={admin_rows.workspace.pk}*")
     assert page.locator("#result_list tbody").count() == 2
 
 
 def test_job_is_cancelled_on_its_page_and_ticked_rows_are_asked_about(
-    open_page, transactional_db, operator, filled
+    open_page, transactional_db, operator, admin_rows
 ):
     page = open_page(operator)
     page.goto("/admin/ingest/job/")
@@ -55,17 +55,17 @@ def test_job_is_cancelled_on_its_page_and_ticked_rows_are_asked_about(
     page.get_by_role("button", name="Run").click()
     page.get_by_text("End this work?").wait_for()
 
-    page.goto(f"/admin/ingest/job/{filled.job.pk}/change/")
+    page.goto(f"/admin/ingest/job/{admin_rows.job.pk}/change/")
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text(f"Job {filled.job.pk} ends within seconds.").wait_for()
-    filled.job.refresh_from_db()
-    assert filled.job.cancel_requested
-    page.goto(f"/admin/search/document/{filled.document.pk}/passages/")
+    page.get_by_text(f"Job {admin_rows.job.pk} ends within seconds.").wait_for()
+    admin_rows.job.refresh_from_db()
+    assert admin_rows.job.cancel_requested
+    page.goto(f"/admin/search/document/{admin_rows.document.pk}/passages/")
     assert page.locator("pre").inner_text() == HOSTILE
 
 
-def test_the_theme_and_the_menu_of_the_person_work(open_page, transactional_db, operator, filled):
+def test_the_theme_and_the_menu_of_the_person_work(open_page, transactional_db, operator, admin_rows):
     page = open_page(operator)
     page.goto("/admin/")
     page.keyboard.press("Control+e")

@@ -1,4 +1,4 @@
-"""The list of members: each can be reached, however many there are."""
+"""The list of members reaches each one, however many there are."""
 
 import pytest
 
@@ -9,14 +9,14 @@ from tests.support.actors import make_member, make_person, make_workspace
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """Let lists look at three rows."""
+    """Limit lists to three rows."""
     monkeypatch.setattr(changelist, "WINDOW", 3)
     monkeypatch.setattr(pagination, "WINDOW", 3)
 
 
 @pytest.fixture
 def old(workspace):
-    """Somebody of the workspace, older than many members of another one."""
+    """Return a member of the workspace, older than many members of another one."""
     ada = make_person("ada@example.org")
     membership = Membership.objects.create(workspace=workspace, user=ada, role=Role.EDITOR)
     elsewhere = make_workspace("elsewhere")

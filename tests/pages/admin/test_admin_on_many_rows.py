@@ -1,4 +1,4 @@
-"""The admin on a million rows: what its pages read is bounded, and so is the number of their statements."""
+"""The admin on a million rows: bounded reads and statements per page."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from ingest.models import Unreadable
 from kebab.admin.changelist import FOUND
 from kebab.admin.site import site
 from kebab.people.models import Membership, User
-from tests.pages.admin.many import fill
+from tests.pages.admin.bulk_rows import fill
 
 pytestmark = pytest.mark.slow
 
@@ -131,24 +131,24 @@ def md5_uuid(text):
 
 
 def _statement(asked):
-    """Return the SQL without what the database backend sends before it."""
+    """Return the SQL without the prefix of the database backend."""
     return re.sub(r"^SET LOCAL [^;]*;", "", asked["sql"]).strip()
 
 
 def rows_read(statement):
-    """Count the rows that the scans of a statement met, those that a filter threw away included."""
+    """Count the rows that a statement's scans read, including those that a filter dropped."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}")
         found = cursor.fetchone()[0]
     plans = json.loads(found) if isinstance(found, str) else found
-    return sum(map(_met, plans[0]["Plan"].get("Plans", []))) + _own(plans[0]["Plan"])
+    return sum(map(_rows_of_plan, plans[0]["Plan"].get("Plans", []))) + _rows_of_node(plans[0]["Plan"])
 
 
-def _met(plan):
-    return _own(plan) + sum(map(_met, plan.get("Plans", [])))
+def _rows_of_plan(plan):
+    return _rows_of_node(plan) + sum(map(_rows_of_plan, plan.get("Plans", [])))
 
 
-def _own(plan):
+def _rows_of_node(plan):
     if "Scan" not in plan["Node Type"]:
         return 0
     thrown = sum(plan.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck"))
@@ -163,7 +163,7 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
     assert {model._meta.label_lower.replace(".", "/") for model in site._registry} == LISTS.keys()
     measured: dict[str, float] = {}
     for address in addresses(workspace):
-        response, asked = _opened(office, address)
+        response, asked = _get(office, address)
         statements = [sql for sql in map(_statement, asked) if sql.startswith("SELECT")]
         for sql in set(statements) - measured.keys():
             measured[sql] = rows_read(sql)
@@ -174,16 +174,16 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
         assert read <= MOST_ROWS, (address, read, *statements)
 
 
-def test_what_was_searched_for_is_not_looked_for_in_the_whole_list(transactional_db, office, workspace):
+def test_search_does_not_scan_the_whole_list(transactional_db, office, workspace):
     fill(workspace, tables=("people_workspace", "people_user", "people_membership"), others=400_000)
-    response, asked = _opened(office, "/admin/people/membership/?q=handbook")
+    response, asked = _get(office, "/admin/people/membership/?q=handbook")
     read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]
 
     assert "1000 memberships" in response.content.decode()
     assert max(read) <= 2 * FOUND + PAGE
 
 
-def _opened(office, address):
+def _get(office, address):
     with CaptureQueriesContext(connection) as asked:
         response = office.get(address)
     return response, asked

@@ -1,4 +1,4 @@
-"""Pages of the admin: everything is escaped, nothing secret is shown, searches find."""
+"""Pages of the admin: escaping, hidden secrets, and searches."""
 
 import re
 
@@ -8,16 +8,16 @@ from django.test.utils import CaptureQueriesContext
 
 from kebab.admin.site import site
 from kebab.people.models import AuditEvent
-from tests.pages.admin.filling import HOSTILE
-from tests.pages.admin.many import fill
+from tests.pages.admin.admin_rows import HOSTILE
+from tests.pages.admin.bulk_rows import fill
 from tests.support.actors import make_workspace
 
 
 @pytest.mark.slow
-def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, filled, subtests):
-    digest = bytes(filled.token.secret_sha256).hex()
-    secrets = (filled.secret, filled.secret[-20:], digest, "sealed-canary", "sha256")
-    for address in filled.pages():
+def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, admin_rows, subtests):
+    digest = bytes(admin_rows.token.secret_sha256).hex()
+    secrets = (admin_rows.secret, admin_rows.secret[-20:], digest, "sealed-canary", "sha256")
+    for address in admin_rows.pages():
         with subtests.test(address=address):
             response = office.get(address, follow=True)
             text = response.content.decode()
@@ -27,45 +27,49 @@ def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, fille
             assert not [secret for secret in secrets if secret in text]
 
 
-def test_hostile_text_and_what_belongs_to_rows_is_shown(office, filled):
+def test_hostile_text_and_what_belongs_to_rows_is_shown(office, admin_rows):
     escaped = "&lt;script&gt;document.title=&#x27;pwned&#x27;&lt;/script&gt;"
 
     def page(name, row, below="change"):
         return office.get(f"/admin/{name}/{row.pk}/{below}/").content.decode()
 
     for name in ("people/workspace", "people/auditevent", "search/document", "search/source", "ingest/job"):
-        assert escaped in page(name, filled.rows()[name]), name
-    assert f"/admin/people/group/{filled.group.pk}/change/" in page("search/source", filled.source)
-    assert '<progress max="40" value="10">' in page("ingest/job", filled.job)
-    assert "a.bin" in page("ingest/job", filled.failed)
-    assert "document.title=&#x27;pwned&#x27;" in page("search/document", filled.document, "passages")
-    gone = filled.event_of_gone  # of a workspace that is no more
+        assert escaped in page(name, admin_rows.rows()[name]), name
+    assert f"/admin/people/group/{admin_rows.group.pk}/change/" in page("search/source", admin_rows.source)
+    assert '<progress max="40" value="10">' in page("ingest/job", admin_rows.job)
+    assert "a.bin" in page("ingest/job", admin_rows.failed)
+    assert "document.title=&#x27;pwned&#x27;" in page("search/document", admin_rows.document, "passages")
+    gone = admin_rows.event_of_gone  # of a workspace that is no more
     assert str(gone.workspace_id) in page("people/auditevent", gone)
 
 
-def test_documents_are_listed_and_found_by_path_id_and_how_the_title_begins_in_one_workspace(office, filled):
+def test_documents_are_listed_and_found_by_path_id_and_how_the_title_begins_in_one_workspace(
+    office, admin_rows
+):
     other, address = make_workspace("zoo"), "/admin/search/document/"
     answer = office.get(address)
-    assert answer["Location"] == f"{address}?workspace__id__exact={filled.workspace.pk}"
-    row = f"{address}{filled.document.pk}/change/"
+    assert answer["Location"] == f"{address}?workspace__id__exact={admin_rows.workspace.pk}"
+    row = f"{address}{admin_rows.document.pk}/change/"
     for term, workspace, is_found in (
-        ("", filled.workspace, True),
+        ("", admin_rows.workspace, True),
         ("", other, False),
-        (filled.document.path, filled.workspace, True),
-        (filled.document.doc_id.hex, filled.workspace, True),
-        (HOSTILE[:9], filled.workspace, True),
-        ("nothing", filled.workspace, False),
+        (admin_rows.document.path, admin_rows.workspace, True),
+        (admin_rows.document.doc_id.hex, admin_rows.workspace, True),
+        (HOSTILE[:9], admin_rows.workspace, True),
+        ("nothing", admin_rows.workspace, False),
     ):
         page = office.get(address, {"q": term, "workspace__id__exact": workspace.pk})
         assert (row in page.content.decode()) is is_found, term
-    row = f"/admin/search/source/{filled.source.pk}/change/"
+    row = f"/admin/search/source/{admin_rows.source.pk}/change/"
     assert row in office.get("/admin/search/source/?q=docs").content.decode()
     assert row not in office.get("/admin/search/source/?q=doc").content.decode()
-    within = office.get("/admin/search/source/", {"q": "doc", "workspace__id__exact": filled.workspace.pk})
+    within = office.get(
+        "/admin/search/source/", {"q": "doc", "workspace__id__exact": admin_rows.workspace.pk}
+    )
     assert row in within.content.decode()
 
 
-def test_the_audit_log_is_filtered_by_actor_and_by_how_the_action_begins(office, filled):
+def test_the_audit_log_is_filtered_by_actor_and_by_how_the_action_begins(office, admin_rows):
     AuditEvent.objects.create(actor="bob@example.org", action="member.added", subject="needle")
     AuditEvent.objects.create(actor="eve@example.org", action="token.revoked", subject="hay")
     for chosen in ("actor=bob@example.org", "action_begins=member"):
@@ -86,10 +90,10 @@ def test_address_made_by_hand_filters_by_no_other_column(office, workspace):
 
 
 @pytest.mark.slow
-def test_wrong_parameters_and_rows_that_are_not_there_break_no_list(office, filled, subtests):
+def test_wrong_parameters_and_rows_that_are_not_there_break_no_list(office, admin_rows, subtests):
     wrong = ("workspace__id__exact=x", "version=x", "p=x", "p=9999", "o=1.2", "e=1")
     ids = ("0", "x", "00000000-0000-0000-0000-000000000000", "9" * 30, "a/b")
-    for number, name in enumerate(filled.rows()):
+    for number, name in enumerate(admin_rows.rows()):
         with subtests.test(name=name):
             for asked in (wrong[number % len(wrong)], "p=x"):
                 assert office.get(f"/admin/{name}/?{asked}", follow=True).status_code in (200, 400), asked

@@ -23,8 +23,8 @@ def staff(*permissions):
     return user
 
 
-def test_nobody_is_sent_to_the_login_page_that_everybody_uses(client, filled):
-    for address in filled.pages():
+def test_anonymous_user_is_sent_to_the_common_login_page(client, admin_rows):
+    for address in admin_rows.pages():
         answer = client.get(address)
         assert answer.status_code == 302, address
         assert answer["Location"].startswith("/admin/login/?next=/admin/"), address
@@ -32,10 +32,10 @@ def test_nobody_is_sent_to_the_login_page_that_everybody_uses(client, filled):
         assert client.post(address, {"sure": "yes"}).status_code == 302
 
 
-def test_members_without_staff_status_see_nothing_of_it(filled):
+def test_members_without_staff_status_see_nothing_of_it(admin_rows):
     for role in (Role.VIEWER, Role.OWNER):
-        client = client_of(make_member(filled.workspace, role))
-        for address in filled.pages():
+        client = client_of(make_member(admin_rows.workspace, role))
+        for address in admin_rows.pages():
             answer = client.get(address)
             assert answer.status_code == 302, address
             assert b"hostile" not in answer.content
@@ -56,27 +56,27 @@ def test_deactivated_operator_is_out_at_once_and_no_password_is_taken_here(offic
     assert "_auth_user_id" not in visitor.session
 
 
-def test_staff_see_and_do_what_their_permissions_give(filled):
+def test_staff_see_and_do_what_their_permissions_give(admin_rows):
     client = client_of(staff("ingest.view_job"))
-    job = f"/admin/ingest/job/{filled.job.pk}"
+    job = f"/admin/ingest/job/{admin_rows.job.pk}"
 
     assert client.get(f"{job}/change/").status_code == 200
-    assert client.get(f"/admin/search/document/{filled.document.pk}/change/").status_code == 403
-    assert client.get(f"/admin/search/document/{filled.document.pk}/passages/").status_code == 404
+    assert client.get(f"/admin/search/document/{admin_rows.document.pk}/change/").status_code == 403
+    assert client.get(f"/admin/search/document/{admin_rows.document.pk}/passages/").status_code == 404
     assert "/admin/search/document/" not in client.get("/admin/").content.decode()
     assert client.post(f"{job}/act/cancel/").status_code == 403
     assert "act/cancel" not in client.get(f"{job}/change/").content.decode()
     may = client_of(staff("ingest.view_job", "ingest.change_job"))
     assert may.post(f"{job}/act/cancel/").status_code == 302
     blind = client_of(staff("search.delete_source"))  # may delete, but not see
-    assert blind.post(f"/admin/search/source/{filled.source.pk}/act/delete/").status_code == 403
+    assert blind.post(f"/admin/search/source/{admin_rows.source.pk}/act/delete/").status_code == 403
 
 
-def test_staff_who_may_change_people_make_nobody_an_operator(operator, filled):
+def test_staff_who_may_change_people_make_nobody_an_operator(operator, admin_rows):
     client = client_of(staff("people.view_user", "people.change_user"))
     form = {"email": "ada@example.org", "is_active": "on", "is_staff": "on", "is_superuser": "on"}
-    client.post(f"/admin/people/user/{filled.person.pk}/change/", form)
-    person = User.objects.get(pk=filled.person.pk)
+    client.post(f"/admin/people/user/{admin_rows.person.pk}/change/", form)
+    person = User.objects.get(pk=admin_rows.person.pk)
 
     assert not person.is_superuser
     assert not person.is_staff
@@ -85,8 +85,8 @@ def test_staff_who_may_change_people_make_nobody_an_operator(operator, filled):
     assert client.post(f"/admin/people/user/{operator.pk}/change/", form).status_code == 403
 
 
-def test_rows_with_rules_of_their_own_are_only_shown(office, filled, subtests):
-    for name, row in filled.rows().items():
+def test_rows_with_rules_of_their_own_are_only_shown(office, admin_rows, subtests):
+    for name, row in admin_rows.rows().items():
         acts = ("add", f"{row.pk}/change", f"{row.pk}/delete")
         # Of people and workspaces, only deletion has rules of its own.
         for act in acts[2:] if name in ("people/user", "people/workspace") else acts:
@@ -94,7 +94,7 @@ def test_rows_with_rules_of_their_own_are_only_shown(office, filled, subtests):
                 answer = office.post(f"/admin/{name}/{act}/", {"post": "yes", "name": "x"})
                 assert answer.status_code == 403
     for name in ("people/user", "people/workspace"):
-        row = filled.rows()[name]
+        row = admin_rows.rows()[name]
         ticked = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
         office.post(f"/admin/{name}/", ticked)
         assert type(row).objects.filter(pk=row.pk).exists()

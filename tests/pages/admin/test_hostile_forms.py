@@ -1,31 +1,31 @@
-"""Forms of the admin filled in by hand: a bad one is a 400, and nothing is done."""
+"""Forged forms of the admin: each gets a 400 and changes nothing."""
 
 from ingest.models import Job
 
 BAD_KEYS = ("x", "1" * 40, "-" + "9" * 19, "é", "0f", "' OR 1=1 --", "")
 
 
-def test_ticked_row_that_there_can_not_be_is_refused(office, filled, subtests):
+def test_ticked_row_that_there_can_not_be_is_refused(office, admin_rows, subtests):
     for key in BAD_KEYS:
         with subtests.test(key=key):
             ticked = {"action": "delete_selected", "_selected_action": [key], "sure": "yes"}
             for name in ("people/user", "people/membership", "search/document", "search/embeddingspace"):
                 assert office.post(f"/admin/{name}/", ticked).status_code < 500, name
-            ticked = {"action": "cancel", "_selected_action": [str(filled.job.pk), key], "sure": "yes"}
+            ticked = {"action": "cancel", "_selected_action": [str(admin_rows.job.pk), key], "sure": "yes"}
             assert office.post("/admin/ingest/job/", ticked).status_code == 400
-            assert not Job.objects.get(pk=filled.job.pk).cancel_requested
+            assert not Job.objects.get(pk=admin_rows.job.pk).cancel_requested
 
 
-def test_form_with_a_nul_is_refused_everywhere(office, filled, subtests):
+def test_form_with_a_nul_is_refused_everywhere(office, admin_rows, subtests):
     nuls = ({"email": "a\x00@example.org"}, {"a\x00": "b"}, {"action": ["c", "\x00"]}, {"sure": "\x00"})
-    for number, address in enumerate(filled.pages(searched=False)):
+    for number, address in enumerate(admin_rows.pages(searched=False)):
         with subtests.test(address=address):
             assert office.post(address, nuls[number % len(nuls)]).status_code == 400
 
 
-def test_rights_that_there_are_not_are_refused(office, filled):
+def test_rights_that_there_are_not_are_refused(office, admin_rows):
     for right in ("x", "9" * 40, "-1"):
         form = {"email": "ada@example.org", "is_active": "on", "user_permissions": [right]}
-        answer = office.post(f"/admin/people/user/{filled.person.pk}/change/", form)
+        answer = office.post(f"/admin/people/user/{admin_rows.person.pk}/change/", form)
         assert answer.status_code in (200, 400), right
-        assert not filled.person.user_permissions.exists()
+        assert not admin_rows.person.user_permissions.exists()

@@ -1,4 +1,4 @@
-"""A small filled workspace: something of everything that pages show, for tests and screenshots."""
+"""A small workspace with something of everything that pages show, for tests and screenshots."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Source
-from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
+from tests.pages.every_page.sample_rows import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
 from tests.support.samples import content_of
@@ -42,7 +42,7 @@ _FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Members of the workspace, and the ids of what is in it by the names of addresses' arguments."""
+    """Members of the workspace, and the ids of its rows by the names of URL arguments."""
 
     people: Mapping[Role, User]
     #: A member of another workspace alone.
@@ -54,7 +54,7 @@ class Ground:
 
 @contextmanager
 def prepared_ground(root: Path) -> Iterator[Ground]:
-    """Commit the ground, with mirrors and blobs below `root`; what was made goes when the context ends."""
+    """Commit the ground, with mirrors and blobs below `root`; remove it when the context ends."""
     known = set(User.objects.values_list("pk", flat=True))
     with override_settings(**stores_in(root), KEBAB_SEARCH_STATEMENT_LIMIT_MS=60_000):
         names = {
@@ -64,7 +64,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
         }
         spaces = [Workspace.objects.create(slug=slug, name=name) for slug, name in names.items()]
         try:
-            yield _filled(*spaces)
+            yield _fill(*spaces)
         finally:
             local_mirrors.reader_pool().close()
             for workspace in spaces:
@@ -73,7 +73,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
             forget_acts()
 
 
-def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
+def _fill(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
     people = {role: _person(role.value, {workspace: role, empty: role}) for role in Role}
     # Before the link to a new password is made, which logging in makes useless.
     sessions = {role: _session(person) for role, person in people.items()}

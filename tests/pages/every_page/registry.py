@@ -1,4 +1,4 @@
-"""The registry: who opens which page with what in its address, and what must be seen there.
+"""The registry of pages: role, address, and the content that must be visible.
 
 A page that is missing here fails `test_pages_and_acts_are_registered_once`. One line is enough for most:
 `RegisteredPage(route="jobs", shows="table.list")`. Arguments of the address are ids of the ground by their
@@ -86,7 +86,7 @@ class RegisteredPage:
 
     @property
     def label(self) -> str:
-        """Return the name in failures and of screenshots."""
+        """Return the name for failures and screenshots."""
         return f"{self.route}-{self.variant}" if self.variant else self.route
 
     @property
@@ -96,11 +96,11 @@ class RegisteredPage:
 
     @property
     def is_core(self) -> bool:
-        """Tell if it works without JavaScript, too."""
+        """Return whether the page works without JavaScript, too."""
         return self.route in CORE
 
     def address(self, ground: Ground) -> str:
-        """Return where it lies, filled in."""
+        """Return the page's address, filled in."""
         if self.link:
             return ground.ids[self.link]
         route = page_routes()[self.route]
@@ -111,7 +111,7 @@ class RegisteredPage:
 
 @cache
 def page_routes() -> dict[str, Route]:
-    """Return the routes that a GET reaches and that aren't proven elsewhere, by name."""
+    """Return the routes that a GET reaches and that no other test covers, by name."""
     found = [route for route in routes() if "get" in route.methods]
     return {route.name: route for route in found if not route.pattern.startswith(_ELSEWHERE)}
 

@@ -20,24 +20,26 @@ _DRAWN = """() => Promise.all([...document.images].map((image) => {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the pictures of all pages, or of those whose names begin with one of `arguments`."""
-    with _served() as (url, ground):
-        for name in _taken(url, ground, tuple(arguments)):
+    """Take screenshots of all pages, or of those whose names begin with one of `arguments`."""
+    with _serve_ground() as (url, ground):
+        for name in _take_screenshots(url, ground, tuple(arguments)):
             print(name, flush=True)  # noqa: T201  # the list is what it is called for
     return 0
 
 
-def _taken(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
-    """Take the pictures; give each file."""
+def _take_screenshots(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
+    """Take the screenshots; yield each file."""
     from tests.pages.every_page.registry import PAGES
-    from tests.pages.every_page.visiting import SIZES, THEMES, opened, turn_to
-    from tests.support.browsing import running_browser
+    from tests.pages.every_page.visit import SIZES, THEMES, open_page_of, turn_to
+    from tests.support.browser import running_browser
 
     _FOLDER.mkdir(exist_ok=True)
     with running_browser() as browser:
         for entry in (page for page in PAGES if page.label.startswith(wanted or "")):
             for size in SIZES:
-                with opened(browser, url, ground, entry, viewport=size, reduced_motion="reduce") as page:
+                with open_page_of(
+                    browser, url, ground, entry, viewport=size, reduced_motion="reduce"
+                ) as page:
                     turn_to(page, ground, entry)
                     page.evaluate(_DRAWN)
                     for theme in THEMES:
@@ -48,8 +50,8 @@ def _taken(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
 
 
 @contextmanager
-def _served() -> Iterator[tuple[str, object]]:
-    """Run servers on a data directory that goes afterwards; give the pages' address and the ground."""
+def _serve_ground() -> Iterator[tuple[str, object]]:
+    """Run servers on a temporary data directory; yield the pages' address and the ground."""
     data_dir = Path(tempfile.mkdtemp(prefix="kebab-screenshots-"))
     # Postgres runs as another user when root runs this: let it pass through.
     data_dir.chmod(0o711)
@@ -74,14 +76,14 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
     from kebab.stack.servers.postgres import EmbeddedPostgres
     from kebab.stack.servers.redis import EmbeddedRedis
     from kebab.tenancy.current_workspace import acting_everywhere
-    from tests.api.mcp.serving import served
+    from tests.api.mcp.web_server import running_web_server
     from tests.pages.every_page.ground import prepared_ground
 
     DataDirectory(data_dir).ensure()
     setup_test_environment()
     with EmbeddedPostgres(data_dir), EmbeddedRedis(data_dir), acting_everywhere():
         setup_databases(verbosity=0, interactive=False, aliases=["default"])
-        with prepared_ground(data_dir / "ground") as ground, served() as url:
+        with prepared_ground(data_dir / "ground") as ground, running_web_server() as url:
             yield url, ground
         digester_pool().close()
 

@@ -1,4 +1,4 @@
-"""Bytes and time of the first visit of the search page.
+"""Bytes and time of the first visit to the search page.
 
 Static files come compressed, pages don't (kebab/http/compression.py says why).
 """
@@ -6,8 +6,8 @@ Static files come compressed, pages don't (kebab/http/compression.py says why).
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import opened
-from tests.support.browsing import needs_browser
+from tests.pages.every_page.visit import open_page_of
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
 _BUDGET_BYTES = 100_000
@@ -23,7 +23,7 @@ _SEARCH = [entry for entry in PAGES if entry.route == "search" and entry.variant
 
 @pytest.mark.parametrize("entry", _SEARCH, ids=lambda entry: entry.label)
 def test_the_search_page_is_light_and_soon_painted(browser, server, ground, entry):
-    with opened(browser, server, ground, entry) as page:
+    with open_page_of(browser, server, ground, entry) as page:
         sizes = []
         wire = page.context.new_cdp_session(page)
         wire.send("Network.enable")

@@ -1,10 +1,10 @@
-"""Every page, wide and narrow, light and dark: accessible, whole, quiet, all of it within reach of Tab."""
+"""Every page in both widths and themes: accessible, complete, and reachable by Tab."""
 
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import opened, visit
-from tests.support.browsing import needs_browser
+from tests.pages.every_page.visit import open_page_of, visit
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
 _CORE = [entry for entry in PAGES if entry.is_core and not entry.opens]
@@ -26,7 +26,7 @@ def test_core_pages_are_whole_without_javascript(browser, server, ground, subtes
     for entry in _CORE:
         with (
             subtests.test(page=entry.label),
-            opened(browser, server, ground, entry, java_script_enabled=False) as page,
+            open_page_of(browser, server, ground, entry, java_script_enabled=False) as page,
         ):
             page.goto(entry.address(ground))
 

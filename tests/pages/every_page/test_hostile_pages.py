@@ -1,4 +1,4 @@
-"""Documents that are too much: pages stay as small as others, and nothing sticks out of them."""
+"""Oversized documents: pages stay small, and nothing overflows."""
 
 import tracemalloc
 from dataclasses import replace
@@ -8,11 +8,11 @@ from django.test import Client
 
 from kebab.people.models import Role, Workspace
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import visit
+from tests.pages.every_page.visit import visit
 from tests.pages.search.shelf import Passage, index, passages_of, shelve
 from tests.support.actors import person_client
 from tests.support.api import address, post_text, run
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 # Ingesting a heading of 200 KB and shelving 10,000 passages takes many seconds.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -28,7 +28,7 @@ _DOCUMENT = next(entry for entry in PAGES if entry.label == "document")
 
 @pytest.fixture(scope="module")
 def too_much(ground):
-    """Return the ground with a heading of 200 KB, 10,000 passages that have one word, and 30 MB of text."""
+    """Return the ground with a heading of 200 KB, 10,000 passages with one word, and 30 MB of text."""
     workspace = Workspace.objects.get(slug=ground.ids["slug"])
     heading = "Würgassen 🚢 הרציף " * 8_000
     client = person_client(ground.people[Role.EDITOR])
@@ -109,7 +109,7 @@ def test_window_of_30_mb_is_shown_without_holding_them_in_memory(viewer, too_muc
 class TestInABrowser:
     pytestmark = needs_browser
 
-    def test_nothing_is_wrong_with_what_is_too_much(self, browser, server, too_much, subtests):
+    def test_visits_of_oversized_pages_find_no_defect(self, browser, server, too_much, subtests):
         for name, entry in _TOO_MUCH.items():
             with subtests.test(page=name):
                 found = visit(browser, server, too_much, entry)

@@ -1,4 +1,4 @@
-"""No page is left out of what is shown of all pages, and each page and act lets in whom it says."""
+"""Every page is registered, and each page and action admits exactly the registered roles."""
 
 import pytest
 from django.test import Client

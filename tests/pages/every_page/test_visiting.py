@@ -1,7 +1,7 @@
-"""A visit notices and names what is wrong with a page."""
+"""A visit finds and names defects of a page."""
 
-from tests.pages.every_page.visiting import overflow, unreached, violations
-from tests.support.browsing import listen, needs_browser
+from tests.pages.every_page.visit import overflow, unreached_elements, violations
+from tests.support.browser import listen, needs_browser
 
 pytestmark = needs_browser
 _WRONG = """<!doctype html><html lang="en"><title>Wrong</title><style>
@@ -45,7 +45,7 @@ def test_pale_text_width_and_unreachable_focus_are_named(browser):
     page.set_content(_WRONG)
     (pale,) = violations(page)
     page.evaluate(_TRAP)
-    trapped, broad = unreached(page), overflow(page)
+    trapped, broad = unreached_elements(page), overflow(page)
     page.context.close()
 
     assert pale.startswith('color-contrast (serious): <p class="pale">')

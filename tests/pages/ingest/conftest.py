@@ -12,7 +12,7 @@ from tests.pages.search.shelf import make_member
 
 @pytest.fixture(autouse=True)
 def _stores(blobs, mirrors):
-    """Bytes and mirrors are each test's own."""
+    """Keep blobs and mirrors in the test's own folder."""
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def admin(workspace):
 
 @pytest.fixture
 def visit(client):
-    """Return a browser without JavaScript in which a person is logged in."""
+    """Return a function that opens a browser without JavaScript in which a person is logged in."""
 
     def visit(person):
         client.force_login(person)
@@ -48,7 +48,7 @@ def visit(client):
 
 @pytest.fixture
 def worker(transactional_db):
-    """Runs the jobs that come, as a worker beside the web process."""
+    """Run the jobs that come in, as a worker beside the web process."""
     done = threading.Event()
 
     def run():

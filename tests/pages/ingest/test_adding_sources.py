@@ -1,4 +1,4 @@
-"""Sources added and changed on pages."""
+"""Pages that add and change sources."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of, restrict
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.jobs import fill
 
 NEW = "/w/handbook/sources/new"
@@ -36,8 +36,8 @@ def add(client, kind, **fields):
 
 
 def edit(client, source, **fields):
-    told = {"title": "Docs", "trust": "unknown", **fields}
-    return client.post(f"/w/handbook/sources/{source.pk}/edit", told)
+    form = {"title": "Docs", "trust": "unknown", **fields}
+    return client.post(f"/w/handbook/sources/{source.pk}/edit", form)
 
 
 def the_source():
@@ -45,8 +45,8 @@ def the_source():
 
 
 def test_a_folder_is_added_and_read_at_once(visit, editor, root):
-    told = {"path": str(root), "tags": "guide, , product", "schedule": "60", "watch": "on"}
-    answer = add(visit(editor), "folder", **told, trust="primary", description="All of it")
+    form = {"path": str(root), "tags": "guide, , product", "schedule": "60", "watch": "on"}
+    answer = add(visit(editor), "folder", **form, trust="primary", description="All of it")
     source = the_source()
 
     assert answer["Location"] == f"/w/handbook/jobs/{Job.objects.get(source=source).pk}"
@@ -58,21 +58,21 @@ def test_a_folder_is_added_and_read_at_once(visit, editor, root):
 
 
 def test_repository_and_site_are_added_with_what_they_are_read_with(visit, editor):
-    told = {"url": "https://git.example.org/a/b.git", "branch": "main", "version_tags": "v*, r*"}
-    add(visit(editor), "git", **told, username="bot", token="s3cret", key="code")
+    form = {"url": "https://git.example.org/a/b.git", "branch": "main", "version_tags": "v*, r*"}
+    add(visit(editor), "git", **form, username="bot", token="s3cret", key="code")
     source = the_source()
 
     assert source.key == "code"
-    assert source.config == {"url": told["url"], "branch": "main", "tags": ["v*", "r*"]}
+    assert source.config == {"url": form["url"], "branch": "main", "tags": ["v*", "r*"]}
     assert source.sealed_credentials
     assert "s3cret" not in markup_of(visit(editor).get(f"/w/handbook/sources/{source.pk}"))
-    told = {"url": "https://docs.example.org/guide/", "include": "guide/**", "max_pages": "50"}
-    add(visit(editor), "web", **told, key="site")
+    form = {"url": "https://docs.example.org/guide/", "include": "guide/**", "max_pages": "50"}
+    add(visit(editor), "web", **form, key="site")
     config = annotate_readers(Source.objects.filter(key="site")).get().config
     assert config | {"include": ["guide/**"], "max_pages": 50} == config
 
 
-def test_folder_outside_the_allowed_ones_is_refused_beside_its_field_and_nothing_is_lost(visit, editor, root):
+def test_folder_outside_the_allowed_ones_is_refused_at_its_field_keeping_input(visit, editor, root):
     assert str(root.parent.resolve()) in markup_of(visit(editor).get(f"{NEW}?kind=folder"))
     answer = add(visit(editor), "folder", path="/etc", tags="kept", description="<b>kept</b>")
     page = markup_of(answer, status=422)
@@ -82,7 +82,7 @@ def test_folder_outside_the_allowed_ones_is_refused_beside_its_field_and_nothing
     assert not Source.objects.exists()
 
 
-def test_what_is_wrong_is_told_beside_its_field(visit, editor, subtests):
+def test_errors_are_shown_at_their_fields(visit, editor, subtests):
     git, web = {"url": "https://git.example.org/a.git"}, {"url": "https://docs.example.org/"}
     for kind, fields, field in (
         ("git", {"url": "ftp://x", "token": "s3cret", "username": "bot"}, "url"),
@@ -113,11 +113,11 @@ def test_the_kinds_are_offered_and_another_or_a_taken_key_is_refused(visit, edit
     assert add(visit(editor), "git", url="https://git.example.org/a.git", key="docs").status_code == 409
 
 
-def test_what_is_said_of_a_source_is_changed(visit, editor, docs):
+def test_description_of_a_source_is_changed(visit, editor, docs):
     client = visit(editor)
     shown = markup_of(client.get(f"/w/handbook/sources/{docs.pk}/edit"))
-    told = {"title": "Guides", "tags": '"Paris, France",  "say ""hi""", plain'}
-    edit(client, docs, **told, trust="secondary", schedule="1440", token="s3cret")
+    form = {"title": "Guides", "tags": '"Paris, France",  "say ""hi""", plain'}
+    edit(client, docs, **form, trust="secondary", schedule="1440", token="s3cret")
     docs.refresh_from_db()
 
     assert 'value="Docs"' in shown
@@ -131,9 +131,9 @@ def test_what_is_said_of_a_source_is_changed(visit, editor, docs):
     assert 'id="id_tags_error"' in markup_of(answer, status=400)
 
 
-def test_what_was_not_touched_is_not_written(visit, admin, docs, board):
-    said = {"description": "One\nline and another", "default_tags": ["Paris, France", "b"], "title": ""}
-    Source.objects.filter(pk=docs.pk).update(**said)
+def test_unchanged_fields_are_not_written(visit, admin, docs, board):
+    form = {"description": "One\nline and another", "default_tags": ["Paris, France", "b"], "title": ""}
+    Source.objects.filter(pk=docs.pk).update(**form)
     client = visit(admin)
     shown = client.get(f"/w/handbook/sources/{docs.pk}/edit").context["form"]
     sent = {field.html_name: field.value() for field in shown if field.value()}

@@ -1,4 +1,4 @@
-"""An empty workspace leads to the first document."""
+"""An empty workspace guides its user to the first document."""
 
 
 def test_empty_workspace_leads_editors_to_the_first_document(visit, editor, viewer):

@@ -1,4 +1,4 @@
-"""A job's page in a real browser, from the application that streams: it follows the job to its end."""
+"""A job's page in a real browser follows the job to its end."""
 
 import re
 
@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from ingest.models import Job
 from search.corpus import ensure_source
-from tests.api.mcp.serving import served
-from tests.support.browsing import listen, needs_browser, session_cookie
+from tests.api.mcp.web_server import running_web_server
+from tests.support.browser import listen, needs_browser, session_cookie
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
@@ -18,9 +18,9 @@ LIST = "/w/handbook/jobs"
 
 @pytest.fixture
 def page(browser, editor):
-    """A page of the editor on the server that streams; what its console says fails the test."""
+    """Yield the editor's page on a server that streams; messages on its console fail the test."""
     complaints = []
-    with served() as url:
+    with running_web_server() as url:
         context = browser.new_context(base_url=url)
         context.add_cookies([session_cookie(editor, url)])
         page = context.new_page()
@@ -40,7 +40,7 @@ def running(workspace):
 
 @pytest.fixture
 def quiet_page(browser, live_server, editor):
-    """The editor's page on a server that isn't let stream; its console may complain of that."""
+    """Yield the editor's page on a server that may not stream; messages on its console are allowed."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(editor, live_server.url)])
     yield context.new_page()
@@ -92,7 +92,7 @@ def test_the_list_shows_that_a_job_has_ended_without_being_reloaded(open_page, v
     expect(page.locator("#job-list[hx-trigger]")).to_have_count(0)
 
 
-def test_who_was_logged_out_meanwhile_is_sent_to_log_in_from_the_list(open_page, viewer, running):
+def test_logged_out_person_is_sent_to_log_in_from_the_list(open_page, viewer, running):
     page = open_page(viewer)
     page.goto(f"{LIST}?state=running")
     page.context.clear_cookies()

@@ -1,4 +1,4 @@
-"""The list of jobs, a job's page, cancelling and trying again from it."""
+"""The list of jobs, a job's page, and its cancel and retry actions."""
 
 import uuid
 from datetime import timedelta
@@ -11,7 +11,7 @@ from kebab.people.models import Group, Workspace
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 
 LIST = "/w/handbook/jobs"
 
@@ -37,7 +37,7 @@ def running(workspace):
 
 
 @pytest.fixture
-def failed(workspace):
+def failed_job(workspace):
     counts = {
         "new": 3,
         "updated": 2,
@@ -59,11 +59,11 @@ def page_of(job):
     return f"{LIST}/{job.pk}"
 
 
-def test_jobs_are_listed_newest_first_and_narrowed_to_a_state(visit, viewer, running, failed):
+def test_jobs_are_listed_newest_first_and_narrowed_to_a_state(visit, viewer, running, failed_job):
     client = visit(viewer)
     page = markup_of(client.get(LIST))
 
-    assert page.index(page_of(failed)) < page.index(page_of(running))
+    assert page.index(page_of(failed_job)) < page.index(page_of(running))
     for shown in ("running", "failed", "It broke.", "10 of 40", "uploads"):
         assert shown in page
     assert page_of(running) not in markup_of(client.get(LIST, {"state": "failed"}))
@@ -94,9 +94,9 @@ def test_running_jobs_page_shows_how_far_it_is_and_is_cancelled_there(visit, vie
     assert running.cancel_requested
 
 
-def test_ended_jobs_page_counts_each_reason_and_offers_no_act_in_vain(visit, editor, failed):
+def test_ended_jobs_page_counts_each_reason_and_offers_only_useful_actions(visit, editor, failed_job):
     client = visit(editor)
-    page = markup_of(client.get(page_of(failed)))
+    page = markup_of(client.get(page_of(failed_job)))
 
     assert "<strong>5</strong>" in page
     assert "<strong>4</strong>" in page
@@ -106,12 +106,12 @@ def test_ended_jobs_page_counts_each_reason_and_offers_no_act_in_vain(visit, edi
     # Its bytes are gone.
     assert "/retry" not in page
     for act in ("retry", "cancel"):
-        assert client.post(f"{page_of(failed)}/{act}").status_code == 409
+        assert client.post(f"{page_of(failed_job)}/{act}").status_code == 409
 
 
 @pytest.fixture
-def synced(workspace):
-    """A sync that came to its end, with a file that failed and one that lies in quarantine."""
+def finished_sync(workspace):
+    """Return a finished sync with a failed file and a quarantined one."""
     source = ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
     counts = {"failed": {"damaged": 1, "quarantined": 1}, "skipped": {}, "examples": {}}
     counts |= {"new": 0, "updated": 0, "unchanged": 0, "deleted": 0}
@@ -131,35 +131,35 @@ def synced(workspace):
 
 
 def test_trying_again_is_offered_where_something_failed_that_can_be_tried(
-    visit, admin, editor, running, synced
+    visit, admin, editor, running, finished_sync
 ):
     client = visit(editor)
     assert "/retry" not in markup_of(client.get(page_of(running)))
-    assert "/retry" in markup_of(client.get(page_of(synced)))
+    assert "/retry" in markup_of(client.get(page_of(finished_sync)))
     JobItem.objects.all().delete()
-    page = markup_of(client.get(page_of(synced)))
+    page = markup_of(client.get(page_of(finished_sync)))
     assert "/retry" not in page
     assert 'href="/w/handbook/quarantine?source=docs"' in page
-    assert client.post(f"{page_of(synced)}/retry").status_code == 409
+    assert client.post(f"{page_of(finished_sync)}/retry").status_code == 409
 
-    Job.objects.filter(pk=synced.pk).update(state="failed")
-    assert "/retry" in markup_of(client.get(page_of(synced)))
-    synced.source.delete()
-    assert "/retry" not in markup_of(visit(admin).get(page_of(synced)))
+    Job.objects.filter(pk=finished_sync.pk).update(state="failed")
+    assert "/retry" in markup_of(client.get(page_of(finished_sync)))
+    finished_sync.source.delete()
+    assert "/retry" not in markup_of(visit(admin).get(page_of(finished_sync)))
 
 
-def test_what_failed_is_tried_again_in_a_new_job_unless_too_many_wait(
-    visit, editor, running, synced, settings, tmp_path
+def test_failed_items_are_retried_in_a_new_job_unless_too_many_wait(
+    visit, editor, running, finished_sync, settings, tmp_path
 ):
     settings.KEBAB_FOLDER_ROOTS = [tmp_path]
-    Source.objects.filter(pk=synced.source_id).update(config={"path": str(tmp_path)})
+    Source.objects.filter(pk=finished_sync.source_id).update(config={"path": str(tmp_path)})
     Workspace.objects.update(quota={"jobs": 1})
-    page = visit(editor).post(f"{page_of(synced)}/retry")
+    page = visit(editor).post(f"{page_of(finished_sync)}/retry")
     assert (page.status_code, page["Retry-After"]) == (429, "30")
     assert not Job.objects.filter(state="queued").exists()
     Workspace.objects.update(quota={})
-    answer = visit(editor).post(f"{page_of(synced)}/retry")
-    again = Job.objects.exclude(pk__in=[running.pk, synced.pk]).get()
+    answer = visit(editor).post(f"{page_of(finished_sync)}/retry")
+    again = Job.objects.exclude(pk__in=[running.pk, finished_sync.pk]).get()
 
     assert answer["Location"] == page_of(again)
     assert again.requested_by == editor.email

@@ -1,4 +1,4 @@
-"""The list of sources, a source's page, syncing and deleting from it."""
+"""The list of sources, a source's page, and its sync and delete actions."""
 
 import uuid
 from datetime import timedelta
@@ -11,7 +11,7 @@ from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import shelve
 from tests.support.jobs import fill, work
 
@@ -33,7 +33,7 @@ def docs(workspace, root):
 
 
 @pytest.fixture
-def closed(workspace):
+def restricted_source(workspace):
     source = ensure_source(workspace, "salaries", kind="upload")
     restrict(source, [Group.objects.create(workspace=workspace, name="Board").pk])
     return source
@@ -43,7 +43,7 @@ def page_of(source):
     return f"{LIST}/{source.pk}"
 
 
-def synced(client, source):
+def sync_job(client, source):
     assert client.post(f"{page_of(source)}/sync").status_code == 302
     return work(Job.objects.get(source=source, kind="sync_source"))
 
@@ -67,12 +67,15 @@ def test_sources_are_listed_with_their_documents_syncs_and_state(visit, workspac
 
 
 def test_a_restricted_source_is_marked_for_those_who_read_it_and_is_not_there_for_others(
-    visit, viewer, admin, closed
+    visit, viewer, admin, restricted_source
 ):
     assert "restricted" in markup_of(visit(admin).get(LIST))
-    assert "Board" in markup_of(visit(admin).get(page_of(closed)))
+    assert "Board" in markup_of(visit(admin).get(page_of(restricted_source)))
     assert "salaries" not in markup_of(visit(viewer).get(LIST))
-    hidden, missing = visit(viewer).get(page_of(closed)), visit(viewer).get(f"{LIST}/{uuid.uuid4()}")
+    hidden, missing = (
+        visit(viewer).get(page_of(restricted_source)),
+        visit(viewer).get(f"{LIST}/{uuid.uuid4()}"),
+    )
     assert (hidden.status_code, hidden.content) == (404, missing.content)
 
 
@@ -89,7 +92,7 @@ def test_many_sources_come_page_by_page(visit, workspace, viewer):
 @pytest.mark.django_db(transaction=True)
 def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, docs):
     client = visit(editor)
-    job = synced(client, docs)
+    job = sync_job(client, docs)
     page = markup_of(client.get(page_of(docs)))
 
     assert (job.state, job.requested_by) == ("succeeded", editor.email)
@@ -121,7 +124,7 @@ def test_page_of_a_source_shows_documents_versions_and_failed_jobs(visit, worksp
 @pytest.mark.django_db(transaction=True)
 def test_deleting_a_source_takes_its_documents(visit, editor, docs):
     client = visit(editor)
-    synced(client, docs)
+    sync_job(client, docs)
     assert f'action="{page_of(docs)}/delete"' in markup_of(client.get(page_of(docs)))
     answer = client.post(f"{page_of(docs)}/delete", follow=True)
     work(Job.objects.get(kind="delete_source"))
@@ -131,10 +134,12 @@ def test_deleting_a_source_takes_its_documents(visit, editor, docs):
     assert AuditEvent.objects.filter(action="source.deleted", subject="docs").exists()
 
 
-def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(visit, editor, workspace, closed):
+def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(
+    visit, editor, workspace, restricted_source
+):
     client = visit(editor)
     for act in ("sync", "delete"):
-        hidden = client.post(f"{page_of(closed)}/{act}")
+        hidden = client.post(f"{page_of(restricted_source)}/{act}")
         missing = client.post(f"{LIST}/{uuid.uuid4()}/{act}")
         assert (hidden.status_code, hidden.content) == (404, missing.content)
     uploads = page_of(ensure_source(workspace, "uploads", kind="upload"))

@@ -1,4 +1,4 @@
-"""The files in quarantine, tried again and forgotten from their page."""
+"""The quarantine page, with its retry and delete actions."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source, ensure_version
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.api import quarantine
 
 PAGE = "/w/handbook/quarantine"
@@ -23,12 +23,12 @@ def bomb(workspace):
 
 
 @pytest.fixture
-def synced(workspace):
+def quarantined_file(workspace):
     return set_aside(workspace, "guide.pdf", key="docs", kind="folder", config={"path": "/d"})
 
 
-def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, bomb, synced):
-    Unreadable.objects.filter(pk=synced.pk).update(reason="killed_its_worker")
+def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, bomb, quarantined_file):
+    Unreadable.objects.filter(pk=quarantined_file.pk).update(reason="killed_its_worker")
     client = visit(viewer)
     page = markup_of(client.get(PAGE))
 
@@ -41,11 +41,11 @@ def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, b
     assert "guide.pdf" in markup_of(client.get(PAGE, {"reason": "killed_its_worker"}))
 
 
-def test_file_of_a_synced_source_is_tried_again_in_a_job_and_not_forgotten(visit, editor, synced):
+def test_file_of_a_synced_source_is_tried_again_in_a_job_and_not_forgotten(visit, editor, quarantined_file):
     client = visit(editor)
-    assert f"{PAGE}/{synced.pk}/delete" not in markup_of(client.get(PAGE))
-    assert client.post(f"{PAGE}/{synced.pk}/delete").status_code == 409
-    answer = client.post(f"{PAGE}/{synced.pk}/retry")
+    assert f"{PAGE}/{quarantined_file.pk}/delete" not in markup_of(client.get(PAGE))
+    assert client.post(f"{PAGE}/{quarantined_file.pk}/delete").status_code == 409
+    answer = client.post(f"{PAGE}/{quarantined_file.pk}/retry")
     job = Job.objects.get()
 
     assert answer["Location"] == f"/w/handbook/jobs/{job.pk}"

@@ -1,4 +1,4 @@
-"""Files put in on the page without JavaScript, in one form."""
+"""Uploads through the form without JavaScript."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from kebab.people.models import Group, User
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Document, Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.jobs import work
 
 PAGE = "/w/handbook/upload"
@@ -26,11 +26,11 @@ def send(client, *files, **fields):
     return client.post(PAGE, {"file": list(files), **fields})
 
 
-def offered(page):
+def offered_sources(page):
     return re.findall(r'<option value="([^"]*)">', page)
 
 
-def chosen(page):
+def chosen_source(page):
     return re.search(r'<input id="source" [^>]* value="([^"]*)"', page)[1]
 
 
@@ -47,7 +47,7 @@ def test_file_is_taken_in_and_its_job_shown_and_one_larger_than_other_forms_may_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_several_files_those_that_are_refused_are_named_and_archives_unpacked(visit, editor):
+def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("x.md", "# X")
@@ -59,8 +59,8 @@ def test_of_several_files_those_that_are_refused_are_named_and_archives_unpacked
     assert {job.payload["path"] for job in Job.objects.filter(kind="ingest_document")} == {"a.md", "b.md"}
     assert Job.objects.filter(kind="ingest_archive").count() == 1
     assert {job.source.key for job in Job.objects.all()} == {"notes"}
-    told = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
-    assert [message.partition(" ")[0] for message in told] == ["3", "c#.md:"]
+    messages = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
+    assert [message.partition(" ")[0] for message in messages] == ["3", "c#.md:"]
 
 
 def test_form_without_a_file_or_with_too_large_ones_is_refused(visit, editor, settings):
@@ -82,7 +82,7 @@ class Unread(io.BytesIO):
     readline = read
 
 
-def test_what_is_sent_by_whom_it_is_not_allowed_is_never_read(client, workspace, viewer, editor, settings):
+def test_body_of_an_unauthorised_upload_is_never_read(client, workspace, viewer, editor, settings):
     stranger = User.objects.create_user("stan@example.org")
     settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 100_000
     for person, status in ((None, 302), (stranger, 404), (viewer, 403), (editor, 413)):
@@ -99,25 +99,31 @@ def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, work
     restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
     page = markup_of(visit(editor).get(PAGE, {"source": "notes"}))
 
-    assert (chosen(page), offered(page)) == ("notes", ["uploads", "notes"])
+    assert (chosen_source(page), offered_sources(page)) == ("notes", ["uploads", "notes"])
     assert "salaries" not in page
     Source.objects.bulk_create(
         Source(workspace=workspace, key=f"area-{number:03}", kind="upload", library_id=f"/a/{number}")
         for number in range(210)
     )
     page = markup_of(visit(editor).get(PAGE, {"source": "area-209"}))
-    assert (chosen(page), len(offered(page))) == ("area-209", 201)
+    assert (chosen_source(page), len(offered_sources(page))) == ("area-209", 201)
 
 
 def test_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace):
     taken = ensure_source(workspace, "uploads", kind="upload")
     restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
     client = visit(editor)
-    assert (chosen(markup_of(client.get(PAGE))), offered(markup_of(client.get(PAGE)))) == ("", [])
+    assert (chosen_source(markup_of(client.get(PAGE))), offered_sources(markup_of(client.get(PAGE)))) == (
+        "",
+        [],
+    )
     taken.delete()
     ensure_source(workspace, "uploads", kind="folder", config={"path": "/d"})
-    assert (chosen(markup_of(client.get(PAGE))), offered(markup_of(client.get(PAGE)))) == ("", [])
+    assert (chosen_source(markup_of(client.get(PAGE))), offered_sources(markup_of(client.get(PAGE)))) == (
+        "",
+        [],
+    )
     ensure_source(workspace, "notes", kind="upload")
     page = markup_of(client.get(PAGE))
 
-    assert (chosen(page), offered(page)) == ("notes", ["notes"])
+    assert (chosen_source(page), offered_sources(page)) == ("notes", ["notes"])

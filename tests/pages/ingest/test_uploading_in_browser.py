@@ -1,10 +1,10 @@
-"""Files sent one by one: what the network, the server and a person's folders do meanwhile."""
+"""Uploads one by one in a browser, under failures of network and server, and of whole folders."""
 
 import pytest
 from playwright.sync_api import expect
 
 from ingest.models import Job
-from tests.support.browsing import needs_browser, session_cookie
+from tests.support.browser import needs_browser, session_cookie
 from tests.support.jobs import PICTURE
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
@@ -15,7 +15,7 @@ SENDING, LOOKING = "**/api/v1/workspaces/handbook/documents", "**/api/v1/workspa
 
 @pytest.fixture
 def page(browser, live_server, editor):
-    """The page of an editor; its console may complain of what a test has the server answer."""
+    """Yield an editor's page, whose console may report responses that tests fake."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(editor, live_server.url)])
     page, broken = context.new_page(), []
@@ -41,7 +41,7 @@ def summary(page):
 
 
 def answer_once(page, addresses, *answers):
-    """Have the first requests answered so, None being no answer at all, and the others by the server."""
+    """Answer the first requests so, None being no answer, and the others by the server."""
     left = list(answers)
 
     def answer(route):
@@ -83,7 +83,7 @@ def test_a_busy_server_is_sent_the_file_again(page):
     assert Job.objects.get().payload["path"] == "a.md"
 
 
-def test_what_can_not_be_read_is_named_and_the_rest_of_a_folder_is_sent(page):
+def test_unreadable_files_of_a_folder_are_named_and_the_rest_sent(page):
     page.evaluate(
         """() => {
             const broken = (take, refuse) => refuse(new DOMException("locked", "NotReadableError"));
@@ -142,7 +142,7 @@ def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
 
 
 @pytest.mark.parametrize("name", ["dragover", "drop"])
-def test_what_is_dropped_beside_the_box_is_not_opened(page, name):
+def test_file_dropped_outside_the_box_is_not_opened(page, name):
     is_opened = page.evaluate(
         """(name) => {
             const dataTransfer = new DataTransfer();
@@ -177,7 +177,7 @@ def test_a_refused_file_is_named_however_many_came_before_and_never_sent(page):
     assert not Job.objects.exists()
 
 
-def test_each_files_end_is_told_with_its_reason(open_page, editor, worker):
+def test_outcome_of_each_file_is_shown_with_its_reason(open_page, editor, worker):
     page = open_page(editor)
     page.goto(PAGE)
     page.locator("#file").set_input_files(

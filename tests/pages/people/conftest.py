@@ -32,24 +32,24 @@ def viewer(workspace):
 
 @pytest.fixture
 def operator_owner(owner):
-    """An owner who runs the machine, too."""
+    """Return an owner who is also an operator."""
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
     return User.objects.get(pk=owner.pk)
 
 
 @pytest.fixture
 def as_person():
-    """Return a browser in which somebody is logged in."""
+    """Return a function that opens a browser in which a person is logged in."""
 
-    def signed_in(person):
+    def client_of(person):
         client = Client()
         client.force_login(person)
         return client
 
-    return signed_in
+    return client_of
 
 
 @pytest.fixture
 def at(as_person, owner):
-    """A browser of the owner."""
+    """Return a browser of the owner."""
     return as_person(owner)

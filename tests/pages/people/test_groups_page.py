@@ -8,7 +8,7 @@ from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.support.extensions import set_contributions
 
 GROUPS = "/w/handbook/groups"

@@ -1,4 +1,4 @@
-"""Home: the workspaces of a person, and how one is made."""
+"""Home: a person's workspaces, and creation of one."""
 
 import re
 
@@ -11,7 +11,7 @@ from kebab.people.models import Membership, Role, Workspace
 from kebab.people.operator import command_line_access
 from search.access.restrictions import restrict
 from search.models import Source
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member, shelve
 
 ALL = "/workspaces"
@@ -74,7 +74,7 @@ def test_a_workspace_is_made_with_an_address_of_its_name(at, owner):
     assert Membership.objects.get(workspace=made).user == owner
 
 
-def test_workspace_that_cannot_be_made_is_told_beside_the_form(at, workspace, other_workspace, subtests):
+def test_refused_workspace_is_reported_at_the_form(at, workspace, other_workspace, subtests):
     for fields, status in (
         ({"name": ""}, 400),
         ({"slug": "Not a slug"}, 400),
@@ -91,7 +91,7 @@ def test_workspace_that_cannot_be_made_is_told_beside_the_form(at, workspace, ot
             assert Workspace.objects.count() == 2
 
 
-def test_nobody_makes_one_without_logging_in(client, db):
+def test_creating_a_workspace_requires_login(client, db):
     assert client.post(ALL, {"name": "Mine"})["Location"].startswith("/login")
     assert not Workspace.objects.exists()
 

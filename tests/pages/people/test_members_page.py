@@ -1,4 +1,4 @@
-"""The members of a workspace on pages: who is there, their roles, how they come and go."""
+"""The members page: members, roles, invitations and removal."""
 
 import re
 import uuid
@@ -9,12 +9,12 @@ from django.core import mail
 from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import command_line_access
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import make_member
 
 PEOPLE = "/w/handbook/people"
 MANY_GROUPS = [str(uuid.UUID(int=number)) for number in range(101)]
-REAL_MAIL = "tests.pages.people.mailing.TakenBackend"
+REAL_MAIL = "tests.pages.people.mail_backend.DeliveringBackend"
 
 
 def role_of(person, workspace):
@@ -180,7 +180,7 @@ def test_an_operator_sees_the_link_once_in_the_answer_alone(as_person, operator_
     assert client.get(f"/invitations/{secret}", follow=True).status_code == 200
 
 
-def test_what_cannot_be_invited_is_refused_and_nothing_typed_is_lost(at, viewer, settings, subtests):
+def test_invalid_invitation_is_refused_keeping_input(at, viewer, settings, subtests):
     for fields, status in (
         ({"email": "no address"}, 400),
         ({"email": "vera@example.org"}, 409),
@@ -221,7 +221,7 @@ def test_invitation_is_sent_again_with_a_new_link_and_the_groups_that_are_left_a
     assert Invitation.objects.get(pk=again.pk).withdrawn_at is not None
 
 
-def test_nothing_that_somebody_is_called_becomes_markup(at, viewer, legal):
+def test_names_are_escaped(at, viewer, legal):
     type(viewer).objects.filter(pk=viewer.pk).update(display_name="<img src=x onerror=alert(1)>")
     Group.objects.filter(pk=legal.pk).update(name="<b>Legal</b>")
 

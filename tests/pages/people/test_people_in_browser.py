@@ -1,4 +1,4 @@
-"""The people's pages in a real browser: what is shown once is copied, and everything fits a phone."""
+"""The people pages in a real browser: secrets are copied, and all fits a phone."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +9,7 @@ from kebab.people.models import Role, User
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from tests.pages.search.shelf import make_member
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 

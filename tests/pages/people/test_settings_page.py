@@ -1,4 +1,4 @@
-"""A workspace's settings on pages, the log of what was done, and who may what."""
+"""The settings page, the audit log page, and their permissions."""
 
 import pytest
 
@@ -10,20 +10,20 @@ from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.registry import known_preferences
 from search.errors import GoldenQueriesWorse
 from search.models import Source
-from tests.pages.reading import markup_of, text_of
+from tests.pages.page_text import markup_of, text_of
 from tests.pages.search.shelf import make_member
 from tests.support.extensions import set_contributions
 
 SETTINGS = "/w/handbook/settings"
 
 
-def stored(workspace):
+def stored_workspace(workspace):
     return Workspace.objects.get(pk=workspace.pk)
 
 
 @pytest.fixture
 def strict_gate(monkeypatch):
-    """Golden queries that get worse by any change, whatever is searched."""
+    """Make every change of settings fail the quality gate."""
 
     def guard(change):
         if change.is_forced:
@@ -33,16 +33,16 @@ def strict_gate(monkeypatch):
     set_contributions(monkeypatch, settings_guards=(guard,))
 
 
-def test_name_and_slug_are_changed_or_refused_beside_the_form(at, workspace, other_workspace):
+def test_name_and_slug_are_changed_or_refused_at_the_form(at, workspace, other_workspace):
     for fields, status in (({"slug": "secrets"}, 409), ({"slug": "No!"}, 400), ({"name": ""}, 400)):
         answer = at.post(SETTINGS, {"name": "Typed", "slug": "handbook", **fields})
         assert answer.status_code == status, fields
         assert f'value="{fields.get("slug", "handbook")}"' in answer.content.decode()
-        assert stored(workspace).slug == "handbook"
+        assert stored_workspace(workspace).slug == "handbook"
     answer = at.post(SETTINGS, {"name": "Our book", "slug": "book"})
 
     assert answer["Location"] == "/w/book/settings"
-    assert (stored(workspace).name, stored(workspace).slug) == ("Our book", "book")
+    assert (stored_workspace(workspace).name, stored_workspace(workspace).slug) == ("Our book", "book")
 
 
 def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
@@ -56,18 +56,18 @@ def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
 def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):
     form = {"default_k": "25", "answers_kept_days": "30", "stale_after_days": ""}
     at.post(f"{SETTINGS}/values", form)
-    assert stored(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
+    assert stored_workspace(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
     assert 'value="25"' in at.get(SETTINGS).content.decode()
     at.post(f"{SETTINGS}/values", {"default_k": "", "answers_kept_days": "30"})
-    assert stored(workspace).settings == {"answers_kept_days": 30}
+    assert stored_workspace(workspace).settings == {"answers_kept_days": 30}
 
     Workspace.objects.filter(pk=workspace.pk).update(settings={"embedder": "gone"})  # no choice any more
     assert '<option value="gone" selected>' in at.get(SETTINGS).content.decode()
     assert at.post(f"{SETTINGS}/values", {"embedder": "gone", "default_k": "5"}).status_code == 400
-    assert stored(workspace).settings == {"embedder": "gone"}
+    assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
-def test_value_that_cannot_be_is_refused_beside_its_field_and_kept(at, workspace, subtests):
+def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subtests):
     for name, value in (
         ("default_k", "many"),
         ("default_k", "100000"),
@@ -80,7 +80,7 @@ def test_value_that_cannot_be_is_refused_beside_its_field_and_kept(at, workspace
             assert answer.status_code == 400
             assert f'id="id_{name}_error"' in answer.content.decode()
             assert 'value="300"' in answer.content.decode()
-            assert stored(workspace).settings == {}
+            assert stored_workspace(workspace).settings == {}
 
 
 def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, strict_gate):
@@ -90,10 +90,10 @@ def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, str
     assert "nDCG@10" in answer.content.decode()
     assert 'name="force"' in answer.content.decode()
     assert 'value="5"' in answer.content.decode()
-    assert stored(workspace).settings == {}
+    assert stored_workspace(workspace).settings == {}
     assert 'name="force"' not in at.get(SETTINGS).content.decode()
     at.post(f"{SETTINGS}/values", {"rrf_k": "5", "force": "1"})
-    assert stored(workspace).settings == {"rrf_k": 5}
+    assert stored_workspace(workspace).settings == {"rrf_k": 5}
     assert AuditEvent.objects.get(action="workspace.changed").detail["quality_gate"]["is_forced"]
 
 
@@ -121,7 +121,7 @@ def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace)
     assert at.get("/w/handbook/audit", {"action": "x" * 65}).status_code == 400
 
 
-def test_access_of_a_member_and_of_a_token_is_told(at, viewer, workspace):
+def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):
     Source.objects.create(workspace=workspace, key="wiki", kind="upload")
     token, _ = mint_token(workspace, scopes=["search"], name="Bot")
     member = text_of(at.get(f"/w/handbook/people/{viewer.pk}/access"))
@@ -134,7 +134,7 @@ def test_access_of_a_member_and_of_a_token_is_told(at, viewer, workspace):
     assert 'value="wikki"' in markup_of(mistyped)
 
 
-def test_the_access_of_who_is_not_here_is_not_told(at, other_workspace):
+def test_access_of_a_non_member_is_not_shown(at, other_workspace):
     stranger = make_member(other_workspace, "stranger@example.org")
     foreign, _ = mint_token(other_workspace, scopes=["search"])
 

@@ -1,4 +1,4 @@
-"""Tokens on pages: made, replaced, revoked; a secret is shown once."""
+"""The tokens page: creation, rotation, revocation; a secret is shown once."""
 
 import re
 import uuid
@@ -11,7 +11,7 @@ from kebab.people.groups import create_group
 from kebab.people.models import ApiToken
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
-from tests.pages.reading import markup_of
+from tests.pages.page_text import markup_of
 
 TOKENS = "/w/handbook/tokens"
 
@@ -59,7 +59,7 @@ def test_token_without_expiry_is_good_until_revoked(at):
     assert (answer.status_code, secrets_in(answer)) == (409, [])
 
 
-def test_what_cannot_be_made_is_refused_and_nothing_typed_is_lost(at, other_workspace, subtests):
+def test_invalid_token_is_refused_keeping_input(at, other_workspace, subtests):
     foreign = create_group(command_line_access(other_workspace), "Theirs")
     for fields, status in (
         ({"scopes": []}, 400),

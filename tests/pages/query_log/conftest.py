@@ -1,4 +1,4 @@
-"""A searched workspace within the test's own transaction, and this process's log of queries."""
+"""Fixtures of query log tests: a workspace in the test's transaction, and this process's log."""
 
 import atexit
 
@@ -8,7 +8,7 @@ from search.runtime import runtime
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
 from tests.support.runtime import renew_runtime
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def workspace(db, mirrors, monkeypatch):
 
 
 @pytest.fixture
-def searched(workspace):
-    """The workspace with a document about apples."""
+def searched_workspace(workspace):
+    """Return the workspace with a document about apples."""
     write(workspace, "guides/a.md", "apple pear")
     workspace.refresh_from_db()
     sync(workspace)
@@ -28,7 +28,7 @@ def searched(workspace):
 
 @pytest.fixture
 def log(settings):
-    """This process's log, which is written when a test says so."""
+    """Return this process's query log, which is written when a test calls for it."""
     settings.KEBAB_QUERY_LOG_EVERY_S = 3_600
     renew_runtime()
     yield runtime().query_log

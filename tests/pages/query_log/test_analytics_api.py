@@ -1,4 +1,4 @@
-"""`GET /analytics`: figures that add up, for those alone who may read all of the workspace."""
+"""`GET /analytics`: consistent figures, only for callers who read all of the workspace."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 from kebab.people.models import Group, Role
 from kebab.people.workspaces import store_settings
 from search.query_log import statistics
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_workspace, member_client, token_client
 from tests.support.corpus import make_place, restrict
 from tests.support.schemas import validate
@@ -59,7 +59,7 @@ def test_queries_count_whatever_their_case_and_spaces(workspace):
     assert datetime.fromisoformat(top["last_asked_at"]) == last.asked_at
 
 
-def test_queries_in_vain_are_those_without_a_hit_or_a_word(workspace):
+def test_queries_without_results_have_no_hit_or_no_word(workspace):
     make_query(workspace, "found")
     make_query(workspace, "nothing", hits=0)
     make_query(workspace, "near", hits=5, lexical_total=0)
@@ -81,7 +81,7 @@ def test_queries_in_vain_are_those_without_a_hit_or_a_word(workspace):
     }
 
 
-def test_latency_is_told_by_mode_and_by_day(workspace):
+def test_latency_is_reported_by_mode_and_by_day(workspace):
     for ms in (10, 20, 30):
         make_query(workspace, "a", took_ms=ms)
     make_query(workspace, "b", took_ms=200, mode="lexical", days_ago=2, degraded=["vector"], door="api")
@@ -115,7 +115,7 @@ def test_days_and_limit_narrow(workspace):
     assert figures_of(workspace)["kept_days"] == 7
 
 
-def test_of_too_many_queries_the_newest_count(workspace, monkeypatch):
+def test_only_the_newest_queries_count_past_the_limit(workspace, monkeypatch):
     monkeypatch.setattr(statistics, "MOST_QUERIES", 2)
     made = [
         make_query(workspace, text, days_ago=days) for text, days in (("a", 3), ("b", 2), ("c", 1), ("d", 0))
@@ -145,7 +145,7 @@ def test_figures_are_for_admins_and_tokens_that_manage_of_the_workspace(workspac
     assert figures_of(workspace)["total"]["queries"] == 0
 
 
-def test_who_may_not_read_every_source_is_refused(workspace):
+def test_caller_with_hidden_sources_is_refused(workspace):
     make_query(workspace, "the secret plan")
     restrict(
         make_place(workspace, "a.md", source="closed").source,

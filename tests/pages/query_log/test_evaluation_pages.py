@@ -1,4 +1,4 @@
-"""The evaluation pages: golden queries are added and deleted, runs started, read, compared, deleted."""
+"""The evaluation pages: golden queries and runs."""
 
 import html
 import re
@@ -9,7 +9,7 @@ from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
 from search.models import Judgement, Run, Topic
-from tests.pages.reading import markup_of, text_of
+from tests.pages.page_text import markup_of, text_of
 from tests.support.actors import make_workspace, member_client
 from tests.support.corpus import write
 
@@ -46,7 +46,7 @@ def start(client, workspace, **fields):
     return Run.objects.latest("created_at"), answer["Location"]
 
 
-def carried_out(client, workspace, **fields):
+def finished_run(client, workspace, **fields):
     run, _ = start(client, workspace, **fields)
     run_job(workspace.pk, run.job_id)
     run.refresh_from_db()
@@ -152,8 +152,8 @@ class TestRuns:
     def test_two_runs_are_compared(self, admin, orchard):
         add(admin, orchard)
         add(admin, orchard, text="pear harvest", places="pears.md")
-        first = carried_out(admin, orchard, name="before")
-        second = carried_out(admin, orchard, name="after")
+        first = finished_run(admin, orchard, name="before")
+        second = finished_run(admin, orchard, name="after")
         for run, text, changed in (
             (first, "apple harvest", {"empty_rate": 1.0}),
             (second, "pear harvest", {"empty_rate": 1.0, "nDCG@10": 0.5}),
@@ -162,20 +162,20 @@ class TestRuns:
             topic.measures = {**topic.measures, **changed}
             topic.save()
 
-        def compared(measure):
+        def comparison_page(measure):
             asked = {"baseline": first.pk, "measure": measure}
             found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
             return text_of(found), html.unescape(found.content.decode())
 
-        text, plotted = compared("nDCG@10")
+        text, plotted = comparison_page("nDCG@10")
         assert "0 better, 1 worse, 1 the same." in text
         assert "nDCG@10 1.000 → 0.750; that could be chance (p 1.00)" in text
         assert "Lost most pear harvest -0.500" in text
         assert "pear harvest: difference -0.5" in plotted
         assert plotted.count('<svg class="plot"') == 1
-        assert "0 better, 0 worse, 2 the same." in compared("RR@10")[0]
+        assert "0 better, 0 worse, 2 the same." in comparison_page("RR@10")[0]
         # What ought to be low is lost where it rises.
-        text, plotted = compared("empty_rate")
+        text, plotted = comparison_page("empty_rate")
         assert "1 better, 1 worse, 0 the same." in text
         assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text
         assert "pear harvest: fall -1" in plotted
@@ -183,7 +183,7 @@ class TestRuns:
 
     def test_a_run_is_repeated_and_deleted_and_compared_with_one_that_has_ended(self, admin, orchard):
         add(admin, orchard, places="pears.md")
-        run = carried_out(admin, orchard, name="first")
+        run = finished_run(admin, orchard, name="first")
         address = at(orchard, f"/runs/{run.pk}")
         assert "apple harvest apples.md pears.md 0.631" in text_of(admin.get(address))
         again = admin.post(f"{address}/repeat")
@@ -194,7 +194,7 @@ class TestRuns:
         assert admin.post(f"{address}/delete")["Location"] == at(orchard)
         assert Run.objects.get() == waiting
 
-    def test_what_went_wrong_is_told(self, admin, orchard):
+    def test_errors_of_a_run_are_shown(self, admin, orchard):
         run = Run.objects.create(
             workspace=orchard, topic_set="golden", state="failed", error="The <index> burnt."
         )
@@ -203,7 +203,7 @@ class TestRuns:
         assert "failed" in text_of(admin.get(at(orchard)))
 
 
-def test_what_is_elsewhere_is_like_what_is_not_there(admin, orchard):
+def test_rows_of_another_workspace_look_missing(admin, orchard):
     other = make_workspace()
     run = Run.objects.create(workspace=other, topic_set="golden")
     topic = Topic.objects.create(workspace=other, topic_id="x", text="x")

@@ -1,4 +1,4 @@
-"""The feedback page: what people said of hits becomes judgements with one click."""
+"""The feedback page: one click turns feedback into a judgement."""
 
 import re
 
@@ -8,7 +8,7 @@ from kebab.people.access.caller import Caller, caller_access
 from kebab.people.models import Role
 from search.evaluation.feedback import pending_feedback, record_feedback, store_topics_from_feedback
 from search.models import Judgement, Topic
-from tests.pages.reading import text_of
+from tests.pages.page_text import text_of
 from tests.support.actors import make_member, make_workspace, member_client
 from tests.support.corpus import write
 
@@ -36,7 +36,7 @@ def say(workspace, query, citation, *, is_relevant=True):
     return record_feedback(access, query=query, source="docs", citation=citation, is_relevant=is_relevant)
 
 
-def test_what_was_said_is_listed_by_query(admin, orchard, at):
+def test_feedback_is_listed_by_query(admin, orchard, at):
     say(orchard, "<b>apples</b>", "apples.md#L1")
     say(orchard, "<b>apples</b>", "pears.md", is_relevant=False)
     found = admin.get(at)
@@ -47,10 +47,10 @@ def test_what_was_said_is_listed_by_query(admin, orchard, at):
 
 
 def test_one_click_judges_one_query_and_another_all(admin, orchard, at):
-    said = say(orchard, "which apples", "apples.md")
+    feedback = say(orchard, "which apples", "apples.md")
     say(orchard, "which pears", "pears.md")
     assert admin.post(at, {"query": "x"}).status_code == 404
-    answer = admin.post(at, {"query": str(said.query_key)})
+    answer = admin.post(at, {"query": str(feedback.query_key)})
 
     assert (answer.status_code, answer["Location"]) == (302, at)
     assert (Topic.objects.get().text, Topic.objects.get().topic_set) == ("which apples", "feedback")
@@ -75,7 +75,7 @@ def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orch
     assert Topic.objects.get().text == "which plums"
 
 
-def test_what_was_said_long_ago_counts_as_much(orchard):
+def test_old_feedback_counts_as_much(orchard):
     for path in ("apples.md", "pears.md"):
         say(orchard, "which fruit", path)
     access = caller_access(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)

@@ -1,4 +1,4 @@
-"""The insight and evaluation pages in a browser: nothing on its console, by keyboard, on a phone."""
+"""The insight and evaluation pages in a browser: quiet console, keyboard, phone."""
 
 import pytest
 from playwright.sync_api import expect
@@ -6,9 +6,9 @@ from playwright.sync_api import expect
 from ingest.jobs.queue.run import run_job
 from kebab.people.models import Role
 from search.models import Run, RunTopic
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_member, make_workspace
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 from tests.support.corpus import write
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]

@@ -1,4 +1,4 @@
-"""The Insight page: figures with their plots, queries that lead to the search, the state of the indexes."""
+"""The Insight page: figures with plots, queries with links, state of the indexes."""
 
 import html
 import re
@@ -9,11 +9,11 @@ from django.utils import timezone
 from kebab.people.models import Role
 from kebab.people.workspaces import store_settings
 from search.models import Change
-from tests.pages.query_log.making import make_query
-from tests.pages.reading import text_of
+from tests.pages.page_text import text_of
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import member_client
 from tests.support.corpus import write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -65,7 +65,7 @@ def test_days_can_be_chosen(workspace):
         assert page(workspace, days=days).status_code == 400, days
 
 
-def test_state_of_the_mirror_and_of_the_spaces_is_told(workspace):
+def test_state_of_the_mirror_and_of_the_spaces_is_shown(workspace):
     write(workspace, "a.md", "apple")
     assert " 1 change" in text_of(page(workspace))
     sync(workspace)

@@ -1,4 +1,4 @@
-"""The last queries are written when their process ends, by a signal too, before the servers stop."""
+"""The last queries are stored when a process ends, also by a signal, before the servers stop."""
 
 import os
 import signal
@@ -14,21 +14,21 @@ from kebab.cli import command
 from kebab.people.models import Workspace
 from kebab.people.tokens import mint_token
 from search.models import AskedQuery
-from tests.api.mcp.speaking import MANAGE, PATIENCE_S, environment, raw_line
-from tests.cli.running import run
+from tests.api.mcp.clients import MANAGE, PATIENCE_S, environment, raw_line
+from tests.cli.commands import run
 from tests.support.corpus import make_workspace
 from tests.support.stack import eventually, free_port
 
 
 @pytest.fixture
 def secret(transactional_db):
-    """The secret of a token that searches, for processes on the tests' own database."""
+    """Return the secret of a token with scope search, for processes on the test database."""
     return mint_token(make_workspace(), scopes=["search"])[1]
 
 
 @pytest.fixture
 def surroundings(tmp_path, secret):
-    """Return the environment of a process that writes nothing in the meantime."""
+    """Return the environment of a process that writes only when it ends."""
     own = {"KEBAB_QUERY_LOG_EVERY_S": "3600", "KEBAB_MIRROR_DIR": str(tmp_path / "mirrors")}
     return {**os.environ, **environment(tmp_path, KEBAB_TOKEN=secret, **own)}
 
@@ -46,7 +46,7 @@ def web_process(surroundings):
 
 
 def answer(url, secret=""):
-    """Return the status, or nothing while nobody listens."""
+    """Return the status, or None while nothing listens."""
     try:
         asked = Request(url, headers={"Authorization": f"Bearer {secret}"} if secret else {})  # noqa: S310
         return urlopen(asked, timeout=PATIENCE_S).status  # noqa: S310  # our own server
@@ -56,7 +56,7 @@ def answer(url, secret=""):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, workers):
+def test_terminated_web_process_writes_its_queries(surroundings, secret, workers):
     workspace = Workspace.objects.get()
     with web_process({**surroundings, "KEBAB_WEB_WORKERS": workers}) as (process, url):
         assert answer(f"{url}/api/v1/workspaces/{workspace.slug}/search?q=apple&mode=lexical", secret) == 200
@@ -68,30 +68,30 @@ def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, wor
 
 
 @pytest.mark.slow
-def test_a_process_that_speaks_mcp_writes_them_when_its_client_leaves(surroundings):
+def test_mcp_process_writes_its_queries_when_its_client_leaves(surroundings):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     with raw_line(surroundings) as line:
         line.send("initialize", id=1, params=hello)
-        line.read_until(lambda said: said.get("id") == 1)
+        line.read_until(lambda message: message.get("id") == 1)
         line.send("notifications/initialized")
         asked = {"name": "search", "arguments": {"query": "apple", "mode": "lexical"}}
         line.send("tools/call", id=2, params=asked)
-        line.read_until(lambda said: said.get("id") == 2)
+        line.read_until(lambda message: message.get("id") == 2)
         line.process.stdin.close()
         line.process.wait(PATIENCE_S)
 
     assert AskedQuery.objects.get().text == "apple"
 
 
-def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched, log, monkeypatch):
+def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched_workspace, log, monkeypatch):
     kept = []
 
     @contextmanager
-    def borrowed(*_, **__):
+    def read_queries_first(*_, **__):
         yield
         kept.extend(AskedQuery.objects.values_list("text", flat=True))
 
-    monkeypatch.setattr(command, "borrow_stack", borrowed)
-    run("search", "Apple", "--mode", "lexical", "--workspace", searched.slug)
+    monkeypatch.setattr(command, "borrow_stack", read_queries_first)
+    run("search", "Apple", "--mode", "lexical", "--workspace", searched_workspace.slug)
 
     assert kept == ["Apple"]

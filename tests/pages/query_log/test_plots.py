@@ -1,4 +1,4 @@
-"""Plots: what lies where, and that the table beneath says the same."""
+"""Plots: positions of their marks, and the table with the same figures."""
 
 from itertools import pairwise, product
 
@@ -31,7 +31,7 @@ def test_levels_are_round():
     assert {value: bar_plot(axes(), points(value)).levels[-1].label for value in tops} == tops
 
 
-def test_a_second_series_stands_on_the_first():
+def test_second_series_is_stacked_on_the_first():
     first, second = bar_plot(axes("one", "two"), points((3, 1))).bars
 
     assert (first.kind, second.kind) == ("first", "second")
@@ -74,7 +74,7 @@ def test_few_enough_words_stand_below_and_none_leaves_the_plot():
         assert all(right <= next_left + 0.01 for (_, right), (next_left, _) in pairwise(edges))
 
 
-def test_without_a_value_there_is_an_empty_plot():
+def test_plot_without_values_is_empty():
     for plot, given in product(
         (bar_plot, signed_bar_plot, line_plot), (points(), points(0, 0), points(None, None))
     ):

@@ -1,4 +1,4 @@
-"""The log of queries: what is kept of which, and what it costs and can't spoil."""
+"""The query log: stored fields, cost, and failures that do not affect searches."""
 
 import logging
 import uuid
@@ -24,14 +24,14 @@ from search.models import AskedQuery, Door
 from search.query_log.buffer import LoggedQuery, QueryLog
 from search.query_log.storage import prune_queries, store_queries
 from search.retrieval.types import Mode
-from tests.cli.running import run
-from tests.pages.query_log.making import make_query
+from tests.cli.commands import run
+from tests.pages.query_log.factories import make_query
 from tests.support.actors import make_member, member_client, token_client
 from tests.support.corpus import make_workspace, write_each
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
-def noted(workspace, text, *, after_s=0.0, **fields):
+def note_query(workspace, text, *, after_s=0.0, **fields):
     values = {
         "workspace_id": getattr(workspace, "pk", workspace),
         "text": text,
@@ -76,13 +76,18 @@ def by_command_line(workspace):
     [(by_page, "page"), (by_api, "api"), (by_bulk, "api"), (by_mcp, "mcp"), (by_command_line, "cli")],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_each_door_has_its_queries_kept(searched, log, ask, door):
-    ask(searched)
+def test_each_door_has_its_queries_kept(searched_workspace, log, ask, door):
+    ask(searched_workspace)
     assert AskedQuery.objects.exists() is (door == "cli")  # a verb that ends has written it
     log.flush()
 
     row = AskedQuery.objects.get()
-    assert (row.workspace_id, row.text, row.folded, row.door) == (searched.pk, "Apple", "apple", door)
+    assert (row.workspace_id, row.text, row.folded, row.door) == (
+        searched_workspace.pk,
+        "Apple",
+        "apple",
+        door,
+    )
     assert (row.mode, row.hits, row.lexical_total, row.degraded) == ("lexical", 1, 1, [])
     assert 0 < row.took_ms < 60_000
     assert abs(timezone.now() - row.asked_at) < timedelta(minutes=1)
@@ -92,9 +97,9 @@ def texts(workspace):
     return sorted(AskedQuery.objects.in_workspace(workspace).values_list("text", flat=True))
 
 
-def test_a_search_sends_as_many_statements_as_without_a_log(searched, log, settings):
-    client = token_client(searched, "search")
-    address = f"/api/v1/workspaces/{searched.slug}/search?q=apple&mode=lexical"
+def test_a_search_sends_as_many_statements_as_without_a_log(searched_workspace, log, settings):
+    client = token_client(searched_workspace, "search")
+    address = f"/api/v1/workspaces/{searched_workspace.slug}/search?q=apple&mode=lexical"
     client.get(address)  # looks up what is looked up once
     counts = []
     for every_s in (0, 3_600):
@@ -119,68 +124,72 @@ def test_the_next_page_of_a_list_is_no_other_query(workspace, log):
     assert len(log.pending) == 1
 
 
-def test_refused_queries_and_those_of_a_run_are_not_kept(searched, log):
-    address = f"/api/v1/workspaces/{searched.slug}/search?q=apple&mode=magic"
-    assert token_client(searched, "search").get(address).status_code == 400
+def test_refused_queries_and_those_of_a_run_are_not_kept(searched_workspace, log):
+    address = f"/api/v1/workspaces/{searched_workspace.slug}/search?q=apple&mode=magic"
+    assert token_client(searched_workspace, "search").get(address).status_code == 400
     asking = TopicRunner.begin(
-        searched, RunSettings.of({"mode": "lexical"}), reader=OPERATOR, measures=["nDCG@10"]
+        searched_workspace, RunSettings.of({"mode": "lexical"}), reader=OPERATOR, measures=["nDCG@10"]
     )
     asking.run_topic(JudgedTopic(topic_id="1", text="apple"))
-    store_settings(searched, {"queries_kept_days": 0})  # a workspace that keeps none
-    by_api(searched)
+    store_settings(searched_workspace, {"queries_kept_days": 0})  # a workspace that keeps none
+    by_api(searched_workspace)
 
     assert log.pending == ()
 
 
-def test_a_long_query_is_cut(searched, log):
-    client = token_client(searched, "search")
-    client.get(f"/api/v1/workspaces/{searched.slug}/search", {"q": "ΐ" * 900, "mode": "lexical"})
+def test_a_long_query_is_cut(searched_workspace, log):
+    client = token_client(searched_workspace, "search")
+    client.get(f"/api/v1/workspaces/{searched_workspace.slug}/search", {"q": "ΐ" * 900, "mode": "lexical"})
     log.flush()
 
     row = AskedQuery.objects.get()
     assert (row.text, len(row.folded)) == ("ΐ" * 500, 500)
 
 
-def test_of_keystrokes_the_last_one_counts(workspace):
-    typed = [noted(workspace, "appl"[: n + 1], after_s=n * 2.5) for n in range(4)]
+def test_only_the_last_keystroke_is_logged(workspace):
+    typed = [note_query(workspace, "appl"[: n + 1], after_s=n * 2.5) for n in range(4)]
     store_queries(workspace.pk, typed)
     assert texts(workspace) == ["appl"]
-    query = noted(workspace, "apple", after_s=9)
+    query = note_query(workspace, "apple", after_s=9)
     for _ in range(2):  # another process has the last one, and writes it later, twice
         store_queries(workspace.pk, [query])
 
     assert texts(workspace) == ["apple"]
     other = make_workspace()
-    store_queries(other.pk, [noted(other, "apple pie", after_s=10)])
+    store_queries(other.pk, [note_query(other, "apple pie", after_s=10)])
     assert (texts(workspace), texts(other)) == (["apple"], ["apple pie"])
 
 
-def test_what_is_asked_apart_counts_apart(workspace):
+def test_separate_queries_are_logged_separately(workspace):
     apart = {"caller": "user:2"}, {"door": Door.API}
     for later in ({"after_s": 3.5}, *({"after_s": 1} | other for other in apart)):
         AskedQuery.objects.all().delete()
-        store_queries(workspace.pk, [noted(workspace, "pear"), noted(workspace, "apple", **later)])
+        store_queries(workspace.pk, [note_query(workspace, "pear"), note_query(workspace, "apple", **later)])
         assert texts(workspace) == ["apple", "pear"], later
     for later in ({"after_s": 61}, *({"after_s": 9} | other for other in apart)):
         AskedQuery.objects.all().delete()
-        store_queries(workspace.pk, [noted(workspace, "apple"), noted(workspace, "apple", **later)])
+        store_queries(workspace.pk, [note_query(workspace, "apple"), note_query(workspace, "apple", **later)])
         assert texts(workspace) == ["apple", "apple"], later
 
 
-def test_what_is_shown_again_counts_once(workspace):
+def test_repeated_display_is_logged_once(workspace):
     store_queries(
-        workspace.pk, [noted(workspace, "apple", after_s=-20), noted(workspace, "pear", after_s=-10)]
+        workspace.pk,
+        [note_query(workspace, "apple", after_s=-20), note_query(workspace, "pear", after_s=-10)],
     )
     # Back, and then by another mode.
-    again = [noted(workspace, "Apple ", after_s=0), noted(workspace, "apple", after_s=9, mode=Mode.LEXICAL)]
+    again = [
+        note_query(workspace, "Apple ", after_s=0),
+        note_query(workspace, "apple", after_s=9, mode=Mode.LEXICAL),
+    ]
     store_queries(workspace.pk, again)
 
     assert texts(workspace) == ["apple", "pear"]
     assert AskedQuery.objects.get(text="apple").mode == "hybrid"
 
 
-def test_nobody_can_be_found_by_what_they_typed(workspace):
-    store_queries(workspace.pk, [noted(workspace, "apple", after_s=29)])
+def test_queries_cannot_be_traced_to_people(workspace):
+    store_queries(workspace.pk, [note_query(workspace, "apple", after_s=29)])
     typist = AskedQuery.objects.get().typist
     assert typist and typist != "1" and "user" not in typist
     AskedQuery.objects.update(asked_at=timezone.now() - timedelta(minutes=2))
@@ -191,24 +200,24 @@ def test_nobody_can_be_found_by_what_they_typed(workspace):
 
 def test_queries_of_a_workspace_that_has_gone_are_dropped(workspace):
     log = QueryLog(store_queries, every_s=3_600)
-    log.add(noted(uuid.uuid4(), "apple"))
-    log.add(noted(workspace, "pear"))
+    log.add(note_query(uuid.uuid4(), "apple"))
+    log.add(note_query(workspace, "pear"))
     log.flush()
 
     assert log.pending == ()
     assert texts(workspace) == ["pear"]
 
 
-def test_it_writes_wherever_its_thread_acts_without_signs_that_no_database_keeps(workspace):
+def test_queries_are_written_from_any_thread_without_unstorable_characters(workspace):
     with acting_nowhere():
-        store_queries(workspace.pk, [noted(workspace, "a\x00b\ud800")])
+        store_queries(workspace.pk, [note_query(workspace, "a\x00b\ud800")])
         assert not AskedQuery.objects.exists()
     with acting_everywhere():
         assert texts(workspace) == ["ab"]
 
 
 class TestWithoutADatabase:
-    def test_what_the_database_cannot_take_waits_in_order(self):
+    def test_queries_wait_in_order_while_the_database_refuses_them(self):
         is_away, kept = True, []
 
         def keep(workspace_id, queries):
@@ -218,7 +227,7 @@ class TestWithoutADatabase:
 
         log, one, two = QueryLog(keep, every_s=3_600), uuid.uuid4(), uuid.uuid4()
         for text, workspace_id in (("a", one), ("b", two), ("c", one)):
-            log.add(noted(workspace_id, text))
+            log.add(note_query(workspace_id, text))
         log.flush()
         assert sorted(query.text for query in log.pending) == ["a", "b", "c"]
         is_away = False
@@ -228,15 +237,15 @@ class TestWithoutADatabase:
         assert kept.index("a") < kept.index("c")
         assert log.pending == ()
 
-    def test_when_there_is_no_room_the_oldest_goes(self):
+    def test_oldest_query_is_dropped_when_the_buffer_is_full(self):
         def keep(workspace_id, queries):
-            log.add(noted(workspace_id, "d"))  # somebody asks meanwhile
+            log.add(note_query(workspace_id, "d"))  # somebody asks meanwhile
             raise OperationalError("connection refused")
 
         log, workspace_id = QueryLog(keep, every_s=3_600, max_pending=3), uuid.uuid4()
         for text in "abc":
-            log.add(noted(workspace_id, text))
-        log.add(noted(workspace_id, "c2"))
+            log.add(note_query(workspace_id, text))
+        log.add(note_query(workspace_id, "c2"))
         assert [query.text for query in log.pending] == ["b", "c", "c2"]
         log.flush()
 
@@ -247,7 +256,7 @@ class TestWithoutADatabase:
             raise ValueError(queries[0].text)
 
         log = QueryLog(keep, every_s=3_600)
-        log.add(noted(uuid.uuid4(), "secret plan"))
+        log.add(note_query(uuid.uuid4(), "secret plan"))
         with caplog.at_level(logging.DEBUG):
             log.flush()
 
@@ -261,17 +270,17 @@ class TestWithoutADatabase:
         def keep(workspace_id, queries):
             kept.extend(query.text for query in queries)
             if len(kept) == 1:
-                log.add(noted(workspace_id, "b"))
+                log.add(note_query(workspace_id, "b"))
             else:
                 both.set()
 
         log = QueryLog(keep, every_s=0.01)
-        log.add(noted(uuid.uuid4(), "a"))
+        log.add(note_query(uuid.uuid4(), "a"))
         assert both.wait(20)
         assert kept == ["a", "b"]
         log.close()
         log = QueryLog(keep, every_s=3_600)
-        log.add(noted(uuid.uuid4(), "c"))
+        log.add(note_query(uuid.uuid4(), "c"))
         log.close()
 
         assert kept == ["a", "b", "c"]

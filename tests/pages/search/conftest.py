@@ -29,7 +29,7 @@ def member(workspace):
 
 @pytest.fixture
 def password(member):
-    """Return the member a password."""
+    """Set the member's password, and return it."""
     member.set_password(PASSWORD)
     member.save()
     return PASSWORD
@@ -37,7 +37,7 @@ def password(member):
 
 @pytest.fixture
 def visitor(client, member):
-    """A browser in which a member of `workspace` is logged in."""
+    """Return a browser in which a member of `workspace` is logged in."""
     client.force_login(member)
     return client
 
@@ -50,7 +50,7 @@ def operator_client(client, db):
 
 @pytest.fixture
 def guide(transactional_db, workspace):
-    """A searchable document. Committed: a mirror reads in a transaction of its own."""
+    """Return a searchable document, committed because a mirror reads in its own transaction."""
     document = shelve(workspace, "ops/deploy.md", GUIDE, title="Deploy guide")
     index(workspace)
     return document

@@ -1,4 +1,4 @@
-"""Puts documents into workspaces for the pages' tests, as a worker would, without one."""
+"""Write documents for page tests as a worker would, without one."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from search.vectors.spaces import ensure_live_space
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A chunk to be."""
+    """A chunk to write."""
 
     text: str
     ordinal: int = 0
@@ -32,7 +32,7 @@ class Passage:
 
 
 def passages_of(text, **fields):
-    """One chunk a paragraph, each with the lines it lies on."""
+    """Return one passage for each paragraph, with its lines."""
     found, line = [], 1
     for paragraph in text.split("\n\n"):
         end = line + paragraph.count("\n")
@@ -54,7 +54,7 @@ def shelve(
     version="",
     **fields,
 ):
-    """Store a document and make it searchable by words and vectors; give it."""
+    """Store a document, make it searchable by words and vectors, and return it."""
     content = text.encode(charset)
     source = ensure_source(workspace, source, kind="upload")
     draft = DocumentDraft(
@@ -81,7 +81,7 @@ def shelve(
 
 
 def index(workspace):
-    """Return all chunks their vectors and bring this node's mirror up to date, in this thread."""
+    """Embed all chunks and sync this node's mirror, in this thread."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     chunks = list(Chunk.objects.in_workspace(workspace))
@@ -94,7 +94,7 @@ def index(workspace):
 
 
 def make_member(workspace, email, role=Role.VIEWER):
-    """Return a new member who can only be logged in by force: hashing a password takes half a second."""
+    """Return a new member without a usable password, as hashing one takes half a second."""
     user = User.objects.create_user(email)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     return user

@@ -1,4 +1,4 @@
-"""Asking in a real browser: by keyboard, the passage beside the answer, on a phone, without JavaScript."""
+"""The ask page in a real browser: keyboard, cited passage, phone, without JavaScript."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import KeptAnswer
 from tests.integration.search.answers.factories import make_answer
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 
 pytestmark = needs_browser
 QUESTION = "How do I restart the workers?"
@@ -15,7 +15,7 @@ QUESTION = "How do I restart the workers?"
 
 @pytest.fixture
 def answer(guide, member):
-    """An answer of the member's that cites the guide's first line."""
+    """Return an answer of the member's that cites the guide's first line."""
     quote = "Push the image, then restart the workers one by one."
     return make_answer(guide, creator=f"user:{member.pk}", question=QUESTION, quote=quote)
 

@@ -1,4 +1,4 @@
-"""Asking on pages: the box, the answer with what it cites, and honest words where there is none."""
+"""The ask page: the form, the answer with its citations, and answers that were not found."""
 
 import re
 import uuid
@@ -22,7 +22,7 @@ QUESTION = "How do I restart the workers?"
 
 @pytest.fixture
 def ask(visitor, guide):
-    """Post a question as the form does, and give the page that it leads to."""
+    """Post a question as the form does, and return the resulting page."""
 
     def post(question=QUESTION, **fields):
         return visitor.post(ASK, {"question": question, **fields}, follow=True)
@@ -39,7 +39,7 @@ def html_of(response):
 
 
 def state_of(response):
-    """Return the word that says how far an answer can be relied on."""
+    """Return the label that states how reliable an answer is."""
     return re.search(r'class="state[^"]*"[^>]*>([^<]+)<', html_of(response))[1].strip()
 
 
@@ -70,7 +70,7 @@ def test_a_marker_leads_to_its_citation_and_its_passage(ask, guide):
     assert "primary" in page
 
 
-def test_what_a_model_wrote_stands_in_paragraphs_with_its_name(ask, use):  # noqa: F811
+def test_text_of_a_model_is_shown_in_paragraphs_with_its_name(ask, use):  # noqa: F811
     use(says("Restart them [#1].\n\nOne by one [#1]. Not [#9a] or [#01]."))
     response = ask()
     page = html_of(response)
@@ -81,12 +81,12 @@ def test_what_a_model_wrote_stands_in_paragraphs_with_its_name(ask, use):  # noq
     assert "parrot" in text_of(response)
 
 
-def test_grounded_answers_are_told_from_others(ask, use, subtests):  # noqa: F811
+def test_grounded_answers_are_distinguished_from_others(ask, use, subtests):  # noqa: F811
     use(says("Restart them [#1]."))
     grounded = state_of(ask())
-    for said in ("Restart them.", "Restart them [#7].", ""):
-        with subtests.test(said=said):
-            use(says(said))
+    for text in ("Restart them.", "Restart them [#7].", ""):
+        with subtests.test(text=text):
+            use(says(text))
             assert state_of(ask()) != grounded
     use(replies({}, status=429))
     page = ask()
@@ -114,7 +114,7 @@ def test_a_question_is_narrowed_to_sources_and_goes_on_so(ask, workspace):
     assert "restart the workers" in text_of(page)
 
 
-def test_what_can_not_be_asked_is_refused_and_nothing_typed_is_lost(visitor, guide):
+def test_invalid_question_is_refused_keeping_input(visitor, guide):
     for question in ("", "  \r\n ", "x" * 4001):
         response = visitor.post(ASK, {"question": question, "source": "handbook"})
         assert response.status_code == 400
@@ -148,7 +148,7 @@ def test_going_on_takes_ones_own_conversation_alone(ask, visitor, workspace, gui
     assert visitor.post(ASK, {"question": QUESTION, "conversation_id": "x"}).status_code == 400
 
 
-def test_a_passage_stands_between_its_neighbours_with_the_quote_marked(ask, visitor):
+def test_passage_is_shown_between_its_neighbours_with_the_quote_marked(ask, visitor):
     ask()
     row = KeptAnswer.objects.get()
     address = f"/w/handbook/answers/{row.pk}/citations/1"
@@ -174,7 +174,7 @@ def test_a_quoted_sentence_is_marked_in_its_passage(visitor, workspace, member, 
     assert re.search(r"<mark>[^<]*marmalade siren sounds at noon\.</mark> It is", page)
 
 
-def test_a_passage_that_has_changed_since_is_told_with_what_was_cited(ask, visitor, workspace):
+def test_changed_passage_is_shown_with_the_cited_text(ask, visitor, workspace):
     ask()
     row = KeptAnswer.objects.get()
     shelve(workspace, "ops/deploy.md", "Nothing is left of it.", title="Deploy guide")
@@ -197,7 +197,7 @@ def test_an_answer_is_of_who_asked_and_of_who_reviews(ask, client, workspace):
     assert "<textarea" not in html_of(reviewed)
 
 
-def test_what_one_may_no_longer_read_takes_its_answer_along(ask, visitor, workspace):
+def test_answer_is_hidden_with_its_document(ask, visitor, workspace):
     ask()
     row = KeptAnswer.objects.get()
     restrict(Source.objects.get(key="handbook"), Group.objects.create(workspace=workspace, name="crew"))
@@ -210,7 +210,7 @@ def test_what_one_may_no_longer_read_takes_its_answer_along(ask, visitor, worksp
     assert "handbook</span>" not in html_of(visitor.get(ASK))
 
 
-def test_an_answer_whose_document_goes_meanwhile_is_shown_once(ask, use, workspace):  # noqa: F811
+def test_answer_whose_document_is_deleted_concurrently_is_shown_once(ask, use, workspace):  # noqa: F811
     def behave(exchange):
         with acting_everywhere():
             delete_documents(workspace, [Document.objects.get(path="ops/deploy.md").doc_id])

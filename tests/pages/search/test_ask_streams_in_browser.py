@@ -1,4 +1,4 @@
-"""Answers that come as they are made, in a real browser, from the application that serves them."""
+"""Streamed answers in a real browser."""
 
 import re
 
@@ -7,10 +7,10 @@ from playwright.sync_api import expect
 
 from kebab.people.models import Group, Membership
 from search.models import KeptAnswer, Source
-from tests.api.mcp.serving import served
+from tests.api.mcp.web_server import running_web_server
 from tests.integration.search.answers.fixtures import use  # noqa: F401  a fixture
 from tests.integration.search.answers.stub import drips, in_turn, says
-from tests.support.browsing import listen, needs_browser, session_cookie
+from tests.support.browser import listen, needs_browser, session_cookie
 from tests.support.corpus import restrict
 from tests.support.stack import eventually
 
@@ -20,9 +20,9 @@ QUESTION = "How do I restart the workers?"
 
 @pytest.fixture
 def open_ask(browser, guide, member):
-    """The page for asking, of a member, on the server that streams; what its console says fails the test."""
+    """Open a member's ask page on a server that streams; messages on its console fail the test."""
     complaints, contexts = [], []
-    with served() as url:
+    with running_web_server() as url:
 
         def open_(**options):
             context = browser.new_context(base_url=url, **options)
@@ -46,8 +46,8 @@ def ask(page, question=QUESTION):
     page.keyboard.press("Enter")
 
 
-def held(*pieces):
-    """Say these pieces, then wait until the test lets it go on to its end."""
+def pausing_answer(*pieces):
+    """Return a behaviour that sends these pieces, then waits until the test releases it."""
 
     def behave(exchange):
         exchange.begin_stream()
@@ -61,7 +61,7 @@ def held(*pieces):
 
 
 def test_hits_come_first_then_the_text_then_the_answer_as_every_page_shows_it(open_ask, use):  # noqa: F811
-    stub = use(held("Restart them ", "one by one [#1]."))
+    stub = use(pausing_answer("Restart them ", "one by one [#1]."))
     page = open_ask()
     ask(page)
     live = page.locator(".turn.live")
@@ -118,7 +118,7 @@ def test_leaving_the_page_ends_the_model(open_ask, use):  # noqa: F811
     assert stub.was_left.wait(15)
 
 
-def test_a_right_that_ends_meanwhile_is_told(open_ask, use):  # noqa: F811
+def test_right_that_ends_during_an_answer_is_reported(open_ask, use):  # noqa: F811
     use(drips)
     page = open_ask()
     ask(page)
@@ -129,7 +129,7 @@ def test_a_right_that_ends_meanwhile_is_told(open_ask, use):  # noqa: F811
     expect(page.locator(".turn.live")).to_contain_text("The answer broke off")
 
 
-def test_a_question_that_is_refused_is_told_and_not_lost(open_ask):
+def test_refused_question_is_reported_keeping_input(open_ask):
     page = open_ask()
     page.locator("[name=conversation_id]").evaluate("field => field.value = crypto.randomUUID()")
     ask(page)
@@ -143,8 +143,8 @@ def test_a_question_that_is_refused_is_told_and_not_lost(open_ask):
     open_ask.complaints.clear()
 
 
-def test_what_a_model_writes_is_text_while_it_comes(open_ask, use):  # noqa: F811
-    stub = use(held("<i id=pwned>restart</i> [#1]"))
+def test_streamed_text_of_a_model_is_escaped(open_ask, use):  # noqa: F811
+    stub = use(pausing_answer("<i id=pwned>restart</i> [#1]"))
     page = open_ask()
     ask(page)
     expect(page.locator(".turn.live")).to_contain_text("<i id=pwned>restart</i>")
@@ -164,7 +164,7 @@ def test_a_failure_of_the_model_is_the_answers_state(open_ask, use):  # noqa: F8
 
 
 def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa: F811
-    stub = use(held("Restart them [#1]."))
+    stub = use(pausing_answer("Restart them [#1]."))
     page = open_ask()
     ask(page)
     expect(page.locator(".turn.live")).to_contain_text("Restart them")
@@ -179,7 +179,7 @@ def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa:
 
 
 def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
-    stub = use(held("Restart\u2028them\u2029", "one by one [#1]."))
+    stub = use(pausing_answer("Restart\u2028them\u2029", "one by one [#1]."))
     page = open_ask()
     ask(page)
     expect(page.locator(".turn.live")).to_contain_text(re.compile("Restart.them.one by one", re.DOTALL))

@@ -1,4 +1,4 @@
-"""Code in colours: the same text, escaped, within limits; two sets of colours that can be read."""
+"""Highlighted code: same text, escaped, within limits; two readable colour schemes."""
 
 import re
 from html import unescape
@@ -40,11 +40,11 @@ def test_colours_change_no_text_and_escape_it(subtests):
 
 
 def test_words_have_the_class_of_what_they_are():
-    note, definition, begun, ended, returned, _ = lines_of(CODE.split("\n"), "python")
+    note, definition, started, ended, returned, _ = lines_of(CODE.split("\n"), "python")
 
     assert note == '<span class="c"># note</span>'
     assert '<span class="k">def</span> <span class="f">run</span>' in definition
-    assert '<span class="s">' in begun
+    assert '<span class="s">' in started
     assert '<span class="s">' in ended
     assert '<span class="s">&lt;b&gt;</span>' in returned
 
@@ -66,7 +66,7 @@ def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp"])
-def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_it(language, caplog):
+def test_slow_token_leaves_its_code_and_the_following_uncoloured(language, caplog):
     hostile = Code(lines=HOSTILE_C, language=language)
     before, within, after = highlight_lines([PYTHON, hostile, PYTHON])
 
@@ -84,7 +84,7 @@ def test_malformed_answer_of_the_lexer_leaves_code_plain(monkeypatch, subtests):
             assert highlight_lines([PYTHON]) == [PYTHON.lines]
 
 
-def test_what_the_lexer_says_changes_no_text():
+def test_lexer_output_changes_no_text():
     spans_of_a_lexer = [(0, 3, "k"), (2, 5, "s"), (4, 99, "c")]
 
     assert list(highlighted_code._split_words("def run", spans_of_a_lexer)) == [
@@ -104,7 +104,7 @@ def test_what_the_lexer_says_changes_no_text():
         ("a.md", "text/markdown", "\n".join(["```cpp", *HOSTILE_C, "```"])),
     ],
 )
-def test_a_page_of_code_that_takes_for_ever_is_answered(visitor, workspace, path, mime, text):
+def test_page_of_slow_code_is_answered(visitor, workspace, path, mime, text):
     media = "text" if path.endswith(".md") else "code"
     document = shelve(workspace, path, text, media=media, mime=mime, passages=[Passage(text="x")])
     page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
@@ -131,12 +131,12 @@ def luminance(colour):
 
 
 def contrast(one, other):
-    """By WCAG 2.2, 1 to 21."""
+    """Return the contrast by WCAG 2.2, from 1 to 21."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_each_colour_of_code_can_be_read_wherever_it_stands():
+def test_each_colour_of_code_is_readable_on_each_background():
     root = ROOT
     sheets = "".join((root / sheet).read_text() for sheet in SHEETS)
     found = {}

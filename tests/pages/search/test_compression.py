@@ -1,4 +1,4 @@
-"""Compression of answers to browsers."""
+"""Compressed responses to browsers."""
 
 import gzip
 

@@ -13,7 +13,7 @@ def address(document, query=""):
     return f"/w/handbook/documents/{document.doc_id.hex}/chunks{query}"
 
 
-def opened(visitor, document, query=""):
+def page_of(visitor, document, query=""):
     response = visitor.get(address(document, query))
     assert response.status_code == 200
     return response.content.decode()
@@ -42,15 +42,15 @@ def long(workspace):
 
 
 def test_a_chunk_is_shown_with_all_that_the_index_has_of_it(visitor, long):
-    page = opened(visitor, long)
+    page = page_of(visitor, long)
     chunk = page[page.index('<span class="number">2</span>') :]
 
-    for said in ("long.md#L2-L3", "Guide &gt; Part 1", "1 token<", "code", "python", "text 1 &lt;b&gt;"):
-        assert said in chunk
+    for text in ("long.md#L2-L3", "Guide &gt; Part 1", "1 token<", "code", "python", "text 1 &lt;b&gt;"):
+        assert text in chunk
     assert "test/1" in page
     seen = numbers(page)
     while following := re.search(r'rel="next" href="([^"]+)"', page):
-        page = opened(visitor, long, html.unescape(following[1]))
+        page = page_of(visitor, long, html.unescape(following[1]))
         seen += numbers(page)
 
     assert seen == list(range(1, 121))
@@ -74,17 +74,17 @@ def test_a_hit_leads_to_its_chunk_and_the_chunk_to_its_place(visitor, workspace,
 def test_chunk_of_another_document_leads_to_the_start(visitor, workspace, long, guide):
     foreign = Chunk.objects.in_workspace(workspace).filter(document=guide).latest("ordinal")
 
-    assert numbers(opened(visitor, long, f"?chunk={foreign.chunk_id.hex}"))[0] == 1
+    assert numbers(page_of(visitor, long, f"?chunk={foreign.chunk_id.hex}"))[0] == 1
     assert visitor.get(address(long, "?cursor=x")).status_code == 400
 
 
 def test_long_chunk_is_cut(visitor, workspace):
     passages = [Passage(text="word " * 100_000, breadcrumb="b" * 100_000)]
 
-    assert len(opened(visitor, shelve(workspace, "a.md", "x", passages=passages))) < 20_000
+    assert len(page_of(visitor, shelve(workspace, "a.md", "x", passages=passages))) < 20_000
 
 
-def test_what_a_stranger_may_not_see_is_not_there(visitor, other_workspace):
+def test_hidden_document_is_not_found(visitor, other_workspace):
     hidden = shelve(other_workspace, "a.md", "x")
     missing = visitor.get(f"/w/handbook/documents/{'0' * 32}/chunks")
     strange = visitor.get(address(hidden))

@@ -63,7 +63,7 @@ def test_the_citation_of_the_place_is_there_to_copy(visitor, workspace, guide):
     assert citation(chunk="0" * 32) == []
 
 
-def test_what_is_known_of_the_document_is_shown(visitor, workspace):
+def test_fields_of_the_document_are_shown(visitor, workspace):
     document = shelve(workspace, "ops/a.md", "text", title="The title", tags=("alpha",), lang="de")
     page = text_of(open_page(visitor, document))
 
@@ -71,7 +71,7 @@ def test_what_is_known_of_the_document_is_shown(visitor, workspace):
         assert fact in page
 
 
-def test_nothing_of_a_document_becomes_markup(visitor, workspace):
+def test_text_of_a_document_is_escaped(visitor, workspace):
     text = "</code></li><script>alert(1)</script>"
     path = "a <b onmouseover=alert(1)>.md"
     document = shelve(workspace, path, text, title=text, tags=(text,))

@@ -1,4 +1,4 @@
-"""Kept answers on pages: conversations, whether one still holds, everybody's, and forgetting one."""
+"""Pages of stored answers: conversations, validity, other people's answers, and deletion."""
 
 import re
 import uuid
@@ -17,8 +17,8 @@ GUIDE_LINE = "Push the image, then restart the workers one by one."
 
 
 @pytest.fixture
-def answered(guide, member):
-    """Make an answer of the member's, so many minutes old."""
+def answer_of_member(guide, member):
+    """Return a function that stores an answer of the member's of a given age."""
 
     def make(question, *, minutes=0, **fields):
         created_at = timezone.now() - timedelta(minutes=minutes)
@@ -41,15 +41,15 @@ def text_of(response):
 
 
 def state_of(response):
-    """Return the word that says whether a citation still stands."""
+    """Return the label that states whether a citation is still valid."""
     return re.search(r'class="state[^"]*"[^>]*>([^<]+)<', html_of(response))[1].strip()
 
 
-def test_conversations_are_listed_newest_first_by_their_first_question(visitor, answered):
-    old = answered("What was first?", minutes=9)
-    answered("What came after it?", minutes=1, conversation_id=old.conversation_id)
-    new = answered("What is newer?", minutes=5)
-    answered("Whose is it?", creator="user:0")
+def test_conversations_are_listed_newest_first_by_their_first_question(visitor, answer_of_member):
+    old = answer_of_member("What was first?", minutes=9)
+    answer_of_member("What came after it?", minutes=1, conversation_id=old.conversation_id)
+    new = answer_of_member("What is newer?", minutes=5)
+    answer_of_member("Whose is it?", creator="user:0")
     page = html_of(visitor.get(at("ask")))
     listed = re.findall(r"/conversations/([0-9a-f-]{36})\"", page)
 
@@ -62,9 +62,9 @@ def test_conversations_are_listed_newest_first_by_their_first_question(visitor, 
     assert "Whose is it?" not in page
 
 
-def test_a_list_of_many_conversations_goes_on(visitor, answered):
+def test_a_list_of_many_conversations_goes_on(visitor, answer_of_member):
     for number in range(52):
-        answered(f"Question {number:02}?", minutes=number)
+        answer_of_member(f"Question {number:02}?", minutes=number)
     first = html_of(visitor.get(at("ask")))
     following = re.search(r'href="(\?cursor=[^"]+)"', first)[1]
     rest = html_of(visitor.get(at("ask") + following))
@@ -75,9 +75,9 @@ def test_a_list_of_many_conversations_goes_on(visitor, answered):
     assert visitor.get(at("ask?cursor=x")).status_code == 400
 
 
-def test_conversation_shows_its_turns_in_order_and_goes_on(visitor, answered):
-    first = answered("What was first?", minutes=9)
-    answered("What came after it?", minutes=1, conversation_id=first.conversation_id)
+def test_conversation_shows_its_turns_in_order_and_goes_on(visitor, answer_of_member):
+    first = answer_of_member("What was first?", minutes=9)
+    answer_of_member("What came after it?", minutes=1, conversation_id=first.conversation_id)
     page = html_of(visitor.get(at(f"conversations/{first.conversation_id}")))
 
     assert page.index("What was first?") < page.index("What came after it?")
@@ -89,8 +89,8 @@ def test_conversation_shows_its_turns_in_order_and_goes_on(visitor, answered):
     assert response["Location"] == at(f"conversations/{first.conversation_id}#answer-{row.pk}")
 
 
-def test_a_conversation_is_its_askers_alone(client, workspace, answered):
-    row = answered("What was first?")
+def test_a_conversation_is_its_askers_alone(client, workspace, answer_of_member):
+    row = answer_of_member("What was first?")
     address = at(f"conversations/{row.conversation_id}")
     for role in Role:
         client.force_login(make_member(workspace, f"{role}@example.org", role))
@@ -99,9 +99,9 @@ def test_a_conversation_is_its_askers_alone(client, workspace, answered):
         assert strange.content == missing.content
 
 
-def test_an_answer_is_deleted_and_the_rest_of_its_conversation_stays(visitor, answered):
-    first = answered("What was first?", minutes=9)
-    later = answered("What came after it?", conversation_id=first.conversation_id)
+def test_an_answer_is_deleted_and_the_rest_of_its_conversation_stays(visitor, answer_of_member):
+    first = answer_of_member("What was first?", minutes=9)
+    later = answer_of_member("What came after it?", conversation_id=first.conversation_id)
     assert f'action="/w/handbook/answers/{first.pk}/delete"' in html_of(
         visitor.get(at(f"answers/{first.pk}"))
     )
@@ -113,8 +113,8 @@ def test_an_answer_is_deleted_and_the_rest_of_its_conversation_stays(visitor, an
     assert visitor.get(at(f"answers/{later.pk}/delete"))["Location"] == at(f"answers/{later.pk}")
 
 
-def test_only_askers_and_reviewers_delete(client, workspace, answered):
-    row = answered("What was first?")
+def test_only_askers_and_reviewers_delete(client, workspace, answer_of_member):
+    row = answer_of_member("What was first?")
     for role in (Role.VIEWER, Role.EDITOR):
         client.force_login(make_member(workspace, f"{role}@example.org", role))
         assert client.post(at(f"answers/{row.pk}/delete")).status_code == 404
@@ -124,8 +124,8 @@ def test_only_askers_and_reviewers_delete(client, workspace, answered):
     assert not KeptAnswer.objects.exists()
 
 
-def test_each_citation_is_told_to_stand_or_to_have_changed(visitor, workspace, answered):
-    row = answered("How do I restart?")
+def test_each_citation_is_shown_as_valid_or_changed(visitor, workspace, answer_of_member):
+    row = answer_of_member("How do I restart?")
     address, scripted = at(f"answers/{row.pk}/check"), {"HX-Request": "true"}
     assert f'href="{address}"' in html_of(visitor.get(at(f"answers/{row.pk}")))
     assert "ops/deploy.md#L3" in text_of(visitor.get(address, headers=scripted))
@@ -137,8 +137,8 @@ def test_each_citation_is_told_to_stand_or_to_have_changed(visitor, workspace, a
     assert "<html" in html_of(visitor.get(address))
 
 
-def test_who_may_not_read_an_answer_may_not_check_it(visitor, workspace, answered):
-    row = answered("How do I restart?")
+def test_checking_an_answer_requires_reading_it(visitor, workspace, answer_of_member):
+    row = answer_of_member("How do I restart?")
     restrict(Source.objects.get(key="handbook"), Group.objects.create(workspace=workspace, name="crew"))
     for page in (f"answers/{row.pk}/check", f"conversations/{row.conversation_id}"):
         assert visitor.get(at(page)).status_code == 404
@@ -146,8 +146,8 @@ def test_who_may_not_read_an_answer_may_not_check_it(visitor, workspace, answere
     assert "How do I restart?" not in html_of(visitor.get(at("answers")))
 
 
-def test_everybodys_answers_are_for_who_reviews_and_said_to_be_so(client, workspace, answered):
-    answered("What did Ada ask?", asked_by="ada@example.org")
+def test_everybodys_answers_are_for_who_reviews_and_said_to_be_so(client, workspace, answer_of_member):
+    answer_of_member("What did Ada ask?", asked_by="ada@example.org")
     for role in Role:
         client.force_login(make_member(workspace, f"{role}@example.org", role))
         page, ask = client.get(at("answers")), client.get(at("ask"))
@@ -157,7 +157,7 @@ def test_everybodys_answers_are_for_who_reviews_and_said_to_be_so(client, worksp
         assert ask.status_code == 200
 
 
-def test_own_answers_are_listed(visitor, answered):
-    answered("Who won?", state="refused", reason="not_covered", text="")
+def test_own_answers_are_listed(visitor, answer_of_member):
+    answer_of_member("Who won?", state="refused", reason="not_covered", text="")
 
     assert "Who won?" in text_of(visitor.get(at("answers")))

@@ -1,4 +1,4 @@
-"""More hits than a page shows: each once, as a page of their own and as a part."""
+"""Further hits: each once, as a page and as a fragment."""
 
 import html
 import re
@@ -44,7 +44,7 @@ def test_each_hit_comes_once_page_by_page(visitor, entries):
         assert 'id="hit-25"' in page
 
 
-def test_a_document_that_comes_meanwhile_makes_no_hit_come_twice(visitor, workspace, entries):
+def test_document_added_between_pages_repeats_no_hit(visitor, workspace, entries):
     first = get(visitor, "/w/handbook/search?q=entry&mode=lexical")
     shelve(workspace, "new.md", "entry entry entry")
     index(workspace)
@@ -64,7 +64,7 @@ def test_more_hits_are_appended_while_one_types(visitor, entries):
     assert len({*paths(part), *paths(get(visitor, more(part), **TYPING))}) == 25
 
 
-def test_what_was_shown_while_one_typed_is_shown_again_with_more(visitor, workspace, entries):
+def test_hits_shown_while_typing_are_shown_again_with_more(visitor, workspace, entries):
     typed = get(visitor, "/w/handbook/search?q=entry&mode=lexical", **TYPING)
     shelve(workspace, "new.md", "entry entry entry")
     index(workspace)

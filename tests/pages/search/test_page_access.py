@@ -1,4 +1,4 @@
-"""Access to pages: by login, membership and workspace."""
+"""Access to pages by login, membership and workspace."""
 
 from django.db import OperationalError
 from django.urls import resolve
@@ -12,7 +12,7 @@ def document_page(workspace, document):
     return f"/w/{workspace.slug}/documents/{document.doc_id.hex}"
 
 
-def test_nobody_sees_a_page_without_logging_in(client, workspace, guide):
+def test_pages_require_login(client, workspace, guide):
     pages = ["/", "/w/handbook/search?q=deploy", "/w/missing/search", document_page(workspace, guide)]
 
     for page in pages:
@@ -95,7 +95,7 @@ def test_opened_address_of_an_act_leads_to_the_page_it_belongs_to(visitor, subte
             assert {"get", "head"} <= set(view.http_method_names)
 
 
-def test_outage_is_told_on_a_page_that_says_when_to_come_again(visitor, monkeypatch):
+def test_outage_is_shown_on_a_page_with_the_time_to_retry(visitor, monkeypatch):
     def fail(*_):
         raise OperationalError("connection refused")
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: without errors on its console, by keyboard, on a phone, without JavaScript."""
+"""The pages in a real browser: quiet console, keyboard, phone, without JavaScript."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import Chunk
 from tests.pages.search.shelf import Passage, index, shelve
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 from tests.support.samples import content_of
 
 pytestmark = needs_browser
@@ -21,7 +21,7 @@ def long_guide(workspace, member, guide):
     return document
 
 
-def test_from_the_login_to_the_cited_lines(open_page, password, long_guide):
+def test_person_gets_from_the_login_to_the_cited_lines(open_page, password, long_guide):
     page = open_page()
     page.goto("/")
     page.get_by_label("E-mail address").fill("ada@example.org")
@@ -100,16 +100,16 @@ _PICTURE_SIZE = "image => image.decode().then(() => [image.naturalWidth, image.n
 
 
 @pytest.fixture
-def printed(workspace):
+def printed_document(workspace):
     text = content_of("pdf/printed.pdf").decode("latin-1")
     passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
     fields = {"media": "pdf", "mime": "application/pdf", "metadata": {"pages": 3}, "passages": passages}
     return shelve(workspace, "printed.pdf", text, charset="latin-1", **fields)
 
 
-def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, member, printed):
+def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, member, printed_document):
     page = open_page(member, viewport={"width": 1440, "height": 844})
-    page.goto(f"/w/handbook/documents/{printed.doc_id.hex}?from=2")
+    page.goto(f"/w/handbook/documents/{printed_document.doc_id.hex}?from=2")
     sheet = page.get_by_alt_text(re.compile("^Page 2"))
     passage = page.get_by_text("The marmalade siren")
 
@@ -120,7 +120,7 @@ def test_pdf_page_is_drawn_beside_its_text_and_below_it_on_a_phone(open_page, me
     expect(passage).to_be_in_viewport()
 
 
-def test_the_outline_of_a_region_lies_on_the_words_in_the_picture(open_page, member, workspace):
+def test_outline_of_a_region_covers_the_words_in_the_picture(open_page, member, workspace):
     text = content_of("image/notice.png").decode("latin-1")
     span = {"kind": "region", "x": 34, "y": 42, "w": 504, "h": 193}
     passages = [Passage(text="The ferry leaves", spans=[span])]
@@ -154,15 +154,15 @@ def test_rendered_markdown_fits_the_screen_and_opens_at_the_cited_line(open_page
 
 
 @pytest.mark.parametrize("width", [390, 1_440])
-def test_what_is_said_stands_in_one_column_whatever_the_time(open_page, member, workspace, width):
+def test_spoken_text_is_in_one_column_whatever_the_time(open_page, member, workspace, width):
     text = content_of("transcript/harbour.srt").decode()
     document = shelve(workspace, "harbour.srt", text, media="transcript")
     page = open_page(member, viewport={"width": width, "height": 844})
     page.goto(f"/w/handbook/documents/{document.doc_id.hex}")
-    said = page.locator(".cues li > span")
+    cues = page.locator(".cues li > span")
 
     expect(page.get_by_text("1:02:03")).to_be_visible()
-    assert len({said.nth(number).bounding_box()["x"] for number in range(3)}) == 1
+    assert len({cues.nth(number).bounding_box()["x"] for number in range(3)}) == 1
 
 
 def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):
@@ -179,7 +179,7 @@ def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):
     expect(page.locator("section.cited")).to_be_in_viewport()
 
 
-def test_the_outline_stands_aside_on_a_desktop_and_opens_on_a_phone(open_page, member, workspace):
+def test_outline_is_beside_the_text_on_a_desktop_and_folded_on_a_phone(open_page, member, workspace):
     spans = [[{"kind": "line", "start": line, "end": line}] for line in (3, 7)]
     passages = [
         Passage(text="a", ordinal=0, heading_path=("Linux",), spans=spans[0]),
@@ -198,9 +198,9 @@ def test_the_outline_stands_aside_on_a_desktop_and_opens_on_a_phone(open_page, m
     expect(page.get_by_role("link", name="Windows")).to_be_visible()
 
 
-def test_arrow_keys_turn_the_pages_of_a_pdf(open_page, member, printed):
+def test_arrow_keys_turn_the_pages_of_a_pdf(open_page, member, printed_document):
     page = open_page(member)
-    page.goto(f"/w/handbook/documents/{printed.doc_id.hex}")
+    page.goto(f"/w/handbook/documents/{printed_document.doc_id.hex}")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("Page 2 of 3")).to_be_visible()
     page.get_by_label("Page", exact=True).fill("3")

@@ -1,4 +1,4 @@
-"""The document page of PDFs, transcripts and pictures: the cited page, time or region is shown."""
+"""The document page of PDFs, transcripts and pictures shows the cited page, time or region."""
 
 import html
 import re
@@ -20,14 +20,14 @@ PRINTED, TALK, NOTICE = "pdf/printed.pdf", "transcript/talk.vtt", "image/notice.
 
 @pytest.fixture(scope="module")
 def digests():
-    """Digest the files once, by name."""
+    """Return the digests of the files by name."""
     with closing(Digester()) as digester:
         return {name: digester.digest(content_of(name), name) for name in (PRINTED, TALK, NOTICE)}
 
 
 @pytest.fixture
 def add(workspace, digests):
-    """Shelves one of the files as a job does; gives the document."""
+    """Return a function that shelves one of the files as a job does and returns the document."""
 
     def shelve_file(name, workspace=workspace, **fields):
         digest = digests[name]
@@ -46,7 +46,7 @@ def address(document, below=""):
     return f"/w/handbook/documents/{document.doc_id.hex}{below}"
 
 
-def opened(visitor, document, **parameters):
+def page_of(visitor, document, **parameters):
     response = visitor.get(address(document), parameters)
     assert response.status_code == 200
     return response.content.decode()
@@ -55,7 +55,7 @@ def opened(visitor, document, **parameters):
 def test_a_cited_page_is_shown_as_text_and_drawn(visitor, add):
     document = add(PRINTED)
     cited = chunk_with(document, "marmalade")
-    page = opened(visitor, document, chunk=cited.chunk_id.hex)
+    page = page_of(visitor, document, chunk=cited.chunk_id.hex)
 
     assert "Page 2 of 3" in page
     assert f'<section class="passage cited" id="chunk-{cited.chunk_id.hex}"' in page
@@ -66,7 +66,7 @@ def test_a_cited_page_is_shown_as_text_and_drawn(visitor, add):
 
 def test_pages_are_turned(visitor, add):
     document = add(PRINTED)
-    page = opened(visitor, document)
+    page = page_of(visitor, document)
     seen = []
     while True:
         seen.append(re.search(r"Page (\d) of 3", page)[1])
@@ -82,14 +82,14 @@ def test_pages_are_turned(visitor, add):
 def test_page_is_asked_for_by_its_number_and_the_nearest_shown(visitor, add):
     document = add(PRINTED)
     cited = chunk_with(document, "marmalade").chunk_id.hex
-    page = opened(visitor, document, chunk=cited, q="a b")
+    page = page_of(visitor, document, chunk=cited, q="a b")
     form = re.search(r'<form class="page-form" method="get">(.*?)</form>', page, re.DOTALL)[1]
 
     assert re.search(r'name="from" type="number" min="1" max="3" value="2"', form)
     assert f'name="chunk" value="{cited}"' in form
     assert 'name="q" value="a b"' in form
     for first, nearest in (("0", 1), ("99", 3), ("-1", 1), ("x", 1)):
-        assert f'id="page-{nearest}"' in opened(visitor, document, **{"from": first}), first
+        assert f'id="page-{nearest}"' in page_of(visitor, document, **{"from": first}), first
 
 
 def test_drawn_page_is_a_picture_of_its_size(visitor, add):
@@ -105,7 +105,7 @@ def test_drawn_page_is_a_picture_of_its_size(visitor, add):
         assert visitor.get(address(document, f"/pages/{page}.png")).status_code == 404, page
 
 
-def test_what_is_no_pdf_is_not_drawn(visitor, workspace):
+def test_file_that_is_not_a_pdf_is_not_rendered(visitor, workspace):
     broken = shelve(workspace, "b.pdf", "%PDF-1.7 nothing", media="pdf", passages=[Passage(text="x")])
     plain = shelve(workspace, "a.md", "words")
 
@@ -117,7 +117,7 @@ def test_what_is_no_pdf_is_not_drawn(visitor, workspace):
 def test_cues_are_shown_with_the_cited_time_marked(visitor, add):
     document = add(TALK)
     cited = chunk_with(document, "Eling")
-    page = opened(visitor, document, chunk=cited.chunk_id.hex)
+    page = page_of(visitor, document, chunk=cited.chunk_id.hex)
     marked = re.findall(r'<li id="([^"]+)" class="cited"><time>([^<]+)</time><span>(.*?)</span></li>', page)
 
     assert [(id_, time) for id_, time, _ in marked] == [
@@ -136,7 +136,7 @@ def test_a_long_transcript_is_shown_around_the_cited_cue(visitor, workspace, mon
     passages = [Passage(text="line 150\nline 151", spans=[span])]
     document = shelve(workspace, "long.vtt", text, media="transcript", passages=passages)
     cited = chunk_with(document, "line 150")
-    page = opened(visitor, document, chunk=cited.chunk_id.hex)
+    page = page_of(visitor, document, chunk=cited.chunk_id.hex)
 
     assert "Cues 131–160 of 300" in page
     assert len(re.findall(r'class="cited"><time>2:3[01]<', page)) == 2
@@ -147,13 +147,13 @@ def test_a_long_transcript_is_shown_around_the_cited_cue(visitor, workspace, mon
 def test_a_transcript_without_usable_times_is_shown_by_lines(visitor, workspace):
     document = shelve(workspace, "a.srt", "only\nwords", media="transcript")
 
-    assert '<li id="L2">' in opened(visitor, document)
+    assert '<li id="L2">' in page_of(visitor, document)
 
 
 def test_a_cited_region_is_outlined_on_its_picture(visitor, add):
     document = add(NOTICE)
     cited = chunk_with(document, "ferry")
-    page = opened(visitor, document, chunk=cited.chunk_id.hex)
+    page = page_of(visitor, document, chunk=cited.chunk_id.hex)
     place = cited.source_spans[0]
 
     assert f'<img src="{address(document, "/picture")}" width="900" height="360"' in page
@@ -173,19 +173,19 @@ def test_picture_is_given_as_it_was_added_unless_browsers_do_more_with_it(visito
     for mime in ("image/svg+xml", "text/html", "image/tiff"):
         document = add(NOTICE, mime=mime)
         assert visitor.get(address(document, "/picture")).status_code == 404, mime
-        assert "<figure" not in opened(visitor, document), mime
+        assert "<figure" not in page_of(visitor, document), mime
 
 
 def test_stated_metadata_and_media_break_no_page(visitor, workspace, add, subtests):
     stated = ({}, {"pages": "9"}, {"pages": True}, {"width": "<b>", "height": [1]})
     for (name, shown), metadata in product(((PRINTED, 'id="page-1"'), (NOTICE, "18:45 sharp")), stated):
         with subtests.test(name=name, metadata=metadata):
-            page = opened(visitor, add(name, metadata=metadata))
+            page = page_of(visitor, add(name, metadata=metadata))
             assert "<b>" not in page
             assert shown in page
     for media in ("pdf", "transcript", "image"):
         with subtests.test(media=media):
-            assert "plain words" in opened(visitor, shelve(workspace, "a.md", "plain words", media=media))
+            assert "plain words" in page_of(visitor, shelve(workspace, "a.md", "plain words", media=media))
 
 
 def test_pages_and_pictures_are_hidden_from_strangers_and_nobody(visitor, add, other_workspace):

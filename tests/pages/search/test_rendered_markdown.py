@@ -1,4 +1,4 @@
-"""The document page of Markdown: rendered, safe, in stretches, with the cited lines marked."""
+"""The document page of Markdown: rendered, safe, in sections, with cited lines marked."""
 
 import html
 import re
@@ -12,13 +12,13 @@ def address(document, query=""):
     return f"/w/handbook/documents/{document.doc_id.hex}{query}"
 
 
-def opened(visitor, document, **parameters):
+def page_of(visitor, document, **parameters):
     response = visitor.get(address(document), parameters)
     assert response.status_code == 200
     return response.content.decode()
 
 
-def rendered(page):
+def rendered_part(page):
     return re.search(
         r'<div class="rendered">(.*)</div>\s*(?:<p class="more">.*)?</section>', page, re.DOTALL
     )[1]
@@ -67,8 +67,8 @@ Last.
 
 
 def test_markdown_is_shown_as_what_it_means_and_every_line_can_be_linked_to(visitor, add):
-    page = opened(visitor, add(KINDS))
-    shown = rendered(page)
+    page = page_of(visitor, add(KINDS))
+    shown = rendered_part(page)
 
     for written in ("<em>first</em>", "<blockquote", "<ul", "<ol", "<table", "<hr", ">One</h2>"):
         assert written in shown
@@ -88,14 +88,14 @@ def test_block_of_a_cited_line_is_marked_and_no_other(visitor, add, subtests):
         (20, r'<span class="line cited" id="L20">y <?'),
     ):
         with subtests.test(line=line):
-            page = rendered(opened(visitor, document, start=line, end=line))
+            page = rendered_part(page_of(visitor, document, start=line, end=line))
             assert re.search(marked, page), page
             assert len(re.findall(r'class="[^"]*\bcited\b', page)) == 1
 
 
 def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
     document = add(KINDS)
-    page = opened(visitor, document, start=4, end=4, q="x")
+    page = page_of(visitor, document, start=4, end=4, q="x")
     link = html.unescape(re.search(r'<a href="([^"]+)">Source lines</a>', page)[1])
     source = visitor.get(address(document, link)).content.decode()
 
@@ -105,8 +105,8 @@ def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
     assert "view=source" not in re.search(r'<a href="([^"]+)">Rendered</a>', source)[1]
 
 
-def test_what_is_no_markdown_is_shown_by_lines(visitor, add):
-    page = opened(visitor, add("# not a heading", path="a.txt", mime="text/plain"))
+def test_other_text_than_markdown_is_shown_by_lines(visitor, add):
+    page = page_of(visitor, add("# not a heading", path="a.txt", mime="text/plain"))
 
     assert '<li id="L1">' in page
     assert "Rendered" not in page
@@ -136,10 +136,10 @@ HOSTILE = [
 ]
 
 
-def test_nothing_in_markdown_runs_or_is_loaded(visitor, add, subtests):
+def test_markdown_runs_and_loads_nothing(visitor, add, subtests):
     for text in HOSTILE:
         with subtests.test(text=text):
-            page = rendered(opened(visitor, add(text)))
+            page = rendered_part(page_of(visitor, add(text)))
             tags = re.findall(r"<(\w+)([^>]*)>", page)
             named = [(rest, re.sub(r'"[^"]*"', '""', rest)) for _, rest in tags]
             assert not {tag for tag, _ in tags} & {"script", "style", "svg", "iframe", "b", "img"}
@@ -148,11 +148,11 @@ def test_nothing_in_markdown_runs_or_is_loaded(visitor, add, subtests):
 
 
 def test_picture_and_badge_of_another_host_are_links_and_not_loaded(visitor, add):
-    page = rendered(opened(visitor, add("![The map](https://maps.example/a.png)")))
+    page = rendered_part(page_of(visitor, add("![The map](https://maps.example/a.png)")))
     assert "<img" not in page
     assert 'href="https://maps.example/a.png" rel="noopener noreferrer nofollow">The map</a>' in page
 
-    page = rendered(opened(visitor, add("[![build](https://ci.example/b.svg)](https://ci.example/)")))
+    page = rendered_part(page_of(visitor, add("[![build](https://ci.example/b.svg)](https://ci.example/)")))
     assert re.search(r'<a href="https://ci.example/"[^>]*>build</a>', page)
     assert "b.svg" not in page
 
@@ -162,7 +162,7 @@ def test_relative_links_lead_to_the_neighbours_that_there_are(visitor, add):
     index = add("# x", path="docs/setup/README.md")
     there = "[a](setup/install.md#on-linux) [b](./setup/) [c](../docs/setup/install.html)"
     text = f"{there} [d](gone.md) [e](../../../x.md)"
-    page = rendered(opened(visitor, add(text)))
+    page = rendered_part(page_of(visitor, add(text)))
 
     assert re.findall(r'<a href="([^"]+)">(\w)</a>', page) == [
         (f"{address(install)}#h-on-linux", "a"),
@@ -176,25 +176,25 @@ def test_all_of_many_links_lead_to_their_neighbours(visitor, add):
     names = [f"{n}.md" for n in range(300)]
     for name in names[::30]:
         add("# x", path=f"docs/{name}")
-    page = rendered(opened(visitor, add(" ".join(f"[{name}]({name})" for name in names))))
+    page = rendered_part(page_of(visitor, add(" ".join(f"[{name}]({name})" for name in names))))
 
     assert re.findall(r">(\d+\.md)</a>", page) == names[::30]
 
 
-def test_comments_are_not_shown_but_what_stands_between_them_is(visitor, add):
+def test_comments_are_hidden_and_text_between_them_shown(visitor, add):
     for written, is_shown in (
         ("<!-- a -->", False),
         ("<!-- a\nb --> <!-- c -->", False),
         ("<!-- a --> Important <!-- b -->", True),
     ):
-        page = rendered(opened(visitor, add(f"# A\n\n{written}\n\nEnd.")))
+        page = rendered_part(page_of(visitor, add(f"# A\n\n{written}\n\nEnd.")))
         assert ("Important" in page) is ("&lt;!--" in page) is is_shown, written
 
 
 def test_a_picture_beside_the_document_is_shown(visitor, add):
     picture = add("PNG", path="docs/img/a.png", media="image", mime="image/png")
     add("SVG", path="docs/img/b.svg", media="image", mime="image/svg+xml")
-    page = rendered(opened(visitor, add("![Plan](img/a.png) ![Drawing](img/b.svg)")))
+    page = rendered_part(page_of(visitor, add("![Plan](img/a.png) ![Drawing](img/b.svg)")))
 
     assert f'<img src="{address(picture)}/picture" alt="Plan" loading="lazy">' in page
     assert page.count("<img") == 1
@@ -202,7 +202,9 @@ def test_a_picture_beside_the_document_is_shown(visitor, add):
 
 
 def test_a_link_within_the_document_leads_to_its_heading(visitor, add):
-    page = rendered(opened(visitor, add("[a](#on-linux-1) [b](#nowhere)\n\n# On Linux\n\n# On *Linux*")))
+    page = rendered_part(
+        page_of(visitor, add("[a](#on-linux-1) [b](#nowhere)\n\n# On Linux\n\n# On *Linux*"))
+    )
 
     assert 'href="#h-on-linux-1">a</a> b' in page
     assert page.count('id="h-on-linux-1"') == page.count('id="h-on-linux"') == 1
@@ -210,7 +212,7 @@ def test_a_link_within_the_document_leads_to_its_heading(visitor, add):
 
 def test_headings_go_down_in_steps_of_one_whatever_their_script(visitor, add):
     end = "###### שלום 🎉\n\nمرحبا **بالعالم**"
-    page = rendered(opened(visitor, add(f"### a\n\n# b\n\n#### c\n\n#### d\n\n## e\n\n{end}")))
+    page = rendered_part(page_of(visitor, add(f"### a\n\n# b\n\n#### c\n\n#### d\n\n## e\n\n{end}")))
 
     assert re.findall(r"<h(\d)", page) == ["2", "2", "3", "3", "3", "4"]
     assert "שלום 🎉</h4>" in page
@@ -218,7 +220,7 @@ def test_headings_go_down_in_steps_of_one_whatever_their_script(visitor, add):
 
 
 def test_the_header_of_a_file_is_shown_as_it_is(visitor, add):
-    page = rendered(opened(visitor, add("---\ntitle: The guide\n---\n\n# Start\n")))
+    page = rendered_part(page_of(visitor, add("---\ntitle: The guide\n---\n\n# Start\n")))
 
     header = re.search(r'<span class="line" id="L2">(.*)', page)[1]
     assert re.sub(r"<[^>]*>", "", header) == "title: The guide"
@@ -234,7 +236,7 @@ def test_a_long_document_is_read_in_stretches_that_begin_with_a_block(visitor, a
     text = long_guide()
     lines = text.split("\n")
     document = add(text)
-    page, seen = opened(visitor, document), []
+    page, seen = page_of(visitor, document), []
     while True:
         shown = re.search(r"Lines (\d+)–(\d+) of", page)
         first, last = int(shown[1]), int(shown[2])
@@ -251,10 +253,10 @@ def test_a_long_document_is_read_in_stretches_that_begin_with_a_block(visitor, a
 
 
 def test_deep_link_opens_the_stretch_that_holds_the_line(visitor, add):
-    page = opened(visitor, add(long_guide()), start=1505, end=1506)
+    page = page_of(visitor, add(long_guide()), start=1505, end=1506)
 
     assert 'id="L1505"' in page
-    assert "cited" in rendered(page)
+    assert "cited" in rendered_part(page)
 
 
 def test_links_lead_to_headings_and_by_references_that_are_not_shown(visitor, add):
@@ -276,7 +278,7 @@ def test_links_lead_to_headings_and_by_references_that_are_not_shown(visitor, ad
     ]
     text = links + long_guide() + "\n".join(end)
     lines = text.split("\n")
-    page = rendered(opened(visitor, add(text), start=3, end=3))
+    page = rendered_part(page_of(visitor, add(text), start=3, end=3))
     ways = [html.unescape(way) for way in re.findall(r'<a href="([^"]+)"[^>]*>[a-g]</a>', page)]
     places = [lines.index(written) + 1 for written in ("## Part 390", "Set *ext*")]
     places.append(len(lines) - lines[::-1].index("## Part 1"))
@@ -289,7 +291,7 @@ def test_links_lead_to_headings_and_by_references_that_are_not_shown(visitor, ad
 
 def test_a_heading_elsewhere_is_there_where_its_link_leads(visitor, add):
     document = add("[a](#part-390)\n\n" + long_guide())
-    way = html.unescape(re.search(r'<a href="([^"]+)">a</a>', rendered(opened(visitor, document)))[1])
+    way = html.unescape(re.search(r'<a href="([^"]+)">a</a>', rendered_part(page_of(visitor, document)))[1])
     query, _, place = way.partition("#")
 
     there = visitor.get(address(document, query)).content.decode()
@@ -299,12 +301,12 @@ def test_a_heading_elsewhere_is_there_where_its_link_leads(visitor, add):
 def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
     code = "\n".join(f"*line* {n}" for n in range(1500))
     document = add(f"# Log\n\n```text\n{code}\n```\n\nThe *end*.")
-    page = opened(visitor, document, start=1300, end=1300)
+    page = page_of(visitor, document, start=1300, end=1300)
 
     assert "*line* 1296" in page
     assert "<em>line" not in page
     assert '<span class="line cited" id="L1300">' in page
-    assert "<em>end</em>" in opened(visitor, document, start=1506)
+    assert "<em>end</em>" in page_of(visitor, document, start=1506)
 
 
 @pytest.mark.slow

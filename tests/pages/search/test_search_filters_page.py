@@ -1,4 +1,4 @@
-"""The search page's filters: chosen by links, counted, removed one by one."""
+"""The search page's filters: links, counts and removal."""
 
 import html
 import re
@@ -26,7 +26,7 @@ def search_page(visitor, **parameters):
 
 
 def links(page):
-    """The filters' addresses by what they are called."""
+    """Return the filters' addresses by their labels."""
     found = re.findall(r'<a href="([^"]+)"[^>]*><span class="value">([^<]+)</span>', page)
     return {html.unescape(label): html.unescape(address) for address, label in found}
 
@@ -35,7 +35,7 @@ def hits(page):
     return re.findall(r'id="hit-\d+"><a [^>]+>(Part \d)', page)
 
 
-def counted(page, label):
+def count_for(page, label):
     value = re.search(rf'<span class="value">{label}</span> <span class="documents">(\d+)</span>', page)
     return None if value is None else int(value[1])
 
@@ -44,25 +44,25 @@ def test_values_are_counted_and_chosen_by_links(visitor, shelf):
     page = search_page(visitor, q="restart")
     chosen = visitor.get(links(page)["German"]).content.decode()
 
-    assert counted(page, "German") == 1 and counted(page, "English") == 2
+    assert count_for(page, "German") == 1 and count_for(page, "English") == 2
     assert hits(chosen) == ["Part 2"]
-    assert counted(chosen, "English") == 2
-    assert counted(chosen, "tag0") is None
+    assert count_for(chosen, "English") == 2
+    assert count_for(chosen, "tag0") is None
 
 
-def trusted(workspace, levels):
+def shelve_with_trust(workspace, levels):
     for n, level in enumerate(levels):
         shelve(workspace, f"{n}.md", f"restart worker {n}", title=f"Part {n}", trust_level=level)
     index(workspace)
 
 
 def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, visitor, workspace):
-    trusted(workspace, ["primary", "primary"])
+    shelve_with_trust(workspace, ["primary", "primary"])
     assert "Primary" not in links(search_page(visitor, q="restart"))
-    trusted(workspace, ["primary", "unknown", "unknown"])
+    shelve_with_trust(workspace, ["primary", "unknown", "unknown"])
     page = search_page(visitor, q="restart")
 
-    assert counted(page, "Primary") == 1
+    assert count_for(page, "Primary") == 1
     assert hits(visitor.get(links(page)["Primary"]).content.decode()) == ["Part 0"]
 
 
@@ -73,7 +73,7 @@ def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, works
     index(workspace)
     page = search_page(visitor, q="restart")
 
-    assert counted(page, "Yesterday") == counted(page, "A year ago") == 2
+    assert count_for(page, "Yesterday") == count_for(page, "A year ago") == 2
     assert "Part 0" not in hits(visitor.get(links(page)["Yesterday"]).content.decode())
 
 
@@ -128,7 +128,7 @@ def test_filters_that_cannot_be_understood_are_refused_with_the_remedy(visitor, 
         assert named in re.search(r'id="problem".*?</div', response.content.decode(), re.DOTALL)[0]
 
 
-def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
+def test_last_of_repeated_time_filters_counts(visitor, shelf):
     page = search_page(visitor, q="restart", ingested_after=["2000-01-01", "2999-01-01"])
 
     assert hits(page) == []
@@ -136,14 +136,14 @@ def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
     assert len(hits(search_page(visitor, q="restart", ingested_after="2000-01-01"))) == 3
 
 
-def test_who_is_typing_gets_hits_first_and_is_told_where_the_counts_are(visitor, shelf):
+def test_typed_search_gets_hits_first_and_the_address_of_counts(visitor, shelf):
     page = visitor.get(
         "/w/handbook/search", {"q": "restart"}, headers={"hx-request": "true"}
     ).content.decode()
     address = html.unescape(re.search(r'hx-get="([^"]+)" hx-trigger="load', page)[1])
 
     assert 'class="facet"' not in page
-    assert counted(visitor.get(address).content.decode(), "German") == 1
+    assert count_for(visitor.get(address).content.decode(), "German") == 1
 
 
 def test_counts_that_would_take_too_long_are_left_out(visitor, shelf, settings):

@@ -1,4 +1,4 @@
-"""Searching in a real browser: as one types, by keyboard alone, and what is copied."""
+"""Search in a real browser: as you type, by keyboard, and copied citations."""
 
 import re
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from search.models import Feedback
 from tests.pages.search.shelf import index, shelve
-from tests.support.browsing import WATCH_THE_COPY, needs_browser, session_cookie
+from tests.support.browser import WATCH_THE_COPY, needs_browser, session_cookie
 
 pytestmark = needs_browser
 
@@ -19,7 +19,7 @@ def list_of_entries(workspace, member, guide):
 
 
 @pytest.fixture
-def tagged(workspace, member, guide):
+def tagged_entries(workspace, member, guide):
     for tag in ("old", "new"):
         shelve(workspace, f"{tag}.md", f"an entry of the {tag}", tags=(tag,))
     index(workspace)
@@ -45,7 +45,7 @@ def test_hits_come_as_one_types_and_the_address_is_replaced(open_page, member, g
     expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
 
 
-def test_only_the_last_of_what_is_typed_quickly_is_asked(open_page, member, guide):
+def test_only_the_last_of_quick_keystrokes_is_sent(open_page, member, guide):
     page, asked = open_page(member), []
     page.goto("/w/handbook/search")
     page.on("request", lambda request: "/search?q=" in request.url and asked.append(request.url))
@@ -85,7 +85,7 @@ def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, me
     expect(page).to_have_url(re.compile("/documents/"))
 
 
-def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_page, member, tagged):
+def test_filters_are_counted_after_the_hits_and_shown_beside_them(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 1440, "height": 900})
     page.goto("/w/handbook/search")
     page.get_by_role("searchbox").press_sequentially("entry")
@@ -98,7 +98,7 @@ def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_
     expect(page.get_by_role("article").filter(has_text="new.md")).to_have_count(1)
 
 
-def test_on_a_phone_filters_open_when_asked(open_page, member, tagged):
+def test_on_a_phone_filters_open_when_asked(open_page, member, tagged_entries):
     page = open_page(member, viewport={"width": 390, "height": 800})
     page.goto("/w/handbook/search?q=entry")
     value = page.get_by_role("link", name=re.compile("^old 1"))
@@ -165,7 +165,7 @@ def test_a_document_gives_the_citation_of_its_cited_place(open_page, member, gui
 
 @pytest.fixture
 def unwatched_page(browser, live_server, member):
-    """A page whose console may complain, as browsers do when a server refuses."""
+    """Yield a page on whose console messages are allowed, as browsers report refusals there."""
     context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(member, live_server.url)])
     yield context.new_page()
@@ -173,7 +173,7 @@ def unwatched_page(browser, live_server, member):
 
 
 def answer_with(status):
-    """Return what answers a request with `status`, or not at all."""
+    """Return a route handler that answers with `status`, or aborts the request for None."""
     return lambda route: route.abort() if status is None else route.fulfill(status=status, body="<p>no</p>")
 
 
@@ -201,7 +201,7 @@ def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
     assert not Feedback.objects.in_workspace(workspace).exists()
 
 
-def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged):
+def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged_entries):
     page = unwatched_page
     page.goto("/w/handbook/search?q=entry")
     page.route("**/search/filters?**", lambda route: route.fulfill(status=500, body="no"))
@@ -211,7 +211,7 @@ def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_pag
     expect(page.locator(".facet")).to_have_count(0)
 
 
-def test_what_is_wrong_with_the_query_is_said_of_the_box_until_it_is_mended(unwatched_page, guide):
+def test_error_of_the_query_is_shown_at_the_box_until_it_is_corrected(unwatched_page, guide):
     page = unwatched_page
     box = page.get_by_role("searchbox")
     page.goto("/w/handbook/search")
@@ -224,7 +224,7 @@ def test_what_is_wrong_with_the_query_is_said_of_the_box_until_it_is_mended(unwa
     expect(box).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_counts_of_the_query_before_come_too_late(open_page, member, tagged):
+def test_counts_of_the_query_before_come_too_late(open_page, member, tagged_entries):
     page, held = open_page(member), []
     page.goto("/w/handbook/search")
     page.route("**/search/filters?**", lambda route: held.append(route))
@@ -238,7 +238,7 @@ def test_counts_of_the_query_before_come_too_late(open_page, member, tagged):
     assert len(held) == 1
 
 
-def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged):
+def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged_entries):
     page, held = open_page(member), []
     page.goto("/w/handbook/search?q=entry&mode=lexical")
     page.route(re.compile(r"/search\?q=entry(\+|%20)of"), lambda route: held.append(route))
@@ -265,7 +265,7 @@ def test_more_hits_of_what_was_typed_repeat_none(open_page, member, list_of_entr
     assert len(set(citations)) == 20
 
 
-def test_who_was_logged_out_meanwhile_is_sent_to_log_in(open_page, member, guide):
+def test_logged_out_person_is_sent_to_log_in(open_page, member, guide):
     page = open_page(member)
     page.goto("/w/handbook/search")
     page.context.clear_cookies()

@@ -52,7 +52,7 @@ def test_mode_switch_keeps_the_query_and_a_new_query_the_mode(visitor, guide):
     assert '<input type="hidden" name="k" value="20">' in page
 
 
-def test_so_many_hits_are_shown_as_asked_for(transactional_db, visitor, workspace):
+def test_requested_number_of_hits_is_shown(transactional_db, visitor, workspace):
     shelve(workspace, "many.md", "\n\n".join(f"entry {n} of the list" for n in range(30)))
     index(workspace)
 
@@ -74,7 +74,7 @@ def test_a_long_query_is_not_repeated_for_each_hit(transactional_db, visitor, wo
     )
 
 
-def test_what_cannot_be_searched_for_is_said_above_the_form(visitor, guide):
+def test_invalid_query_is_reported_above_the_form(visitor, guide):
     cases = [
         ({"mode": "<psychic>"}, "&lt;psychic&gt;"),
         ({"k": "1000000"}, "10, 20, 50"),
@@ -98,7 +98,7 @@ def test_any_query_is_answered_or_refused(visitor, guide):
         assert "<img src=x" not in text_of(response)
 
 
-def test_nothing_of_a_document_becomes_markup(transactional_db, visitor, workspace):
+def test_text_of_a_document_is_escaped(transactional_db, visitor, workspace):
     passages = passages_of(f"needle {HOSTILE}", heading_path=(f"heading {HOSTILE}",))
     path = "a <b onmouseover=alert(1)>.md"
     shelve(
@@ -153,7 +153,7 @@ def test_absent_leg_changes_to_come_and_old_hits_are_named(visitor, workspace, g
     assert "1 recent change" in page
 
 
-def test_a_search_that_must_wait_says_so_and_for_how_long(visitor, guide, monkeypatch):
+def test_rate_limited_search_shows_the_time_to_wait(visitor, guide, monkeypatch):
     def late(*_, **__):
         raise NotSearchableYet("Change 9 is not searchable yet.", retry_after_s=3)
 

@@ -1,4 +1,4 @@
-"""Stretches of long Markdown: where they begin, and what finding one costs."""
+"""Sections of long Markdown: their borders, and the cost of finding one."""
 
 import io
 import tracemalloc

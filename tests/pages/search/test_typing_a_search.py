@@ -1,29 +1,32 @@
-"""The search page while somebody types."""
+"""The search page's results as the user types."""
 
 
-def typed(visitor, **parameters):
+def get_partial(visitor, **parameters):
     return visitor.get("/w/handbook/search", parameters, headers={"hx-request": "true"})
 
 
-def test_what_is_typed_is_answered_with_the_hits_alone(visitor, guide):
-    page = typed(visitor, q="restart").content.decode()
+def test_typed_query_is_answered_with_the_hits_only(visitor, guide):
+    page = get_partial(visitor, q="restart").content.decode()
 
     assert "<mark>restart</mark>" in page
     assert "<title>restart · Team handbook · Kebab</title>" in page
     assert "<html" not in page and 'name="q"' not in page
 
 
-def test_count_is_told_to_who_cannot_see_it_and_the_address_follows(visitor, guide):
-    found, nothing = typed(visitor, q="restart ü", mode="lexical"), typed(visitor, q="zebra", mode="lexical")
+def test_count_is_announced_to_screen_readers_and_the_address_follows(visitor, guide):
+    found, nothing = (
+        get_partial(visitor, q="restart ü", mode="lexical"),
+        get_partial(visitor, q="zebra", mode="lexical"),
+    )
 
     assert '<p id="count" hx-swap-oob="innerHTML">1 ' in found.content.decode()
     assert '<p id="count" hx-swap-oob="innerHTML">No ' in nothing.content.decode()
     assert found["HX-Replace-Url"] == "/w/handbook/search?q=restart+%C3%BC&mode=lexical&k=10"
-    assert typed(visitor, q=" ")["HX-Replace-Url"] == "/w/handbook/search"
+    assert get_partial(visitor, q=" ")["HX-Replace-Url"] == "/w/handbook/search"
 
 
 def test_half_a_query_that_cannot_be_understood_is_refused_in_its_place(visitor, guide):
-    response = typed(visitor, q="'\"'")
+    response = get_partial(visitor, q="'\"'")
     page = response.content.decode()
 
     assert response.status_code == 400

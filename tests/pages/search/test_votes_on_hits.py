@@ -1,4 +1,4 @@
-"""Thumbs on a hit: whether it answers the query."""
+"""Votes on whether a hit answers the query."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.pages.search.shelf import make_member
 VOTE = "/w/handbook/search/vote"
 
 
-def said(**changed):
+def vote_fields(**changed):
     fields = {
         "query": "restart workers",
         "source": "handbook",
@@ -23,28 +23,28 @@ def said(**changed):
     return fields | changed
 
 
-def kept(workspace):
+def stored_votes(workspace):
     rows = Feedback.objects.in_workspace(workspace)
     return [(row.query, row.path, row.fragment, row.is_relevant, row.actor) for row in rows]
 
 
-def test_what_is_said_of_a_hit_is_kept_and_the_hits_are_shown_again(visitor, workspace, guide):
-    response = visitor.post(VOTE, said())
+def test_vote_is_stored_and_the_hits_are_shown_again(visitor, workspace, guide):
+    response = visitor.post(VOTE, vote_fields())
 
     assert response.status_code == 302
     assert response.url == "/w/handbook/search?q=restart+workers&mode=lexical&k=10&lang=en#hit-1"
-    assert kept(workspace) == [("restart workers", "ops/deploy.md", "L3", True, "ada@example.org")]
-    further = visitor.post(VOTE, said(rank="11", cursor="abc:10", is_relevant="no"))
+    assert stored_votes(workspace) == [("restart workers", "ops/deploy.md", "L3", True, "ada@example.org")]
+    further = visitor.post(VOTE, vote_fields(rank="11", cursor="abc:10", is_relevant="no"))
     assert further.url == (
         "/w/handbook/search/more?cursor=abc%3A10&q=restart+workers&mode=lexical&k=10&lang=en#hit-11"
     )
-    assert [row[3] for row in kept(workspace)] == [False]
-    elsewhere = visitor.post(VOTE, said(asked="//evil.example/?q=x", rank="1"))
+    assert [row[3] for row in stored_votes(workspace)] == [False]
+    elsewhere = visitor.post(VOTE, vote_fields(asked="//evil.example/?q=x", rank="1"))
     assert elsewhere.url == "/w/handbook/search?q=restart+workers&mode=hybrid&k=10#hit-1"
 
 
-def test_what_one_said_before_is_shown_with_the_hits_and_to_nobody_else(client, visitor, workspace, guide):
-    def shown():
+def test_earlier_vote_is_shown_only_to_its_author(client, visitor, workspace, guide):
+    def results_page():
         page = client.get("/w/handbook/search", {"q": "Restart  workers", "mode": "lexical"}).content.decode()
         assert page.count('class="vote"') == 1
         for field in ('name="source" value="handbook"', 'name="citation" value="ops/deploy.md#L3"'):
@@ -52,37 +52,37 @@ def test_what_one_said_before_is_shown_with_the_hits_and_to_nobody_else(client, 
         return page
 
     def thumbs():
-        return [found == "true" for found in re.findall(r'aria-pressed="(\w+)"', shown())]
+        return [found == "true" for found in re.findall(r'aria-pressed="(\w+)"', results_page())]
 
     assert thumbs() == [False, False]
-    visitor.post(VOTE, said())
+    visitor.post(VOTE, vote_fields())
     assert thumbs() == [True, False]
-    visitor.post(VOTE, said(is_relevant="no"))
+    visitor.post(VOTE, vote_fields(is_relevant="no"))
     assert thumbs() == [False, True]
     client.force_login(make_member(workspace, "bob@example.org"))
     assert thumbs() == [False, False]
 
 
 def test_script_is_answered_with_the_thumbs_alone(visitor, workspace, guide):
-    response = visitor.post(VOTE, said(is_relevant="no"), headers={"hx-request": "true"})
+    response = visitor.post(VOTE, vote_fields(is_relevant="no"), headers={"hx-request": "true"})
     page = response.content.decode()
 
     assert "<html" not in page
     assert re.findall(r'aria-pressed="(\w+)"', page) == ["false", "true"]
-    assert len(kept(workspace)) == 1
+    assert len(stored_votes(workspace)) == 1
 
 
-def test_what_cannot_be_kept_is_refused(visitor, workspace, guide):
+def test_invalid_vote_is_refused(visitor, workspace, guide):
     for changed in ({"is_relevant": "perhaps"}, {"query": ""}, {"citation": ""}, {"rank": "x"}):
-        assert visitor.post(VOTE, said(**changed)).status_code == 400, changed
-    assert kept(workspace) == []
+        assert visitor.post(VOTE, vote_fields(**changed)).status_code == 400, changed
+    assert stored_votes(workspace) == []
 
 
-def test_what_may_not_be_read_is_like_what_is_not_there(visitor, workspace, guide):
-    missing = visitor.post(VOTE, said(citation="ops/none.md"))
+def test_hidden_document_looks_missing(visitor, workspace, guide):
+    missing = visitor.post(VOTE, vote_fields(citation="ops/none.md"))
     source = Source.objects.get(workspace=workspace)
     restrict(source, [Group.objects.create(workspace=workspace, name="few").pk])
-    hidden = visitor.post(VOTE, said())
+    hidden = visitor.post(VOTE, vote_fields())
 
     assert missing.status_code == hidden.status_code == 404
-    assert kept(workspace) == []
+    assert stored_votes(workspace) == []

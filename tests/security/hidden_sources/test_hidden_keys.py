@@ -8,7 +8,7 @@ from search.models import Source
 from tests.security.hidden_sources.requests import CANARY, contents, send
 from tests.support.actors import Role
 from tests.support.api import address, run
-from tests.support.archives import zipped
+from tests.support.archives import zip_of
 
 # A worker's heartbeat sees committed rows only.
 _BY_A_WORKER = pytest.mark.django_db(transaction=True)
@@ -21,7 +21,7 @@ def upload_text(client, workspace, source, **options):
 
 
 def upload_archive(client, workspace, source):
-    file = SimpleUploadedFile("docs.zip", zipped({"a.md": b"# A\n"}))
+    file = SimpleUploadedFile("docs.zip", zip_of({"a.md": b"# A\n"}))
     return client.post(address(workspace, "/documents"), {"file": file, "source": source})
 
 

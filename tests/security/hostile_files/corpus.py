@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ingest.parsers.images.ocr import is_ocr_installed
-from tests.support.archives import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
+from tests.support.archives import LINK, overlapping_zip, special, tar_of, zip_of, zip_with_modes
 from tests.support.samples import content_of as real
 
 #: Outcome of a harmless bad file.
@@ -43,9 +43,9 @@ GOOD: Final[Mapping[str, tuple[bytes, str, str]]] = {
 
 def nested_zip(depth: int) -> bytes:
     """Return nested zips with a page in the innermost one."""
-    packed = zipped({"deep.md": "# Deep\n"})
+    packed = zip_of({"deep.md": "# Deep\n"})
     for _ in range(depth):
-        packed = zipped({"inner.zip": packed})
+        packed = zip_of({"inner.zip": packed})
     return packed
 
 
@@ -83,7 +83,7 @@ def hostile_tar() -> bytes:
         os.fsdecode(b"latin-\xe9.md"): "x",
         "good.md": "# Good\n\nThe tarbramble is kept dry.\n",
     }
-    return tarred(
+    return tar_of(
         files,
         "w",
         special("link.md", tarfile.SYMTYPE),
@@ -97,7 +97,7 @@ def hostile_tar() -> bytes:
 
 def hostile_zip() -> bytes:
     """Return a zip of names that lead elsewhere and nested archives, and one good page."""
-    packed = zipped(
+    packed = zip_of(
         {
             "../outside.md": "x",
             "/etc/absolute.md": "x",
@@ -123,8 +123,8 @@ ARCHIVES: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
         "succeeded",
     ),
     "nested.zip": (lambda: nested_zip(40), "succeeded"),
-    "bomb.zip": (lambda: zipped({"zeros.md": bytes(64_000_000)}), "archive_over_limit"),
-    "bomb.tar.gz": (lambda: tarred({"zeros.md": bytes(64_000_000)}, "w:gz"), "failed"),
+    "bomb.zip": (lambda: zip_of({"zeros.md": bytes(64_000_000)}), "archive_over_limit"),
+    "bomb.tar.gz": (lambda: tar_of({"zeros.md": bytes(64_000_000)}, "w:gz"), "failed"),
     "overlapping.zip": (lambda: overlapping_zip(50), "archive_refused"),
     "encrypted.zip": (lambda: real("archives/encrypted.zip"), "archive_encrypted"),
     "cut.zip": (lambda: hostile_zip()[:-40], "archive_broken"),
@@ -160,7 +160,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     ),
     "office/cut.docx": (lambda: real("office/handbook.docx")[:3_000], "damaged"),
     "office/nothing.docx": (bytes, "empty"),
-    "office/plain.docx": (lambda: zipped({"a.md": "# A\n"}), "wrong_type"),
+    "office/plain.docx": (lambda: zip_of({"a.md": "# A\n"}), "wrong_type"),
     "entities.svg": (lambda: SVG_BOMB, "xml_entities"),
     "entities.xml": (lambda: ENTITY_BOMB, READ),
     "pdf/broken-xref.pdf": (broken_xref, READ),
@@ -169,7 +169,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "pdf/nothing.pdf": (bytes, "empty"),
     "names/picture.md": (lambda: real("image/notice.png"), READ if is_ocr_installed() else "no_ocr"),
     "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
-    "names/archive.html": (lambda: zipped({"a.md": "# A\n"}), "no_parser"),
+    "names/archive.html": (lambda: zip_of({"a.md": "# A\n"}), "no_parser"),
     "names/program.py": (
         lambda: b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\x3e\x00" + NOISE,
         "no_parser",

@@ -22,9 +22,9 @@ from search.corpus import ensure_source
 from search.models import Chunk
 from search.retrieval.citation import parse_uri
 from tests.security.hostile_files.corpus import BAD, GOOD, N_EMPTY_FILES, ODD, READ, fill
-from tests.support.api import committed
+from tests.support.api import committed_workspace
 from tests.support.schemas import validate
-from tests.support.searching import ask
+from tests.support.search import ask
 
 pytestmark = pytest.mark.slow
 #: Limit of a worker's process, and of each of its parsers.
@@ -75,7 +75,7 @@ def synced_folder(django_db_setup, django_db_blocker, tmp_path_factory):
             results["peak_bytes"] = {**work(results[name]), **results.get("peak_bytes", {})}
             results[name].refresh_from_db()
 
-    with committed(django_db_blocker, mirrors, sync_twice) as workspace:
+    with committed_workspace(django_db_blocker, mirrors, sync_twice) as workspace:
         yield SyncedFolder(workspace=workspace, mirrors=mirrors, **results)
 
 

@@ -39,7 +39,7 @@ from search.models import (
     Topic,
 )
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.security.leaks.canaries import CLOSED, THEIRS, Target
 from tests.support.api import embed, quarantine
 from tests.support.corpus import chunk, draft, restrict

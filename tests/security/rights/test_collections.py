@@ -19,7 +19,7 @@ from search.models import Source
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
 from tests.support.corpus import chunk, make_workspace, restrict, write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 KEYS = ["alpha", "beta", "gamma"]
 WORDS = [

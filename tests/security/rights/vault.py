@@ -14,7 +14,7 @@ from search.libraries.source_stats import refresh_source_stats
 from search.models import Chunk, Document, Source
 from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import chunk, draft, make_place, make_workspace, restrict
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 #: Words that occur in the restricted source alone, by the name of their place.
 CANARIES = {

@@ -35,7 +35,7 @@ from search.models import (
     Topic,
 )
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.corpus import make_place, make_workspace, write
 
 MODELS = tenant_models()

@@ -17,7 +17,7 @@ from search.models import Chunk, ChunkVector, Document
 from search.retrieval.types import Mode
 from search.vectors.index import drop_index, ensure_index, index_name
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 pytestmark = pytest.mark.usefixtures("mirrors")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.security.xss.hostile import MARK
-from tests.support.browsing import session_cookie
+from tests.support.browser import session_cookie
 
 # Runs first, as a policy that stops injected code has not prevented its injection.
 _WATCH = """

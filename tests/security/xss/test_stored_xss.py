@@ -14,15 +14,15 @@ from kebab.people.tokens import mint_token
 from search.mirror import local_mirrors
 from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.every_page.fillings import fill_topics
-from tests.pages.query_log.making import make_query
+from tests.pages.every_page.sample_rows import fill_topics
+from tests.pages.query_log.factories import make_query
 from tests.pages.search.shelf import Passage, index, shelve
 from tests.security.leaks.routes import routes
 from tests.security.leaks.stage import build_stage
 from tests.security.xss.addresses import NO_PAGES, ROUTES_OF_PAGES, pages
 from tests.security.xss.hostile import ADDRESS, MARK, hostile, poison
 from tests.support.api import quarantine
-from tests.support.browsing import needs_browser
+from tests.support.browser import needs_browser
 from tests.support.samples import content_of
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY
-from tests.static.deploy.deployed import COMPOSE, KUSTOMIZATIONS, checked, counting_roles, ours
-from tests.static.deploy.kustomized import build, containers
+from tests.static.deploy.deploy_files import COMPOSE, KUSTOMIZATIONS, counting_roles, ours, run_check
+from tests.static.deploy.kustomize import build, containers
 
 
 def test_no_secret_has_a_default():
@@ -23,7 +23,7 @@ def test_no_secret_has_a_default():
 
 def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
     script = str(DEPLOY / "compose" / "make-env")
-    made = [dict(line.split("=", 1) for line in checked("/bin/sh", script).splitlines()) for _ in range(2)]
+    made = [dict(line.split("=", 1) for line in run_check("/bin/sh", script).splitlines()) for _ in range(2)]
     text = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert set(re.findall(r"\$\{(\w+):\?", text)) == made[0].keys()
     assert not set(made[0].values()) & set(made[1].values())
@@ -34,13 +34,13 @@ def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
 
 def test_every_setting_can_be_given_to_all_of_our_containers_and_to_no_other():
     other = {"path": "kebab.env", "required": False}
-    assert {name for name, told in COMPOSE["services"].items() if other in told.get("env_file", ())} == set(
-        ours()
-    )
+    assert {
+        name for name, definition in COMPOSE["services"].items() if other in definition.get("env_file", ())
+    } == set(ours())
 
 
-def told_by_compose(value, **environment):
-    """What compose makes of a value with defaults, the innermost first."""
+def expand_defaults(value, **environment):
+    """Return a value with its defaults expanded as compose does, the innermost first."""
     while True:
         value, count = re.subn(
             r"\$\{(\w+):-([^${}]*)\}", lambda each: environment.get(each[1]) or each[2], value
@@ -52,9 +52,9 @@ def told_by_compose(value, **environment):
 @pytest.mark.parametrize("environment", [{}, {"KEBAB_PUBLIC_PORT": "9000"}])
 def test_links_lead_to_the_port_that_compose_publishes(environment):
     (published,) = COMPOSE["services"]["proxy"]["ports"]
-    address, port, _ = told_by_compose(published, **environment).split(":")
+    address, port, _ = expand_defaults(published, **environment).split(":")
     for name, service in ours().items():
-        url = told_by_compose(service["environment"]["KEBAB_URL"], **environment)
+        url = expand_defaults(service["environment"]["KEBAB_URL"], **environment)
         assert url == f"http://{address}:{port}", name
 
 
@@ -62,7 +62,9 @@ def test_no_container_is_given_an_address_that_another_names():
     (network,) = COMPOSE["networks"]["inside"]["ipam"]["config"]
     subnet, given = (ipaddress.ip_network(network[name]) for name in ("subnet", "ip_range"))
     attached = [
-        told["networks"] for told in COMPOSE["services"].values() if isinstance(told["networks"], dict)
+        definition["networks"]
+        for definition in COMPOSE["services"].values()
+        if isinstance(definition["networks"], dict)
     ]
     named = [ipaddress.ip_address(each["inside"]["ipv4_address"]) for each in attached]
     assert given.subnet_of(subnet)
@@ -84,7 +86,7 @@ def test_compose_and_handbook_count_the_same_connections():
     assert f"`7 × KEBAB_WEB_THREADS + 10` ({process})" in page and f"`{node} × nodes + 4 × workers" in page
     compose = (DEPLOY / "compose" / "compose.yaml").read_text()
     assert f"may use {node} connections, {process} for each" in compose
-    nodes = [name for name, told in ours().items() if told["command"] == ["web"]]
+    nodes = [name for name, definition in ours().items() if definition["command"] == ["web"]]
     (most,) = re.findall(r"max_connections=(\d+)", compose)
     assert int(most) > node * len(nodes) + 25 * 4 + 3 + 20
 
@@ -100,8 +102,8 @@ def lies_on_disk(service, path):
 
 def test_uploads_pass_the_proxy_by_a_disk():
     """A body of client_max_body_size is larger than the container's memory."""
-    told = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
-    paths = re.findall(r"(\w+)_temp_path (\S+);", told)
+    definition = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
+    paths = re.findall(r"(\w+)_temp_path (\S+);", definition)
     assert {name for name, _ in paths} == {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}
     for _, path in paths:
         assert lies_on_disk(COMPOSE["services"]["proxy"], Path(path)), path
@@ -118,21 +120,26 @@ def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tm
     kebab, folder = tmp_path / "kebab", tmp_path / "made" / "tmp"
     kebab.write_text('#!/bin/sh\necho "$@"\n')
     kebab.chmod(0o755)
-    told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DATABASE_URL": "x", "REDIS_URL": "x", "TMPDIR": str(folder)}
+    definition = {
+        "PATH": f"{tmp_path}:/usr/bin:/bin",
+        "DATABASE_URL": "x",
+        "REDIS_URL": "x",
+        "TMPDIR": str(folder),
+    }
     command = ["/bin/sh", str(DEPLOY / "image" / "entrypoint.sh"), "web"]
-    assert checked(*command, env=told) == "web\n"
+    assert run_check(*command, env=definition) == "web\n"
     (folder / "tmpabc.upload.zip").touch()
     (folder / "kept").touch()
-    checked(*command, env=told)
+    run_check(*command, env=definition)
     assert {each.name for each in folder.iterdir()} == {"kept", "kebab-role"}
 
 
 def test_containers_of_ours_may_do_nothing_they_need_not():
-    for name, told in COMPOSE["services"].items():
+    for name, definition in COMPOSE["services"].items():
         if name == "postgres":
             continue
-        assert told["read_only"] and told["cap_drop"] == ["ALL"], name
-        assert "no-new-privileges:true" in told["security_opt"], name
+        assert definition["read_only"] and definition["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in definition["security_opt"], name
     for folder in KUSTOMIZATIONS:
         for manifest in build(folder):
             for container in containers(manifest):
@@ -151,12 +158,17 @@ def test_services_without_a_web_process_tell_what_they_count():
     def data(service):
         return {each for each in service.get("volumes", ()) if each.endswith(":/data")}
 
-    web = {each for told in ours().values() if told["command"] == ["web"] for each in data(told)}
+    web = {
+        each
+        for definition in ours().values()
+        if definition["command"] == ["web"]
+        for each in data(definition)
+    }
     apart = {
-        name: told
-        for name, told in ours().items()
-        if told["command"][0] in counting_roles() and not data(told) & web
+        name: definition
+        for name, definition in ours().items()
+        if definition["command"][0] in counting_roles() and not data(definition) & web
     }
     assert apart.keys() == {"worker", "embedder", "beat"}
-    for name, told in apart.items():
-        assert told["expose"] == [told["environment"]["KEBAB_METRICS_PORT"]], name
+    for name, definition in apart.items():
+        assert definition["expose"] == [definition["environment"]["KEBAB_METRICS_PORT"]], name

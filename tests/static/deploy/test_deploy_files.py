@@ -1,4 +1,4 @@
-"""The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
+"""The files of deploy/, checked by their own programs; each test is skipped without its program."""
 
 import os
 import re
@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
-from tests.static.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
-from tests.static.deploy.kustomized import build, containers
+from tests.static.deploy.deploy_files import KUBERNETES, KUSTOMIZATIONS, counting_roles, ours, run_check
+from tests.static.deploy.kustomize import build, containers
 from tests.support.image_files import IGNORED, Ignored, make_application
 
 LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"
@@ -33,18 +33,18 @@ def program(name, remedy=LINTERS):
 
 
 def test_the_build_file_has_nothing_that_a_linter_finds():
-    checked(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
+    run_check(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_have_nothing_that_a_linter_finds(script):
-    checked(program("shellcheck", "install Debian's shellcheck"), str(script))
+    run_check(program("shellcheck", "install Debian's shellcheck"), str(script))
     assert script.stat().st_mode & 0o111
 
 
 def test_the_compose_file_fits_its_schema():
     file = str(DEPLOY / "compose" / "compose.yaml")
-    checked(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
+    run_check(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
 
 
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
@@ -53,16 +53,16 @@ def test_manifests_fit_kubernetes_schemas(folder, tmp_path):
     known = [each for each in build(folder) if each["apiVersion"] != "keda.sh/v1alpha1"]
     file = tmp_path / "manifests.yaml"
     file.write_text(yaml.safe_dump_all(known))
-    checked(validate, "--strict", str(file))
+    run_check(validate, "--strict", str(file))
 
 
 def test_the_autoscaler_without_keda_fits_the_schemas():
     file = KUBERNETES / "components" / "autoscaling-hpa" / "scaling.yaml"
-    checked(program("kubernetes-validate"), "--strict", str(file))
+    run_check(program("kubernetes-validate"), "--strict", str(file))
 
 
 def kustomize():
-    """The command that builds a folder: of kustomize itself, or of kubectl, which has it inside."""
+    """Return the command that builds a folder: kustomize itself, or kubectl, which contains it."""
     if shutil.which("kustomize"):
         return program("kustomize"), "build"
     return program("kubectl", "put kustomize or kubectl on the PATH"), "kustomize"
@@ -74,9 +74,9 @@ def images(manifest):
 
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
 def test_manifests_are_what_kustomize_makes_of_them(folder):
-    built = checked(*kustomize(), str(folder))
+    built = run_check(*kustomize(), str(folder))
 
-    def told(manifests):
+    def images_and_replicas(manifests):
         return {
             (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): (
                 images(each),
@@ -85,7 +85,7 @@ def test_manifests_are_what_kustomize_makes_of_them(folder):
             for each in manifests
         }
 
-    assert told(yaml.safe_load_all(built)) == told(build(folder))
+    assert images_and_replicas(yaml.safe_load_all(built)) == images_and_replicas(build(folder))
 
 
 def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
@@ -96,27 +96,27 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
 
 def test_haproxy_takes_its_configuration():
     haproxy = program("haproxy", "install Debian's haproxy")
-    told = {"NODES_NAMESPACE": "kebab"}
-    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
+    environment = {"NODES_NAMESPACE": "kebab"}
+    run_check(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=environment)
 
 
 def proxy_file(name, folder):
-    """A copy of a configuration of nginx, with a certificate and a pid file of its own."""
+    """Return a copy of a configuration of nginx, with a certificate and a pid file of its own."""
     openssl = program("openssl", "install Debian's openssl")
     shutil.copytree(DEPLOY / "proxy", folder / "proxy")
     key, certificate = folder / "site.key", folder / "site.crt"
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
-    checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
+    run_check(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     file = folder / "proxy" / name
-    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
-    told = told.replace("/var/cache/nginx", str(folder / "proxy"))
-    file.write_text(told.replace("/run/nginx.pid", str(folder / "pid")))
+    content = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
+    content = content.replace("/var/cache/nginx", str(folder / "proxy"))
+    file.write_text(content.replace("/run/nginx.pid", str(folder / "pid")))
     return str(file)
 
 
 @pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
 def test_nginx_takes_its_configuration(name, tmp_path):
-    checked(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
+    run_check(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
 
 
 def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
@@ -132,22 +132,22 @@ def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
 def test_units_are_sound_and_hardened(unit, tmp_path):
     analyze = program("systemd-analyze", "install Debian's systemd")
     for each in (*UNITS, DEPLOY / "systemd" / "kebab.target"):
-        told = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
-        (tmp_path / each.name).write_text(told)
+        content = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
+        (tmp_path / each.name).write_text(content)
     name = unit.name.replace("@.", "@8000.")
     if name != unit.name:
         (tmp_path / name).write_text((tmp_path / unit.name).read_text())
-    said = checked(
+    report = run_check(
         analyze, "verify", "--man=no", str(tmp_path / name), env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
     )
-    assert not [line for line in said.splitlines() if str(tmp_path) in line]
+    assert not [line for line in report.splitlines() if str(tmp_path) in line]
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
-    told = unit.read_text()
-    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(told.splitlines())
-    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", told, re.M)
+    content = unit.read_text()
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(content.splitlines())
+    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", content, re.M)
     if verb is not None:
         folders = (DEPLOY.parent / name for name in ("kebab", "search", "ingest"))
         commands = {path.stem for each in folders for path in each.glob("**/management/commands/*.py")}
@@ -158,8 +158,8 @@ def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
 def test_units_may_write_where_the_handbook_has_hosts_share_blobs(name):
     handbook = (DEPLOY.parent / "docs" / "operations" / "install.md").read_text()
     (shared,) = set(re.findall(r"KEBAB_BLOBS_URL=file://(/\S+?)`", handbook))
-    told = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
-    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", told, re.M)]
+    content = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
+    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", content, re.M)]
     assert any(Path(shared).is_relative_to(path) for path in writable)
 
 
@@ -168,7 +168,7 @@ def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
     known = {
         name for line in re.findall(r"^    ([a-z| ]+)\)", entrypoint, re.M) for name in line.split(" | ")
     }
-    used = {told["command"][0] for name, told in ours().items() if "proxy" not in name}
+    used = {service["command"][0] for name, service in ours().items() if "proxy" not in name}
     for folder in KUSTOMIZATIONS:
         for manifest in build(folder):
             used |= {each["args"][0] for each in containers(manifest) if "kebab" in each["image"]}
@@ -177,7 +177,7 @@ def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
 
 @pytest.fixture
 def application(tmp_path):
-    """What the image has in /app."""
+    """Return a folder with the files that the image has in /app."""
     make_application(tmp_path / "app")
     return tmp_path / "app"
 
@@ -195,10 +195,10 @@ print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
 """
 
 
-def imported(application):
+def import_views(application):
     """Import every view in a process that has this application alone."""
     folder = application.parent
-    told = {
+    environment = {
         "PATH": os.environ["PATH"],
         "DJANGO_SETTINGS_MODULE": "kebab.settings",
         "DATABASE_URL": "postgresql://kebab_app@127.0.0.1:1/kebab",
@@ -209,23 +209,23 @@ def imported(application):
     }
     command = [sys.executable, "-I", "-c", IMPORTED, str(application)]
     return subprocess.run(
-        command, env=told, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
 
 
 def test_the_image_has_all_that_its_views_need(application):
-    done = imported(application)
+    done = import_views(application)
     assert done.returncode == 0, done.stderr
     names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
-    told = done.stdout.split()
-    schemas, files = told[: len(names)], told[len(names) :]
+    printed = done.stdout.split()
+    schemas, files = printed[: len(names)], printed[len(names) :]
     assert schemas == sorted(names)
     assert files and all(Path(file).is_relative_to(application) for file in files)
 
 
 def test_an_image_that_lacks_something_is_found(application):
     shutil.rmtree(application / "docs")
-    assert "LookupError: There is no schema" in imported(application).stderr
+    assert "LookupError: There is no schema" in import_views(application).stderr
 
 
 def test_the_image_has_what_git_knows_of_its_folders(application):
@@ -235,13 +235,13 @@ def test_the_image_has_what_git_knows_of_its_folders(application):
     folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema")
     # The checkout may belong to somebody else than who runs the tests.
     listing = ("-c", "safe.directory=*", "-C", str(DEPLOY.parent), "ls-files", "--", *folders)
-    known = set(checked(git, *listing).splitlines())
+    known = set(run_check(git, *listing).splitlines())
     found = {file.relative_to(application).as_posix() for file in application.rglob("*") if file.is_file()}
     assert known <= found
     assert {Path(name).parts[0] for name in found} == {Path(name).parts[0] for name in folders}
 
 
-def test_what_the_ignore_file_lets_not_in_can_not_be_copied(tmp_path):
+def test_ignored_files_cannot_be_copied(tmp_path):
     ignored = tmp_path / "ignored"
     ignored.write_text(IGNORED.read_text().replace("!docs/wire-schema\n", ""))
     with pytest.raises(ValueError, match="lets nothing in of docs/wire-schema"):
@@ -309,13 +309,13 @@ def ports(policy):
 def selects(selector, labels):
     """Return whether a selector of labels and of expressions with `In` takes these."""
     named = selector.get("matchLabels", {}).items() <= labels.items()
-    told = selector.get("matchExpressions", ())
+    expressions = selector.get("matchExpressions", ())
     return named and all(
-        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in told
+        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in expressions
     )
 
 
-def test_what_selects_pods_finds_some():
+def test_every_pod_selector_matches_pods():
     manifests = build(KUBERNETES / "overlays" / "example")
     pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
     for manifest in manifests:
@@ -331,7 +331,7 @@ def test_what_selects_pods_finds_some():
 
 
 @pytest.mark.parametrize("name", ["autoscaling-keda", "autoscaling-hpa"])
-def test_how_many_there_are_is_told_by_the_autoscaler_alone(name):
+def test_replica_counts_are_set_by_the_autoscaler_only(name):
     base = build(KUBERNETES / "base")
     counted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in base if runs_for_ever(each)}
     assert counted["kebab-worker"] == 2 and counted["kebab-embedder"] == 1
@@ -368,14 +368,14 @@ def test_the_router_knows_as_many_nodes_as_there_may_be():
 
 def test_settings_that_are_set_are_settings_that_are_read():
     read = set(re.findall(r'"(KEBAB_[A-Z_]+)"', (DEPLOY.parent / "kebab" / "settings.py").read_text()))
-    told = {name for each in ours().values() for name in each.get("environment", {})}
+    names = {name for each in ours().values() for name in each.get("environment", {})}
     for folder in KUSTOMIZATIONS:
         for manifest in build(folder):
-            told |= {name for name in manifest.get("data", {}) if name.isupper()}
-            told |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
+            names |= {name for name in manifest.get("data", {}) if name.isupper()}
+            names |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
     for example in (DEPLOY / "systemd").glob("*.example"):
-        told |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
-    ours_alone = {name for name in told if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
+        names |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
+    ours_alone = {name for name in names if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
     assert ours_alone - read == set()
 
 

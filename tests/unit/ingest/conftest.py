@@ -1,4 +1,4 @@
-"""The real tokenizer, the real parsers and one limited process; nothing here is mocked."""
+"""Fixtures of parser tests: the real tokenizer, the real parsers and one limited process."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -40,6 +40,6 @@ def chunk_file(chunk_parsed: ChunkParsed) -> ChunkFile:
 
 @pytest.fixture(scope="session")
 def shared_digester() -> Iterator[Digester]:
-    """One limited process for all tests that only read files in it."""
+    """Yield one limited process for all tests that only read files in it."""
     with closing(Digester()) as digester:
         yield digester

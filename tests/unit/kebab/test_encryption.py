@@ -1,4 +1,4 @@
-"""Secrets that are stored encrypted."""
+"""Encryption of stored secrets."""
 
 import pytest
 from cryptography.fernet import Fernet
@@ -10,7 +10,7 @@ def key():
     return Fernet.generate_key().decode()
 
 
-def test_what_is_sealed_is_opened_and_tells_nothing(settings):
+def test_encrypted_text_is_decrypted_and_reveals_nothing(settings):
     settings.KEBAB_ENCRYPTION_KEYS = [key()]
     sealed = encrypt("größe")
 
@@ -34,7 +34,7 @@ def test_keys_are_rotated_the_new_one_first(settings):
 
 
 @pytest.mark.parametrize("keys", [[], ["short"], ["x" * 44]])
-def test_without_a_sound_key_nothing_is_sealed(settings, keys):
+def test_encryption_requires_a_valid_key(settings, keys):
     settings.KEBAB_ENCRYPTION_KEYS = keys
     with pytest.raises(EncryptionError, match="KEBAB_ENCRYPTION_KEYS"):
         encrypt("a")

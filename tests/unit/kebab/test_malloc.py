@@ -1,4 +1,4 @@
-"""Memory that threads take: from how many heaps of the C library."""
+"""Memory of threads: the number of the C library's heaps."""
 
 import subprocess
 import sys

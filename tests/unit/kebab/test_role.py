@@ -1,4 +1,4 @@
-"""A process with a role may open as many files as the system lets it have."""
+"""A process with a role may open as many files as the system allows."""
 
 import subprocess
 import sys
@@ -16,5 +16,5 @@ def test_a_role_has_its_process_open_more(subtests):
     for soft, hard in ((256, 1_000), (1_000, 1_000)):
         with subtests.test(soft=soft):
             command = [sys.executable, "-c", _TAKEN.format(soft=soft, hard=hard)]
-            told = subprocess.run(command, capture_output=True, text=True, check=True)
-            assert told.stdout.split() == ["1000", "1000"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert done.stdout.split() == ["1000", "1000"]

@@ -1,4 +1,4 @@
-"""The breaker leaves alone what fails again and again, and tries it once after a while."""
+"""The circuit breaker opens after repeated failures, and tries again after a while."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from search.retrieval.errors import RerankerUnavailable
 
 @pytest.fixture
 def clock():
-    """A clock that is moved by hand."""
+    """Return a clock that is moved by hand."""
     return SimpleNamespace(now_s=100.0)
 
 
@@ -43,14 +43,14 @@ def refuses(breaker):
     return False
 
 
-def test_it_lets_everything_through_while_less_fails_in_a_row(breaker):
+def test_breaker_stays_closed_below_the_failure_limit(breaker):
     for _ in range(5):
         fail(breaker)
         fail(breaker)
         succeed(breaker)
 
 
-def test_after_three_failures_nothing_is_tried_until_a_try_after_the_rest_succeeds(breaker, clock):
+def test_breaker_opens_after_three_failures_until_a_later_try_succeeds(breaker, clock):
     for _ in range(3):
         assert fail(breaker) == "it answered 500"
     reason = fail(breaker, reason="never raised")

@@ -1,4 +1,4 @@
-"""A model knows the language of a query by the query alone and by what the workspace holds."""
+"""A model's languages are matched by the query and the workspace's documents."""
 
 from hypothesis import given
 from hypothesis import strategies as st

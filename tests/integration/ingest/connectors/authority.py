@@ -1,4 +1,4 @@
-"""A certificate authority of one's own, as an operator of a closed network has it."""
+"""A private certificate authority, as a closed network has one."""
 
 import ipaddress
 import ssl
@@ -26,7 +26,7 @@ class Authority:
         self.file.write_bytes(own.sign(self._key, SHA256()).public_bytes(Encoding.PEM))
 
     def context(self, *hosts: str) -> ssl.SSLContext:
-        """Return what a server needs to be one of the hosts, names or addresses."""
+        """Return the TLS context of a server for these hosts, names or addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
         names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])

@@ -5,7 +5,7 @@ import json
 from ingest.jobs.queue.report import ingest_report
 from ingest.jobs.queue.request import request_sync
 from search.models import Source
-from tests.support.jobs import counts, fill, indexed, sync, work
+from tests.support.jobs import counts, fill, indexed_texts, sync, work
 from tests.support.schemas import validate
 
 FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/old/b.md": "beta\n", "docs/CHANGES.md": "new\n"}
@@ -25,7 +25,7 @@ def test_folders_and_files_are_chosen_as_the_project_file_says(workspace, folder
     project(folder, folders=["docs"], excludeFolders=["docs/old"], excludeFiles=["CHANGES.md"])
     report = sync(source)
 
-    assert (report["deleted"], indexed(workspace)) == (3, {"docs/a.md": ["alpha"]})
+    assert (report["deleted"], indexed_texts(workspace)) == (3, {"docs/a.md": ["alpha"]})
     assert report["skipped_by_reason"] == {"outside_folders": 2, "excluded_folder": 1, "excluded_file": 1}
     assert report["examples"]["excluded_folder"] == ["docs/old/"]
     assert report["project_file"] == {"name": "kebab.json", "errors": []}
@@ -42,7 +42,7 @@ def test_errors_of_the_project_file_leave_the_defaults(workspace, folder, source
 
     assert report["project_file"]["name"] == "kebab.json"
     assert [error["key"] for error in report["project_file"]["errors"]] == ["folders"]
-    assert indexed(workspace).keys() == {*FILES, "kebab.json"}
+    assert indexed_texts(workspace).keys() == {*FILES, "kebab.json"}
     assert fresh(source).title == "notes"
     validate("ingest_report.v1", report)
 

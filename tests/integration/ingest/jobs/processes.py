@@ -1,4 +1,4 @@
-"""Workers as processes of their own, on the test's database."""
+"""Workers as separate processes on the test database."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ from ingest.tasks import run_job_task
 RUN_JOB = f"{_SET_UP}run_job_task(sys.argv[2], sys.argv[3])"
 
 
-def run_job_apart(job, *arguments, script=RUN_JOB, **environment):
+def run_job_in_process(job, *arguments, script=RUN_JOB, **environment):
     """Run the job in another process, and return the exit status.
 
     `script` finds the ids of workspace and job in `sys.argv[2:4]`, and `arguments` behind them.

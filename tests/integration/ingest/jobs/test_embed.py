@@ -1,4 +1,4 @@
-"""Embedding jobs embed every chunk, no text twice, and lose no request for more."""
+"""Embedding jobs embed every chunk, no text twice, and lose no request."""
 
 import pytest
 
@@ -17,33 +17,33 @@ from tests.support.jobs import Killed, die, embed, expire, work
 
 
 @pytest.fixture
-def embedded(monkeypatch):
-    """The texts that were embedded, in order."""
+def embedded_texts(monkeypatch):
+    """Return the list of embedded texts, in order."""
     seen, real = [], HashEmbedder.embed_passages
 
-    def counted(self, texts):
+    def note_texts(self, texts):
         seen.extend(texts)
         return real(self, texts)
 
-    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
+    monkeypatch.setattr(HashEmbedder, "embed_passages", note_texts)
     return seen
 
 
-def test_every_chunk_gets_its_vector_and_a_second_job_embeds_nothing(workspace, embedded):
+def test_every_chunk_gets_its_vector_and_a_second_job_embeds_nothing(workspace, embedded_texts):
     write(workspace, "a.md", *(f"text {n}" for n in range(150)))
     job = embed(workspace)
     assert (job.state, job.items_done, job.items_total, job.calls) == ("succeeded", 150, 150, 150)
     assert count_without_vector(EmbeddingSpace.objects.get()) == 0
-    assert len(embedded) == 150
+    assert len(embedded_texts) == 150
     again = embed(workspace)
-    assert (again.state, again.calls, len(embedded)) == ("succeeded", 0, 150)
+    assert (again.state, again.calls, len(embedded_texts)) == ("succeeded", 0, 150)
 
 
-def test_equal_texts_are_embedded_once_however_many_there_are(workspace, embedded):
+def test_equal_texts_are_embedded_once_however_many_there_are(workspace, embedded_texts):
     write(workspace, "a.md", *["same"] * 200)
     write(workspace, "b.md", "same", "different")
     job = embed(workspace)
-    assert sorted(embedded) == ["Guide\ndifferent", "Guide\nsame"]
+    assert sorted(embedded_texts) == ["Guide\ndifferent", "Guide\nsame"]
     assert (job.calls, ChunkVector.objects.count()) == (2, 202)
     write(workspace, "renamed.md", "same", "different")
     assert (embed(workspace).calls, ChunkVector.objects.count()) == (0, 204)
@@ -58,17 +58,17 @@ def test_long_embedding_yields_to_that_of_another_workspace(workspace, monkeypat
         jobs.append(request_embedding(each.pk))
     with acting_nowhere():
         run_embedding_task(str(workspace.pk), str(jobs[0].pk))
-    begun = Job.objects.get(pk=jobs[0].pk)
+    running = Job.objects.get(pk=jobs[0].pk)
     # Its batch took longer than its turn, and is kept: two that wait for each other come to their ends.
-    assert (begun.state, begun.items_done) == ("running", 1)
+    assert (running.state, running.items_done) == ("running", 1)
     monkeypatch.undo()
     assert [work(job).state for job in reversed(jobs)] == ["succeeded", "succeeded"]
 
 
-def test_breadcrumb_is_embedded_with_the_text(workspace, embedded):
+def test_breadcrumb_is_embedded_with_the_text(workspace, embedded_texts):
     write(workspace, "a.md", chunk("one", heading="Guide > Setup"), chunk("two", 1, heading=""))
     embed(workspace)
-    assert sorted(embedded) == ["Guide > Setup\none", "two"]
+    assert sorted(embedded_texts) == ["Guide > Setup\none", "two"]
 
 
 def test_text_that_changes_while_it_is_embedded_gets_no_stale_vector(workspace, monkeypatch):
@@ -122,7 +122,7 @@ def test_request_that_comes_when_the_work_has_just_ended_is_not_lost(workspace, 
 
 @pytest.fixture
 def at_second_batch(monkeypatch):
-    """Return a function that has another called before the second batch is stored."""
+    """Return a function that registers a call before the second batch is stored."""
 
     def at(call):
         store, stored = embedding_work._store_batch, []
@@ -138,16 +138,16 @@ def at_second_batch(monkeypatch):
     return at
 
 
-def test_job_that_was_killed_resumes_behind_what_it_stored(workspace, embedded, at_second_batch):
+def test_job_that_was_killed_resumes_behind_what_it_stored(workspace, embedded_texts, at_second_batch):
     write(workspace, "a.md", *(f"text {n}" for n in range(150)))
     at_second_batch(die)
     with pytest.raises(Killed):
         embed(workspace)
     assert ChunkVector.objects.count() == 64
     expire(Job.objects.get())
-    embedded.clear()
+    embedded_texts.clear()
     job = work(Job.objects.get())
-    assert (job.state, job.items_done, len(embedded)) == ("succeeded", 150, 150 - 64)
+    assert (job.state, job.items_done, len(embedded_texts)) == ("succeeded", 150, 150 - 64)
 
 
 def test_another_model_than_the_live_space_fails_the_job_and_names_the_setting(workspace):

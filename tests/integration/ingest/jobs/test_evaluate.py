@@ -1,4 +1,4 @@
-"""A job of an evaluation asks each topic once, whatever becomes of the worker, as its creator may read."""
+"""An evaluation job asks each topic once, also after crashes, with the rights of its creator."""
 
 import signal
 
@@ -22,7 +22,7 @@ from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import store_topics
 from search.models import Run, RunTopic, Source
 from search.retrieval.errors import InvalidFilter
-from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.integration.ingest.jobs.processes import run_job_in_process
 from tests.support.actors import make_member
 from tests.support.corpus import make_workspace, restrict, write
 from tests.support.jobs import Killed, die, expire, work
@@ -42,7 +42,7 @@ def workspace(transactional_db, mirrors):
 
 
 def topics():
-    """A topic for each document, and one that nothing answers."""
+    """Return a topic for each document, and one without a relevant hit."""
     names = [path.removesuffix(".md") for path in PATHS]
     judged = [JudgedTopic(topic_id=name, text=name, qrels=(Qrel(path=f"{name}.md"),)) for name in names]
     return [*judged, JudgedTopic(topic_id="zebras", text="zebras", is_unanswerable=True)]
@@ -58,7 +58,7 @@ def job_of(run):
 
 
 def work_off(run):
-    """Work on the run's job; return both as they are then."""
+    """Run the job of the evaluation; return both as they are then."""
     job = work(job_of(run))
     run.refresh_from_db()
     return job, run
@@ -75,7 +75,7 @@ def token(workspace, *scopes, groups=()):
 
 @pytest.fixture
 def at_topic(monkeypatch):
-    """Return a function that has another called as the topic with this number is counted."""
+    """Return a function that registers a call at the topic with a number."""
     advance, advanced = evaluate._TopicCounter.advance, []
 
     def at(number, call, *, before=True):
@@ -115,7 +115,7 @@ def test_every_topic_is_asked_and_the_run_has_its_figures(workspace):
 def test_run_of_a_killed_process_is_finished_by_the_next(workspace, mirrors):
     run = ask(workspace)
     job = job_of(run)
-    killed = run_job_apart(job, KEBAB_FAILPOINT="after_topic", KEBAB_MIRROR_DIR=str(mirrors))
+    killed = run_job_in_process(job, KEBAB_FAILPOINT="after_topic", KEBAB_MIRROR_DIR=str(mirrors))
     assert killed == -signal.SIGKILL
     run.refresh_from_db()
     # It died before the first topic was committed.
@@ -161,8 +161,8 @@ def test_job_whose_run_has_ended_already_asks_nothing(workspace):
 
 
 @pytest.fixture
-def failed(workspace, at_topic):
-    """A run that failed at its third topic."""
+def failed_run(workspace, at_topic):
+    """Return a run that failed at its third topic."""
 
     def fail():
         raise InvalidFilter("The filter can't be asked.")
@@ -171,17 +171,22 @@ def failed(workspace, at_topic):
     return work_off(ask(workspace))[1]
 
 
-def test_failed_run_is_resumed_by_one_retry_at_a_time(failed):
-    assert job_of(failed).state == failed.state == "failed"
-    assert job_of(failed).error == failed.error == "The filter can't be asked."
-    first = job_of(failed)
+def test_failed_run_is_resumed_by_one_retry_at_a_time(failed_run):
+    assert job_of(failed_run).state == failed_run.state == "failed"
+    assert job_of(failed_run).error == failed_run.error == "The filter can't be asked."
+    first = job_of(failed_run)
     again = retry(first, requested_by="a@example.org")
-    failed.refresh_from_db()
-    assert (again.items_total, failed.state, failed.job_id, failed.error) == (3, "queued", again.pk, "")
+    failed_run.refresh_from_db()
+    assert (again.items_total, failed_run.state, failed_run.job_id, failed_run.error) == (
+        3,
+        "queued",
+        again.pk,
+        "",
+    )
     with pytest.raises(JobNotOpen):
         retry(first)
 
-    ended, run = work_off(failed)
+    ended, run = work_off(failed_run)
     assert (ended.state, ended.items_done, run.state) == ("succeeded", 3, "succeeded")
     assert run.figures["topics"] == 5
 
@@ -193,7 +198,7 @@ def test_job_that_makes_no_progress_is_given_up_and_its_run_fails(workspace):
     assert (ended.state, run.state, run.error) == ("failed", "failed", ended.error)
 
 
-def test_deleting_a_run_cancels_its_job(workspace, failed, at_topic):
+def test_deleting_a_run_cancels_its_job(workspace, failed_run, at_topic):
     def delete():
         Job.objects.update(cancel_requested=True)
         Run.objects.filter(pk=running.pk).delete()
@@ -202,11 +207,11 @@ def test_deleting_a_run_cancels_its_job(workspace, failed, at_topic):
     job = job_of(run)
     cancel_and_delete_run(command_line_access(workspace), run)
     job.refresh_from_db()
-    assert (job.state, RunTopic.objects.exclude(run=failed).count()) == ("cancelled", 0)
+    assert (job.state, RunTopic.objects.exclude(run=failed_run).count()) == ("cancelled", 0)
     assert AuditEvent.objects.get(action="run.deleted").subject == str(run.pk)
 
-    job = job_of(failed)
-    cancel_and_delete_run(command_line_access(workspace), failed)
+    job = job_of(failed_run)
+    cancel_and_delete_run(command_line_access(workspace), failed_run)
     with pytest.raises(JobNotOpen):
         retry(job)
 
@@ -221,8 +226,8 @@ def test_long_run_yields_to_other_jobs_and_resumes(workspace, monkeypatch):
     other = make_workspace()
     store_topics(command_line_access(other), [JudgedTopic(topic_id="q", text="apples")])
     run, others = ask(workspace), ask(other)
-    begun = work(job_of(run))
-    assert (begun.state, begun.items_done) == ("running", 0)
+    running_job = work(job_of(run))
+    assert (running_job.state, running_job.items_done) == ("running", 0)
 
     monkeypatch.undo()
     request_embedding(workspace.pk)  # has workers of its own: not what is made room for

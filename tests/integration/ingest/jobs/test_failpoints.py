@@ -1,4 +1,4 @@
-"""A worker that is killed at any point leaves a job that ends where an undisturbed one ends."""
+"""A job whose worker is killed at any failpoint ends like an undisturbed one."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from ingest.models import JobItem
 from kebab.runtime import failpoints
 from search.corpus import ensure_source
 from search.models import Change, Document
-from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.integration.ingest.jobs.processes import run_job_in_process
 from tests.support.corpus import make_workspace
 from tests.support.jobs import Killed, counts, die, expire, fill, identities, now_of, sync, work
 
@@ -41,7 +41,7 @@ def job(folder, source):
 
 
 def check_takeover(job, folder, attempts, is_written):
-    """Hold that the killed worker left what it may, and that the next one ends the job."""
+    """Assert that the killed worker left only allowed state, and that the next one finishes the job."""
     workspace = job.workspace
     assert set(JobItem.objects.values_list("attempts", flat=True)) == attempts
     documents = Document.objects.count()  # those that were parsed at about the same time are written together
@@ -76,12 +76,12 @@ def test_job_of_a_worker_that_died_is_finished_by_the_next(
 @pytest.mark.slow
 @each_failpoint
 def test_job_of_a_killed_process_is_finished_by_the_next(folder, job, failpoint, attempts, is_written):
-    assert run_job_apart(job, KEBAB_FAILPOINT=failpoint) == -signal.SIGKILL
+    assert run_job_in_process(job, KEBAB_FAILPOINT=failpoint) == -signal.SIGKILL
     check_takeover(job, folder, attempts, is_written)
 
 
 @pytest.mark.slow
 def test_process_without_a_failpoint_finishes_the_job(workspace, job):
-    assert run_job_apart(job, KEBAB_FAILPOINT="") == 0
+    assert run_job_in_process(job, KEBAB_FAILPOINT="") == 0
     assert now_of(job).state == "succeeded"
     assert len(identities(workspace)) == 5

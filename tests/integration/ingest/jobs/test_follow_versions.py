@@ -70,7 +70,7 @@ def test_versions_are_requested_though_the_worker_dies_after_listing(repository,
 
 
 def open_syncs():
-    """Jobs that wait, by the version that they are of."""
+    """Return the queued jobs by the tag of their version."""
     return {
         job.payload.get("version", ""): job for job in Job.objects.filter(kind="sync_source", state="queued")
     }

@@ -1,4 +1,4 @@
-"""Hints wake workers in turn over the workspaces, no more than they can take, and their loss does no harm."""
+"""Hints wake workers fairly across workspaces, within their capacity, and may be lost without harm."""
 
 import json
 import socket
@@ -30,14 +30,14 @@ def two_slots(settings):
 
 @pytest.fixture
 def unreachable_redis(monkeypatch):
-    """A Redis at a port where nobody listens."""
+    """Point hints at a port where nothing listens."""
     gone = redis.Redis.from_url("redis://127.0.0.1:1/0", socket_connect_timeout=1)
     monkeypatch.setattr(hints, "_redis", lambda: gone)
 
 
 @pytest.fixture
 def silent_redis(monkeypatch):
-    """A Redis that takes connections and says nothing, found out only once there was room in its queue."""
+    """Point hints at a Redis that accepts connections and does not respond."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(
             hints.app.conf, "broker_write_url", f"redis://127.0.0.1:{server.getsockname()[1]}/0"
@@ -49,8 +49,8 @@ def silent_redis(monkeypatch):
     hints._producers.cache_clear()
 
 
-def hinted(queue="ingest"):
-    """The ids of the jobs that wait in a queue, oldest hint first."""
+def hinted_jobs(queue="ingest"):
+    """Return the ids of the jobs in a queue, oldest hint first."""
     messages = [json.loads(raw) for raw in reversed(hints._redis().lrange(queue, 0, -1))]
     return [json.loads(b64decode(message["body"]))[0][1] for message in messages]
 
@@ -65,13 +65,13 @@ def test_request_wakes_a_worker_once_it_is_committed(source):
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         request_sync(source)
         raise ZeroDivisionError
-    assert hinted() == []
+    assert hinted_jobs() == []
     with transaction.atomic():
         job = request_sync(source)
-        assert hinted() == []
-    assert hinted() == [str(job.pk)]
+        assert hinted_jobs() == []
+    assert hinted_jobs() == [str(job.pk)]
     embedding = request_embedding(source.workspace_id)
-    assert (hinted("embed"), hinted()) == ([str(embedding.pk)], [str(job.pk)])
+    assert (hinted_jobs("embed"), hinted_jobs()) == ([str(embedding.pk)], [str(job.pk)])
 
 
 def test_silent_redis_does_not_fail_a_request(source, silent_redis, caplog):
@@ -85,19 +85,19 @@ def test_workspaces_take_turns_however_many_jobs_one_has(workspace):
     few, one = make_jobs(second, 2, older_s=60), make_jobs(third, 1)
     assert hint_due_jobs() == 4
     in_turn = [jobs for _, jobs in sorted([(workspace.pk, many), (second.pk, few), (third.pk, one)])]
-    assert hinted() == [*(jobs[0] for jobs in in_turn), next(jobs[1] for jobs in in_turn if jobs != one)]
+    assert hinted_jobs() == [*(jobs[0] for jobs in in_turn), next(jobs[1] for jobs in in_turn if jobs != one)]
 
 
 def test_turn_goes_on_behind_the_workspace_that_had_it_last(workspace, settings):
     settings.KEBAB_WORKER_SLOTS = 1
     jobs = {each.pk: make_jobs(each, 3) for each in (workspace, *(make_workspace() for _ in range(4)))}
-    heard = []
+    hinted = []
     for _ in range(5):
         hint_due_jobs()
-        heard += hinted()
+        hinted += hinted_jobs()
         hints._redis().delete("ingest")
     in_turn = [jobs[pk] for pk in sorted(jobs)]
-    assert heard == [each[nth] for nth in (0, 1) for each in in_turn]
+    assert hinted == [each[nth] for nth in (0, 1) for each in in_turn]
 
 
 def test_no_more_hints_wait_than_workers_will_soon_take(workspace):
@@ -105,7 +105,7 @@ def test_no_more_hints_wait_than_workers_will_soon_take(workspace):
     assert (hint_due_jobs(), hint_due_jobs()) == (4, 0)
     hints._redis().rpop("ingest")
     assert hint_due_jobs() == 1
-    assert len(hinted()) == 4
+    assert len(hinted_jobs()) == 4
 
 
 def test_lost_hint_is_sent_again_by_the_sweep_once_it_is_stale(workspace):
@@ -113,12 +113,12 @@ def test_lost_hint_is_sent_again_by_the_sweep_once_it_is_stale(workspace):
     Job.objects.update(hinted_at=timezone.now())
     hints._redis().delete("ingest")
     sweep_task()
-    assert hinted() == []
+    assert hinted_jobs() == []
     for hinted_at in (timezone.now() - timedelta(minutes=1), None):
         Job.objects.update(hinted_at=hinted_at)
         hints._redis().delete("ingest")
         sweep_task()
-        assert hinted() == [str(job.pk)]
+        assert hinted_jobs() == [str(job.pk)]
 
 
 def test_jobs_that_are_not_due_are_not_hinted_at(workspace):
@@ -131,7 +131,7 @@ def test_jobs_that_are_not_due_are_not_hinted_at(workspace):
     Job.objects.filter(pk=ids[2]).update(state="succeeded", finished_at=now)
     Job.objects.filter(pk=ids[3]).update(state="running", lease_until=now - timedelta(seconds=1))
     assert hint_due_jobs() == 2
-    assert set(hinted()) == {str(ids[3]), str(ids[4])}
+    assert set(hinted_jobs()) == {str(ids[3]), str(ids[4])}
 
 
 def test_requests_and_work_go_on_without_redis(folder, source, unreachable_redis, caplog):
@@ -141,7 +141,7 @@ def test_requests_and_work_go_on_without_redis(folder, source, unreachable_redis
     assert hint_due_jobs() == 0
 
 
-def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
+def test_concurrent_sweeps_hint_at_a_job_once(workspace, monkeypatch):
     """None holds what another waits for: a worker that stands still in its sweep stops nobody else's."""
     jobs, together = make_jobs(workspace, 2), Barrier(3, timeout=30)
     hint = hints._hint_once
@@ -152,10 +152,10 @@ def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
 
     monkeypatch.setattr(hints, "_hint_once", once_all_have_chosen)
     assert sum(at_once([hint_due_jobs] * 3)) == 2
-    assert sorted(hinted()) == sorted(jobs)
+    assert sorted(hinted_jobs()) == sorted(jobs)
 
 
-def test_sweep_that_stands_still_stops_no_other(workspace, monkeypatch):
+def test_stalled_sweep_does_not_block_others(workspace, monkeypatch):
     jobs, at_work, go_on = make_jobs(workspace, 2), Event(), Event()
     send = hints._Queue.send
 
@@ -178,10 +178,10 @@ def test_sweep_that_stands_still_stops_no_other(workspace, monkeypatch):
     beside.start()
     assert at_work.wait(30)
     sweep_task()
-    assert hinted() == jobs[1:]
+    assert hinted_jobs() == jobs[1:]
     go_on.set()
     beside.join()
-    assert sorted(hinted()) == sorted(jobs)
+    assert sorted(hinted_jobs()) == sorted(jobs)
 
 
 def test_sweep_fills_the_slots_of_all_living_nodes(workspace):

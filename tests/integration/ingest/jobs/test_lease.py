@@ -1,4 +1,4 @@
-"""One worker at a time works on a job, and never one that was thought dead."""
+"""At most one worker works on a job, and never one whose lease has expired."""
 
 from datetime import timedelta
 from functools import partial
@@ -27,7 +27,7 @@ from kebab.tenancy.current_workspace import acting_nowhere
 from search.models import Document
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace
-from tests.support.jobs import Killed, counts, die, expire, fill, indexed, now_of, sync, upload, work
+from tests.support.jobs import Killed, counts, die, expire, fill, indexed_texts, now_of, sync, upload, work
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def job(source, folder):
 
 
 def begin_five_times(job, path, monkeypatch):
-    """Have the job listed, and this item of it begun by five workers that died."""
+    """List the job, and start one of its items with five workers that die."""
     with monkeypatch.context() as patched:
         patched.setattr(worker.ItemWorker, "run", die)
         with pytest.raises(Killed):
@@ -64,15 +64,17 @@ def test_job_that_is_not_due_or_has_ended_or_is_anothers_is_not_claimed(job):
 
 
 @pytest.fixture
-def taken_over(job):
-    """Two leases of one job: of a worker that was thought dead, and of the one that took over."""
+def old_and_new_lease(job):
+    """Return two leases of one job: the expired one and that of the worker that took over."""
     old = claim(job.workspace_id, job.pk)
     expire(job)
     return old, claim(job.workspace_id, job.pk)
 
 
-def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_off(job, taken_over, settings):
-    old, new = taken_over
+def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_off(
+    job, old_and_new_lease, settings
+):
+    old, new = old_and_new_lease
     with pytest.raises(LeaseLost):
         old.write(items_done=99)
     run._end_job(old, "failed", error="late")
@@ -86,18 +88,18 @@ def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_o
 def test_worker_whose_lease_was_taken_over_changes_no_document(workspace, job, monkeypatch):
     draft = writer.document_draft
 
-    def taken_over_meanwhile(*arguments, **options):
+    def take_over_and_draft(*arguments, **options):
         Job.objects.filter(pk=job.pk).update(attempt=2)
         return draft(*arguments, **options)
 
-    monkeypatch.setattr(writer, "document_draft", taken_over_meanwhile)
+    monkeypatch.setattr(writer, "document_draft", take_over_and_draft)
     run_job(job.workspace_id, job.pk)
     assert not Document.objects.exists()
     assert (now_of(job).state, now_of(job).items_done, now_of(job).attempt) == ("running", 0, 2)
     monkeypatch.undo()
     expire(job)
     assert work(job).state == "succeeded"
-    assert len(indexed(workspace)) == 3
+    assert len(indexed_texts(workspace)) == 3
 
 
 def test_keeper_renews_the_lease_and_sees_a_cancellation(job):
@@ -128,8 +130,8 @@ def test_keeper_renews_by_the_clock_however_long_its_looks_take(job, settings, m
 
 
 @pytest.mark.parametrize("renew", [True, False])
-def test_keeper_sees_that_its_lease_or_its_job_is_gone(workspace, taken_over, renew):
-    for lease in (taken_over[0], Lease(workspace_id=workspace.pk, job_id=uuid4(), attempt=1)):
+def test_keeper_sees_that_its_lease_or_its_job_is_gone(workspace, old_and_new_lease, renew):
+    for lease in (old_and_new_lease[0], Lease(workspace_id=workspace.pk, job_id=uuid4(), attempt=1)):
         keeper = LeaseKeeper(lease)
         keeper._check_lease(renew=renew)
         assert keeper.is_lost
@@ -156,7 +158,7 @@ def test_items_that_kill_their_worker_are_failed(workspace, job, folder, monkeyp
         assert kills <= 5 * len(killers)
     assert (now_of(job).state, now_of(job).error) == ("succeeded", "")
     assert {item.path for item in JobItem.objects.filter(reason="killed_its_worker")} == killers
-    assert set(indexed(workspace)) == {f"{name}.md" for name in "abcdefg"} - killers
+    assert set(indexed_texts(workspace)) == {f"{name}.md" for name in "abcdefg"} - killers
     assert ingest_report(now_of(job))["failed_by_reason"] == {"killed_its_worker": len(killers)}
 
 
@@ -177,7 +179,7 @@ def test_file_whose_reading_kills_its_worker_is_failed_unread(workspace, job, mo
     expire(job)
     assert work(job).state == "succeeded"
     assert ingest_report(now_of(job))["failed_by_reason"] == {"killed_its_worker": 1}
-    assert set(indexed(workspace)) == {"a.md", "c.md"}
+    assert set(indexed_texts(workspace)) == {"a.md", "c.md"}
 
 
 def test_file_that_killed_its_worker_is_read_on_request(workspace, job, monkeypatch):
@@ -187,7 +189,7 @@ def test_file_that_killed_its_worker_is_read_on_request(workspace, job, monkeypa
     assert (entry.path, str(MAX_ITEM_ATTEMPTS) in entry.detail) == ("b.md", True)
     assert JobItem.objects.get(job=job, path="b.md").detail == entry.detail
     assert work(request_retry(entry, requested_by="")).state == "succeeded"
-    assert len(indexed(workspace)) == 3
+    assert len(indexed_texts(workspace)) == 3
     assert not quarantined_files(workspace)
 
 
@@ -227,7 +229,7 @@ def test_job_that_was_put_off_resumes_where_it_was(workspace, job, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(ItemWriter, "write", fail_after_the_first)
         run_job(job.workspace_id, job.pk)
-    assert (len(indexed(workspace)), now_of(job).items_done) == (1, 1)
+    assert (len(indexed_texts(workspace)), now_of(job).items_done) == (1, 1)
     expire(job)
     ended = work(job)
     assert (ended.state, ended.items_done, ended.items_total) == ("succeeded", 3, 3)

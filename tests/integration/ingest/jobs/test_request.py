@@ -20,7 +20,7 @@ from search.corpus import ensure_version
 from search.models import Chunk, Document, Source
 from tests.support.api import quarantine
 from tests.support.concurrency import at_once
-from tests.support.jobs import fill, indexed, now_of, sync, upload, work
+from tests.support.jobs import fill, indexed_texts, now_of, sync, upload, work
 
 
 def quarantined_bytes(source, file):
@@ -30,7 +30,7 @@ def quarantined_bytes(source, file):
 
 @pytest.fixture
 def cancel_after(monkeypatch):
-    """Return a function that has a job cancelled once it has written the first so many items of a batch."""
+    """Return a function that cancels a job once it has written so many items of a batch."""
 
     def cancel_it(job, most=None):
         write = ItemWriter.write
@@ -85,11 +85,11 @@ def test_full_sync_does_not_vanish_in_the_retry_it_joins(workspace, folder, sour
     full = request_sync(source)
     for job in {narrow.pk: narrow, full.pk: full}.values():
         work(job)
-    assert set(indexed(workspace)) == {"a.md", "b.md"}
+    assert set(indexed_texts(workspace)) == {"a.md", "b.md"}
 
-    begun = request_sync(source, only_paths=["a.md"])
-    claim(begun.workspace_id, begun.pk)
-    assert request_sync(source).pk != begun.pk
+    running = request_sync(source, only_paths=["a.md"])
+    claim(running.workspace_id, running.pk)
+    assert request_sync(source).pk != running.pk
 
 
 def test_queued_job_is_cancelled_at_once(source):
@@ -105,7 +105,7 @@ def test_running_job_is_cancelled_between_items(workspace, folder, source, cance
     job = request_sync(source)
     cancel_after(job, 1)
     ended = work(job)
-    assert (ended.state, ended.items_done, len(indexed(workspace))) == ("cancelled", 1, 1)
+    assert (ended.state, ended.items_done, len(indexed_texts(workspace))) == ("cancelled", 1, 1)
     assert Source.objects.get(pk=source.pk).state == "pending"
     monkeypatch.undo()
     assert sync(source)["new"] == 4
@@ -162,7 +162,7 @@ def test_sync_that_failed_as_a_whole_is_retried_as_a_whole(workspace, folder, so
     folder.with_name("away").rename(folder)
     fill(folder, {"a.md": "a\n"})
     assert work(retry(failed)).state == "succeeded"
-    assert indexed(workspace) == {"a.md": ["a"]}
+    assert indexed_texts(workspace) == {"a.md": ["a"]}
 
 
 def test_sync_that_broke_off_is_retried_as_a_whole(workspace, folder, source, cancel_after, monkeypatch):
@@ -174,13 +174,13 @@ def test_sync_that_broke_off_is_retried_as_a_whole(workspace, folder, source, ca
     assert (ended.state, ended.items_done, ended.counts["failed"]) == ("cancelled", 1, {"quarantined": 1})
     monkeypatch.undo()
     assert work(retry(ended)).state == "succeeded"
-    assert indexed(workspace) == {"a.md": ["a"], "c.md": ["c"]}
+    assert indexed_texts(workspace) == {"a.md": ["a"], "c.md": ["c"]}
 
 
 def test_cancelled_upload_is_retried_from_its_blob(workspace):
     job = cancel(upload(workspace, "a.md", b"a\n", title="Stated"))
     assert work(retry(job)).state == "succeeded"
-    assert indexed(workspace) == {"a.md": ["a"]}
+    assert indexed_texts(workspace) == {"a.md": ["a"]}
 
 
 def test_upload_whose_bytes_are_unchanged_is_not_parsed_again(workspace):
@@ -207,13 +207,13 @@ def test_quarantined_file_is_tried_again_though_a_sync_waits(workspace, folder, 
 
     assert work(full).counts["failed"] == {"quarantined": 1}
     assert work(again).counts["new"] == 1
-    assert indexed(workspace) == {"bad.md": ["read at last"]}
+    assert indexed_texts(workspace) == {"bad.md": ["read at last"]}
     assert request_sync(source, only_paths=["bad.md"]).pk == request_sync(source, only_paths=["bad.md"]).pk
 
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """Return a function that has this process's clock be wrong by so many hours."""
+    """Return a function that shifts this process's clock by hours."""
     right = timezone.now
 
     def set_to(hours):
@@ -241,5 +241,5 @@ def test_later_of_two_uploads_counts_whatever_the_clocks_say(workspace, set_cloc
     second = upload(workspace, "a.md", b"# Second")
     for job in (second, first):
         work(job)
-    assert indexed(workspace) == {"a.md": ["# Second"]}
+    assert indexed_texts(workspace) == {"a.md": ["# Second"]}
     assert now_of(first).created_at < now_of(second).created_at

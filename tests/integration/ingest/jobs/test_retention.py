@@ -1,4 +1,4 @@
-"""Bytes that nothing needs are deleted within hours, also those that a killed worker left."""
+"""Unneeded bytes are deleted within hours, including those that a killed worker left."""
 
 from functools import partial
 from pathlib import Path

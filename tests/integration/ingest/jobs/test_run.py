@@ -1,4 +1,4 @@
-"""The end of a job is noted once; a job that can't be ended is left to the next claim."""
+"""The end of a job is recorded once; a job that can't be ended is left to the next claim."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -25,22 +25,22 @@ CONTENT = b"# A\n\ntext\n"
 
 
 def lose_postgres(*_):
-    """End this thread's own connection, as a restart of the server does."""
+    """End this thread's own connection, as a server restart does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """A list that grows with each count of a source's snippets."""
+def counted_sources(monkeypatch):
+    """Return a list of the sources whose snippets are counted."""
     counts = []
     count = source_stats._snippets_of_default_branch
 
-    def noted(source):
+    def note_source(source):
         counts.append(source.key)
         return count(source)
 
-    monkeypatch.setattr(source_stats, "_snippets_of_default_branch", noted)
+    monkeypatch.setattr(source_stats, "_snippets_of_default_branch", note_source)
     return counts
 
 
@@ -90,13 +90,13 @@ def two_of_three_worked_off(workspace):
     return jobs
 
 
-def test_source_is_counted_once_for_uploads_that_come_together(workspace, counted):
+def test_source_is_counted_once_for_uploads_that_come_together(workspace, counted_sources):
     jobs = [upload(workspace, f"{name}.md", CONTENT) for name in "abcde"]
     for job in jobs:
         assert work(job).state == "succeeded"
     source = Source.objects.get()
     assert (source.total_snippets, source.state) == (5, "indexed")
-    assert counted == ["uploads"] * 2  # the first, and the last
+    assert counted_sources == ["uploads"] * 2  # the first, and the last
 
 
 def test_last_of_a_sources_uploads_counts_it_also_when_it_is_cancelled(workspace):
@@ -124,11 +124,13 @@ def forget_its_quarantine(job):
 
 
 @pytest.mark.parametrize("end", [cancel, delete_its_version, forget_its_quarantine])
-def test_source_is_counted_when_the_last_of_its_uploads_is_cancelled_in_the_queue(workspace, counted, end):
+def test_source_is_counted_when_the_last_of_its_uploads_is_cancelled_in_the_queue(
+    workspace, counted_sources, end
+):
     jobs = two_of_three_worked_off(workspace)
     end(jobs[2])
     assert Job.objects.get(pk=jobs[2].pk).state == "cancelled"
-    assert (Source.objects.get().total_snippets, counted) == (2, ["uploads"] * 2)
+    assert (Source.objects.get().total_snippets, counted_sources) == (2, ["uploads"] * 2)
 
 
 def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):

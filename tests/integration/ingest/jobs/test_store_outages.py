@@ -1,4 +1,4 @@
-"""A job that meets a full disk waits, says why, and ends as if nothing had been.
+"""A job on a full disk waits, reports the reason, and then ends normally.
 
 A limit on the size of files refuses writes as a full disk does, also for who may mount nothing.
 """
@@ -19,8 +19,8 @@ from ingest.jobs.queue.store_outages import outage_message
 from ingest.models import Job, JobItem
 from search.corpus.blobs import read_blob, store_blob
 from search.models import Change, Document
-from tests.integration.ingest.jobs.processes import run_job_apart
-from tests.support.jobs import counts, fill, indexed, sync, work
+from tests.integration.ingest.jobs.processes import run_job_in_process
+from tests.support.jobs import counts, fill, indexed_texts, sync, work
 
 ROOM_BYTES = 4_000
 SMALL, LARGE = "# Small\n\nfits\n", "# Large\n\n" + "does not fit\n" * 1_000
@@ -32,8 +32,8 @@ run_job_task(sys.argv[2], sys.argv[3])
 
 
 def work_without_room(job):
-    """Work on the job in a process that can write no file above ROOM_BYTES."""
-    assert run_job_apart(job, str(ROOM_BYTES), script=WORKER) == 0
+    """Run the job in a process that can write no file above ROOM_BYTES."""
+    assert run_job_in_process(job, str(ROOM_BYTES), script=WORKER) == 0
     return Job.objects.get(pk=job.pk)
 
 
@@ -52,7 +52,7 @@ def test_job_waits_for_room_and_resumes_by_itself(workspace, folder, source):
 
     waiting = work_without_room(job)
     assert (waiting.state, waiting.finished_at, waiting.error[:9]) == ("running", None, "Disk full")
-    assert indexed(workspace)["a.md"] == ["old words"]
+    assert indexed_texts(workspace)["a.md"] == ["old words"]
     assert drafts(workspace) == []
 
     Job.objects.filter(pk=job.pk).update(due_at=Now())
@@ -86,24 +86,24 @@ def test_job_waits_while_no_blob_can_be_written(workspace, folder, source, monke
 
     Job.objects.update(due_at=Now())
     ended = work(job)
-    assert (ended.state, ended.error, indexed(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
+    assert (ended.state, ended.error, indexed_texts(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
 
 
-def test_full_disk_of_postgres_is_told_from_its_other_failures():
-    def failed(cause):
+def test_full_disk_of_postgres_is_distinguished_from_other_failures():
+    def message_for(cause):
         try:
             raise OperationalError("as Django wraps it") from cause
         except OperationalError as error:
             return outage_message(error)
 
-    assert failed(psycopg.errors.DiskFull("could not extend file")) is not None
-    assert failed(psycopg.errors.AdminShutdown("terminating connection")) is None
+    assert message_for(psycopg.errors.DiskFull("could not extend file")) is not None
+    assert message_for(psycopg.errors.AdminShutdown("terminating connection")) is None
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
-def test_blob_that_may_not_be_written_is_told_from_a_file_that_may_not_be_read(folder, number):
+def test_unwritable_blob_is_distinguished_from_an_unreadable_file(folder, number):
     blob = django_settings.KEBAB_DATA_DIR / "blobs" / "aa" / "aabb"
-    said = outage_message(OSError(number, "refused", str(blob)))
-    assert (said[:11], str(blob) in said) == ("Disk locked", True)
+    message = outage_message(OSError(number, "refused", str(blob)))
+    assert (message[:11], str(blob) in message) == ("Disk locked", True)
     for not_a_blob in (str(folder / "a.md"), None):
         assert outage_message(OSError(number, "refused", not_a_blob)) is None

@@ -1,4 +1,4 @@
-"""A sync of a folder reports its counts, and does nothing twice."""
+"""A sync of a folder reports its counts and repeats no work."""
 
 import os
 import subprocess
@@ -20,13 +20,13 @@ from search.corpus import ensure_version
 from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash
 from search.models import Change, Document, Source
-from tests.support.jobs import PICTURE, counts, failure, fill, indexed, sync, work
+from tests.support.jobs import PICTURE, counts, failure, fill, indexed_texts, sync, work
 
 FILES = {"a.md": "# A\n\nalpha\n", "b/c.md": "# C\n\ngamma\n", "d.txt": "delta\n"}
 
 
 def refusing(errors):
-    """Return a reader of folders that raises these errors at their paths."""
+    """Return a folder reader that raises these errors at their paths."""
     read = FolderSource.read
 
     def refuse(self, path):
@@ -45,7 +45,7 @@ def test_first_sync_indexes_everything_and_later_ones_write_nothing(workspace, f
     fill(folder, FILES)
     report = sync(source)
     assert counts(report) == {"seen": 3, "new": 3, "parser_calls": 3}
-    assert indexed(workspace) == {"a.md": ["alpha"], "b/c.md": ["gamma"], "d.txt": ["delta"]}
+    assert indexed_texts(workspace) == {"a.md": ["alpha"], "b/c.md": ["gamma"], "d.txt": ["delta"]}
     assert report["seq"] == Workspace.objects.get(pk=workspace.pk).head_seq == 3
     assert (report["bytes"], report["chunks"]) == (sum(len(text) for text in FILES.values()), 3)
     assert Source.objects.get(pk=source.pk).state == "indexed"
@@ -69,7 +69,7 @@ def test_edited_deleted_renamed_and_ignored_files_are_followed(workspace, folder
     (folder / "renamed.md").rename(folder / "after.md")
     changed = {"new": 2, "updated": 1, "unchanged": 2, "skipped": 1, "deleted": 3}
     assert counts(sync(source)) == {"seen": 6, **changed, "parser_calls": 3}
-    assert indexed(workspace) == {
+    assert indexed_texts(workspace) == {
         "a.md": ["alpha, edited"],
         "b/c.md": ["gamma"],
         "after.md": ["same text"],
@@ -85,7 +85,7 @@ def test_skipped_files_are_counted_by_reason_with_examples(workspace, folder, so
     report = sync(source)
     reasons = ("ignored", "lock_file", "skipped_directory", "hash_in_path", "no_parser", "path_too_long")
     assert report["skipped_by_reason"] == dict.fromkeys(reasons, 1)
-    assert (report["seen"], set(indexed(workspace))) == (8, {"a.md", ".gitignore"})
+    assert (report["seen"], set(indexed_texts(workspace))) == (8, {"a.md", ".gitignore"})
     assert report["examples"]["ignored"] == ["secret.md"]
     assert report["examples"]["no_parser"] == ["picture.png"]
 
@@ -100,7 +100,7 @@ def test_listing_that_fails_deletes_nothing(workspace, folder, source, tmp_path_
     fill(elsewhere, {"secret.md": "secret\n"})
     folder.symlink_to(elsewhere)
     assert "a link" in failure(source)
-    assert indexed(workspace).keys() == FILES.keys()
+    assert indexed_texts(workspace).keys() == FILES.keys()
 
     folder.unlink()
     moved.rename(folder)
@@ -130,14 +130,14 @@ def deep_folder(folder):
 def test_listing_that_fails_half_way_changes_nothing(workspace, folder, source, request):
     fill(folder, {"a.md": "alpha\n", "b.md": "beta\n"})
     sync(source)
-    before = indexed(workspace)
+    before = indexed_texts(workspace)
     fill(folder, {"a.md": "alpha anew\n", "c.md": "gamma\n"})
     (folder / "b.md").unlink()
     too_deep = request.getfixturevalue("deep_folder")
 
     job = work(request_sync(source))
     assert (job.state, job.items_total, "name too long" in job.error) == ("failed", 0, True)
-    assert indexed(workspace) == before
+    assert indexed_texts(workspace) == before
 
     subprocess.run(["rm", "-rf", str(too_deep)], check=True)  # noqa: S607
     assert counts(sync(source)) == {"seen": 2, "new": 1, "updated": 1, "deleted": 1, "parser_calls": 2}
@@ -174,7 +174,7 @@ def test_warnings_of_a_parser_are_the_detail_of_the_item_and_are_cut(workspace, 
     details = dict(work(request_sync(source)).items.values_list("path", "detail"))
     assert (details["a.md"], "notebook" in details["b.ipynb"]) == ("", True)
     assert details["odd.md"] == ("odd ; " + "x" * 5_000)[:1_000]
-    assert indexed(workspace)["odd.md"] == ["words"]
+    assert indexed_texts(workspace)["odd.md"] == ["words"]
 
 
 def test_refused_file_is_remembered_until_it_changes_or_goes(folder, source):
@@ -195,7 +195,7 @@ def test_document_that_can_no_longer_be_read_is_deleted(workspace, folder, sourc
     fill(folder, {"a.md": PICTURE})
     assert counts(sync(source)) == {"seen": 1, "skipped": 1, "deleted": 1, "parser_calls": 1}
     assert counts(sync(source)) == {"seen": 1, "skipped": 1}
-    assert indexed(workspace) == {}
+    assert indexed_texts(workspace) == {}
     assert not blob_is_kept(workspace, b"words\n")
 
 
@@ -214,7 +214,7 @@ def test_file_that_kills_its_parsers_is_quarantined(workspace, folder, source, m
     report = sync(source)
     assert counts(report) == {"seen": 2, "new": 1, "failed": 1, "parser_calls": 2}
     assert report["failed_by_reason"] == {"quarantined": 1}
-    assert indexed(workspace) == {"a.md": ["words"], "b.md": ["fine"]}
+    assert indexed_texts(workspace) == {"a.md": ["words"], "b.md": ["fine"]}
     assert counts(sync(source)) == {"seen": 2, "unchanged": 1, "failed": 1}
     fill(folder, {"a.md": "mended\n"})
     assert counts(sync(source)) == {"seen": 2, "updated": 1, "unchanged": 1, "parser_calls": 1}
@@ -250,7 +250,7 @@ def test_files_that_cannot_be_read_are_failed_and_retried_alone(workspace, folde
     monkeypatch.undo()
     fill(folder, {"new.md": "not part of the retry\n"})
     assert counts(ingest_report(work(retry(job)))) == {"seen": 1, "new": 1, "parser_calls": 1}
-    assert indexed(workspace).keys() == FILES.keys()
+    assert indexed_texts(workspace).keys() == FILES.keys()
     assert counts(sync(source)) == {"seen": 5, "new": 2, "unchanged": 3, "parser_calls": 2}
 
 
@@ -266,7 +266,7 @@ def test_link_that_comes_to_lead_outside_is_not_followed(workspace, folder, sour
 
     monkeypatch.setattr(sync_source, "_discover", then_swap)
     assert sync(source)["failed_by_reason"] == {"unreadable": 1}
-    assert indexed(workspace) == {}
+    assert indexed_texts(workspace) == {}
 
 
 def test_hostile_files_do_not_break_off_the_job(workspace, folder, source):
@@ -284,8 +284,8 @@ def test_hostile_files_do_not_break_off_the_job(workspace, folder, source):
     ]
     fill(folder, {"fine.md": "fine\n", **{f"{n}.md": content for n, content in enumerate(hostile)}})
     assert sync(source)["seen"] == len(hostile) + 1
-    assert indexed(workspace)["fine.md"] == ["fine"]
-    assert {f"{n}.md" for n in range(8)} <= indexed(workspace).keys()
+    assert indexed_texts(workspace)["fine.md"] == ["fine"]
+    assert {f"{n}.md" for n in range(8)} <= indexed_texts(workspace).keys()
 
 
 def test_blob_is_kept_for_documents_alone_and_deleted_with_them(workspace, folder, source):

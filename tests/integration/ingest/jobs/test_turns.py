@@ -1,4 +1,4 @@
-"""Jobs that go on for hours yield, and take turns with all others, of whatever workspace."""
+"""Long jobs yield and take turns with all others, across workspaces."""
 
 import json
 from base64 import b64decode
@@ -32,7 +32,7 @@ def slots(settings):
 
 @pytest.fixture
 def turns(monkeypatch):
-    """The number of turns of each job: syncs have no end, uploads end with their first."""
+    """Count the turns of each job: syncs never finish, uploads finish in their first turn."""
     had = Counter()
 
     def yield_(work):
@@ -60,8 +60,8 @@ def uploads(workspace, count):
 
 
 def take_hints(meanwhile=lambda: None):
-    """Have as many workers as there are slots take a hint each and work on it; ten seconds go by."""
-    taken = list(islice(hinted(), SLOTS))
+    """Let one worker per slot take a hint and run its job; ten seconds pass."""
+    taken = list(islice(take_due_hints(), SLOTS))
     Job.objects.update(hinted_at=F("hinted_at") - timedelta(seconds=10))
     meanwhile()
     for ids in taken:
@@ -70,8 +70,8 @@ def take_hints(meanwhile=lambda: None):
         hint_due_jobs()
 
 
-def hinted():
-    """Take hints from the queue, and give the ids of those that lead to work: the others take no time."""
+def take_due_hints():
+    """Pop hints off the queue and yield those whose jobs are still due."""
     while (raw := hints._redis().rpop("ingest")) is not None:
         ids = [UUID(id_) for id_ in json.loads(b64decode(json.loads(raw)["body"]))[0]]
         if Job.objects.all().due().filter(pk=ids[1]).exists():
@@ -133,7 +133,7 @@ def test_workspace_that_asks_without_pause_leaves_places_to_those_whose_turn_it_
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_yielding_job_queues_anew_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
+def test_yielding_job_queues_again_and_stopped_one_keeps_its_place(workspace, turns, monkeypatch, is_stopped):
     job = endless(workspace)
     monkeypatch.setattr(run.worker_stop, "is_requested", lambda: is_stopped)
     run_job(workspace.pk, job.pk)

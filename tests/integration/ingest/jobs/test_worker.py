@@ -1,4 +1,4 @@
-"""Items of jobs are looked up, hashed, parsed, kept and embedded no oftener than needed."""
+"""Items of jobs are looked up, hashed, parsed, stored and embedded no more often than needed."""
 
 from collections import Counter
 
@@ -20,16 +20,16 @@ from kebab.people.reader import OPERATOR
 from search.corpus import content_ids, ensure_source, ensure_version
 from search.models import ChunkVector, Document
 from tests.support.api import quarantine as set_aside
-from tests.support.archives import zipped
-from tests.support.jobs import counts, drop_embedding_jobs, embed, fill, indexed, sync, upload, work
+from tests.support.archives import zip_of
+from tests.support.jobs import counts, drop_embedding_jobs, embed, fill, indexed_texts, sync, upload, work
 from tests.support.samples import content_of
 
 CONTENT = b"# Alpha\n\nSome text.\n"
 
 
 @pytest.fixture
-def hashed(monkeypatch):
-    """Count how often which bytes are hashed."""
+def hash_counts(monkeypatch):
+    """Count the hash computations by content."""
     counted = Counter()
     blake3 = content_ids.blake3
 
@@ -41,54 +41,56 @@ def hashed(monkeypatch):
     return counted
 
 
-def packed(workspace, tmp_path, files):
+def upload_zip(workspace, tmp_path, files):
     path = tmp_path / "docs.zip"
-    path.write_bytes(zipped(files))
+    path.write_bytes(zip_of(files))
     with path.open("rb") as file:
         archive = ArchiveUpload(source="uploads", name=path.name, folder=None, version="", file=file)
         return accept_archive(workspace, archive, reader=OPERATOR, requested_by="")
 
 
-def test_file_of_a_folder_is_hashed_once(folder, source, hashed):
+def test_file_of_a_folder_is_hashed_once(folder, source, hash_counts):
     fill(folder, {"a.md": CONTENT})
     assert sync(source)["new"] == 1
-    assert hashed[CONTENT] == 1
+    assert hash_counts[CONTENT] == 1
 
 
-def test_upload_is_hashed_once_when_it_comes_and_once_by_its_worker(workspace, hashed):
+def test_upload_is_hashed_once_when_it_comes_and_once_by_its_worker(workspace, hash_counts):
     asked = Upload(source="uploads", path="a.md", version="", content=CONTENT)
     accepted = accept_upload(workspace, asked, reader=OPERATOR, requested_by="")
-    assert hashed[CONTENT] == 1
+    assert hash_counts[CONTENT] == 1
     work(accepted.job)
-    assert hashed[CONTENT] == 2
+    assert hash_counts[CONTENT] == 2
 
 
-def test_member_is_hashed_once_when_it_is_unpacked_and_once_when_it_is_read(workspace, tmp_path, hashed):
-    work(packed(workspace, tmp_path, {"a.md": CONTENT}))
+def test_member_is_hashed_once_when_it_is_unpacked_and_once_when_it_is_read(workspace, tmp_path, hash_counts):
+    work(upload_zip(workspace, tmp_path, {"a.md": CONTENT}))
     assert Document.objects.get().path == "a.md"
-    assert hashed[CONTENT] == 2
+    assert hash_counts[CONTENT] == 2
 
 
-def test_document_is_restated_without_its_bytes_being_read(workspace, hashed, monkeypatch):
+def test_document_is_restated_without_its_bytes_being_read(workspace, hash_counts, monkeypatch):
     work(upload(workspace, "a.md", CONTENT))
-    hashed.clear()
+    hash_counts.clear()
     with monkeypatch.context() as patched:
         patched.setattr(FileSystemStorage, "_open", lambda *_: 1 / 0)
         asked = update_upload(Document.objects.get(), {"title": "Stated"}, requested_by="")
-    assert hashed[CONTENT] == 0
+    assert hash_counts[CONTENT] == 0
     work(asked.job)
     assert Document.objects.get().title == "Stated"
 
 
 def test_no_member_is_looked_up_again_to_be_read(workspace, tmp_path):
-    def looked_up(n_members):
-        job = packed(workspace, tmp_path, {f"{n_members}-{n}.md": b"# %d\n" % n for n in range(n_members)})
+    def count_item_queries(n_members):
+        job = upload_zip(
+            workspace, tmp_path, {f"{n_members}-{n}.md": b"# %d\n" % n for n in range(n_members)}
+        )
         with CaptureQueriesContext(connection) as asked:
             assert work(job).counts["new"] == n_members
         statements = [query["sql"] for query in asked.captured_queries]
         return sum("SELECT" in sql and 'FROM "ingest_jobitem"' in sql for sql in statements)
 
-    assert looked_up(12) == looked_up(2)
+    assert count_item_queries(12) == count_item_queries(2)
 
 
 def test_batches_are_bounded_in_number_and_bytes():
@@ -99,7 +101,7 @@ def test_batches_are_bounded_in_number_and_bytes():
 
 @pytest.fixture
 def count_calls(monkeypatch):
-    """Return a function that has the calls of another counted, by the size of their results."""
+    """Return a function that records the result sizes of another function's calls."""
     counted = Counter()
 
     def count(owner, name, size=lambda result: 1):
@@ -177,7 +179,7 @@ def test_workers_with_and_without_ocr_read_one_source(workspace, folder, source,
     read = {name: content_of(name) for name in ("image/notice.png", "pdf/scanned.pdf")}
     fill(folder, read)
     assert counts(sync(source)) == {"seen": 2, "new": 2, "parser_calls": 2}
-    before = indexed(workspace)
+    before = indexed_texts(workspace)
     without_ocr = parser_version_for("image/notice.png").removesuffix(WITH_OCR)
     Document.objects.filter(path="image/notice.png").update(parser_version=without_ocr)
     assert counts(sync(source)) == {"seen": 2, "updated": 1, "unchanged": 1, "parser_calls": 1}
@@ -187,4 +189,4 @@ def test_workers_with_and_without_ocr_read_one_source(workspace, folder, source,
     fill(folder, read)  # listed with another time, so that their bytes are looked at
     assert counts(sync(source)) == {"seen": 2, "unchanged": 2}
     assert counts(sync(source, version="v1")) == {"seen": 2, "new": 2}
-    assert indexed(workspace) == before
+    assert indexed_texts(workspace) == before

@@ -1,4 +1,4 @@
-"""A worker that is asked to stop leaves its job to another at once, and no attempt is counted."""
+"""A stopping worker returns its jobs at once, without counting the attempt."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ call_command("worker", "--name", sys.argv[2], "--queues", sys.argv[3], "--slots"
 
 @pytest.fixture
 def start_worker(transactional_db, tmp_path):
-    """Return what starts a worker of one queue, whose leases are long: nobody gets its jobs by waiting."""
+    """Return a function that starts a worker of one queue, with leases longer than the test."""
     started = []
 
     def start(name, queue, pause_s=0.0):
@@ -82,7 +82,7 @@ def start_worker(transactional_db, tmp_path):
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Return a function that has this process be a worker that is asked to stop, with or without patience."""
+    """Return a function that asks this process, as a worker, to stop, patiently or urgently."""
 
     def ask_(*, is_urgent=False):
         monkeypatch.setattr(worker_stop, "_requested_at", [0.0])
@@ -94,7 +94,7 @@ def ask(monkeypatch):
 
 
 def run_until_put_back(job):
-    """Work on the job as its hint has a worker do: another may claim it, and is told of it."""
+    """Run the job, and assert that its lease has ended and that a new hint is queued."""
     hints._redis().delete("ingest")
     run_job(job.workspace_id, job.pk)
     now = now_of(job)
@@ -103,7 +103,7 @@ def run_until_put_back(job):
 
 
 def check_takeover(job, start_worker, queue, total):
-    """Hold that another worker finishes the job when its own is stopped."""
+    """Assert that another worker finishes the job after its own is stopped."""
     first = start_worker("first", queue, pause_s=1.0)
     eventually(lambda: now_of(job).items_done > 0, "the first worker has begun")
     start_worker("second", queue)

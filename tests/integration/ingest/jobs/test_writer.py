@@ -1,4 +1,4 @@
-"""Uploads that are deleted while jobs are about to write them do not come back, and no later one is lost."""
+"""Uploads deleted just before a job writes them stay deleted, and no later upload is lost."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -21,23 +21,23 @@ from kebab.people.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.content_ids import content_hash
 from search.models import Document
-from tests.support.archives import zipped
+from tests.support.archives import zip_of
 from tests.support.concurrency import until_blocked
-from tests.support.jobs import PICTURE, Killed, die, expire, fill, indexed, sync, upload, work
+from tests.support.jobs import PICTURE, Killed, die, expire, fill, indexed_texts, sync, upload, work
 
 FILES = {f"{name}.md": f"# {name}\n" for name in "abc"}
 PATHS = {f"docs/{name}" for name in FILES}
 
 
 @pytest.fixture
-def packed(workspace):
-    """An archive's job that nobody has begun."""
-    file = io.BytesIO(zipped(FILES))
+def archive_job(workspace):
+    """Return the job of an uploaded archive that no worker has started."""
+    file = io.BytesIO(zip_of(FILES))
     packed = ArchiveUpload(source="uploads", name="docs.zip", folder="docs", version="", file=file)
     return accept_archive(workspace, packed, reader=OPERATOR, requested_by="")
 
 
-def put(workspace, path, content=b"# Mine\n"):
+def upload_file(workspace, path, content=b"# Mine\n"):
     return work(upload(workspace, path, content, version=""))
 
 
@@ -47,16 +47,16 @@ def delete(workspace, path):
 
 
 def check_that_it_is_dropped(workspace, job, path="docs/b.md"):
-    """Hold that the archive's job has ended well, and without this member."""
+    """Assert that the archive's job has succeeded without this member."""
     assert (job.state, job.items_done, job.items_total) == ("succeeded", 3, 3)
-    assert set(indexed(workspace)) == PATHS - {path}
+    assert set(indexed_texts(workspace)) == PATHS - {path}
     item = JobItem.objects.get(job=job, path=path)
     assert (item.action, item.state, item.outcome) == ("delete", "done", "")
 
 
 @pytest.fixture
 def once_before(monkeypatch):
-    """Return a function that has `act` called once, before the first call of another function."""
+    """Return a function that registers `act` before the first call of another function."""
 
     def before(owner, name, act):
         call, acted = getattr(owner, name), []
@@ -72,42 +72,44 @@ def once_before(monkeypatch):
     return before
 
 
-def test_upload_after_a_deletion_outlives_an_older_archive(workspace, packed, monkeypatch):
-    put(workspace, "docs/b.md")
+def test_upload_after_a_deletion_outlives_an_older_archive(workspace, archive_job, monkeypatch):
+    upload_file(workspace, "docs/b.md")
     with monkeypatch.context() as patched:  # its members are listed, and none begun
         patched.setattr(ItemWorker, "run", lambda self: Ending.YIELDED)
-        work(packed)
+        work(archive_job)
     delete(workspace, "docs/b.md")
-    put(workspace, "docs/b.md", b"# Newer\n\nuploaded again\n")
-    ended = work(packed)
+    upload_file(workspace, "docs/b.md", b"# Newer\n\nuploaded again\n")
+    ended = work(archive_job)
     assert (ended.state, ended.items_done) == ("succeeded", 3)
-    assert set(indexed(workspace)) == PATHS
-    assert "uploaded again" in indexed(workspace)["docs/b.md"][0]
+    assert set(indexed_texts(workspace)) == PATHS
+    assert "uploaded again" in indexed_texts(workspace)["docs/b.md"][0]
 
 
-def test_document_deleted_while_its_member_is_parsed_stays_deleted(workspace, packed, once_before):
-    put(workspace, "docs/b.md")
+def test_document_deleted_while_its_member_is_parsed_stays_deleted(workspace, archive_job, once_before):
+    upload_file(workspace, "docs/b.md")
     once_before(writer, "document_draft", lambda: delete(workspace, "docs/b.md"))
-    check_that_it_is_dropped(workspace, work(packed))
+    check_that_it_is_dropped(workspace, work(archive_job))
 
 
-def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(workspace, packed, once_before):
+def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(
+    workspace, archive_job, once_before
+):
     def delete_and_upload():
         delete(workspace, "docs/b.md")
-        put(workspace, "docs/b.md", FILES["b.md"].encode())
+        upload_file(workspace, "docs/b.md", FILES["b.md"].encode())
 
     for path in FILES:
-        put(workspace, f"docs/{path}", FILES[path].encode())
+        upload_file(workspace, f"docs/{path}", FILES[path].encode())
     once_before(ItemWriter, "end_unchanged", delete_and_upload)
-    ended = work(packed)
+    ended = work(archive_job)
     assert (ended.state, ended.items_done, ended.calls) == ("succeeded", 3, 0)
-    assert set(indexed(workspace)) == PATHS
-    outcomes = dict(JobItem.objects.filter(job=packed).values_list("path", "outcome"))
+    assert set(indexed_texts(workspace)) == PATHS
+    outcomes = dict(JobItem.objects.filter(job=archive_job).values_list("path", "outcome"))
     assert outcomes == {"docs/a.md": "unchanged", "docs/b.md": "", "docs/c.md": "unchanged"}
 
 
-def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, packed, monkeypatch):
-    put(workspace, "docs/b.md")
+def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, archive_job, monkeypatch):
+    upload_file(workspace, "docs/b.md")
     read = archive.read_upload
 
     def vanish(work, blob):
@@ -117,31 +119,31 @@ def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspa
         return read(work, blob)
 
     monkeypatch.setattr(archive, "read_upload", vanish)
-    check_that_it_is_dropped(workspace, work(packed))
+    check_that_it_is_dropped(workspace, work(archive_job))
 
 
 @pytest.mark.parametrize("is_begun", [False, True])
-def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, packed, monkeypatch, is_begun):
-    put(workspace, "docs/b.md")
+def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, archive_job, monkeypatch, is_begun):
+    upload_file(workspace, "docs/b.md")
     if is_begun:
         with monkeypatch.context() as patched:
             patched.setattr(archive, "_store_listing", die)
             with pytest.raises(Killed):
-                run_job(packed.workspace_id, packed.pk)
-        assert JobItem.objects.filter(job=packed).count() == 3
+                run_job(archive_job.workspace_id, archive_job.pk)
+        assert JobItem.objects.filter(job=archive_job).count() == 3
     delete(workspace, "docs/b.md")
-    expire(packed)
-    check_that_it_is_dropped(workspace, work(packed))
+    expire(archive_job)
+    check_that_it_is_dropped(workspace, work(archive_job))
 
 
-def test_deletion_of_what_an_archive_does_not_have_is_no_item_of_it(workspace, packed):
+def test_deletion_of_what_an_archive_does_not_have_is_no_item_of_it(workspace, archive_job):
     for path in ("docs/other.md", "elsewhere/a.md"):
-        put(workspace, path)
+        upload_file(workspace, path)
         delete(workspace, path)
-    ended = work(packed)
+    ended = work(archive_job)
     assert (ended.items_done, ended.items_total) == (3, 3)
-    assert set(indexed(workspace)) == PATHS
-    assert set(JobItem.objects.filter(job=packed).values_list("path", flat=True)) == PATHS
+    assert set(indexed_texts(workspace)) == PATHS
+    assert set(JobItem.objects.filter(job=archive_job).values_list("path", flat=True)) == PATHS
 
 
 def test_last_upload_to_a_path_counts_in_whatever_order_they_are_worked_off(workspace):
@@ -156,15 +158,15 @@ def test_last_upload_to_a_path_counts_in_whatever_order_they_are_worked_off(work
 
 def test_upload_that_cannot_be_read_deletes_no_later_one(workspace):
     unreadable = upload(workspace, "a.md", PICTURE, version="")
-    put(workspace, "a.md")
+    upload_file(workspace, "a.md")
     work(unreadable)
     assert JobItem.objects.get(job=unreadable).outcome == "skipped"
-    assert set(indexed(workspace)) == {"a.md"}
+    assert set(indexed_texts(workspace)) == {"a.md"}
 
 
 @pytest.mark.parametrize(("step", "content"), [("_end_alike", b"# New\n"), ("_delete_skipped", PICTURE)])
 def test_deletion_and_worker_never_wait_for_each_other(workspace, once_before, step, content):
-    put(workspace, "a.md")
+    upload_file(workspace, "a.md")
     job = upload(workspace, "a.md", content, version="")
     deletions = []
 
@@ -210,4 +212,4 @@ def test_worker_that_deletes_locks_the_documents_before_their_items(workspace, s
             until_blocked()
             assert JobItem.objects.select_for_update(nowait=True).get(job=job).state == "pending"
         assert ended.result().state == "succeeded"
-    assert set(indexed(workspace)) == {"b.md"}
+    assert set(indexed_texts(workspace)) == {"b.md"}

@@ -1,4 +1,4 @@
-"""A workspace whose golden queries are answered by headings, so that their weight is worth something."""
+"""A workspace with golden queries that only headings answer, so that their weight matters."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from search.embedders import configured
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import store_topics
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import finish_syncs, sync
+from tests.support.search import finish_syncs, sync
 
 FIRST, SECOND = "hash:512", "hash:2"
 NAMES = ("zebra", "walrus", "otter", "badger", "ibis")
@@ -15,7 +15,7 @@ NAMES = ("zebra", "walrus", "otter", "badger", "ibis")
 
 @pytest.fixture
 def embedders(settings):
-    """Two embedders: of the second nearly everything is near to everything."""
+    """Configure two embedders; under the second nearly all texts are close to each other."""
     settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = FIRST, [SECOND]
     configured.clear_query_caches()
     yield
@@ -24,7 +24,7 @@ def embedders(settings):
 
 @pytest.fixture
 def zoo(transactional_db, mirrors, embedders):
-    """For each name a document that has it for its heading, and one that mentions it."""
+    """Write for each name a document with it as heading and one that mentions it."""
     workspace = make_workspace()
     for name in NAMES:
         write(workspace, f"{name}.md", chunk("It lives here with all others of its kind.", heading=name))
@@ -36,7 +36,7 @@ def zoo(transactional_db, mirrors, embedders):
 
 
 def judge_golden(workspace, judged):
-    """Keep golden topics: what is relevant by query."""
+    """Store golden topics: the relevant path by query."""
     store_topics(
         command_line_access(workspace),
         [
@@ -48,6 +48,6 @@ def judge_golden(workspace, judged):
 
 @pytest.fixture
 def golden(zoo):
-    """The zoo, where each name is asked for and the document under that heading is right."""
+    """Judge for each name that the document under its heading is relevant."""
     judge_golden(zoo, {name: f"{name}.md" for name in NAMES})
     return zoo

@@ -1,4 +1,4 @@
-"""Chunks of another size are tried in a copy first, and made where golden queries don't get worse."""
+"""Another chunk size is tried in a copy first, and applied if golden queries do not get worse."""
 
 import json
 
@@ -26,7 +26,7 @@ from tests.support.actors import member_client, token_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import embed, fill, upload, work
 from tests.support.jobs import sync as sync_source
-from tests.support.searching import ask, finish_syncs, sync
+from tests.support.search import ask, finish_syncs, sync
 
 SMALL = {"chunk_tokens": 128}
 FILLER = "\n\n".join(["They walk and rest and eat and drink in the shade of old trees by the river."] * 8)
@@ -48,14 +48,14 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
 
 
 @pytest.fixture
-def judged(shelf):
+def judged_shelf(shelf):
     topic = JudgedTopic(topic_id="quokka", text="quokka numbat", qrels=(Qrel(path="quokka.md"),))
     store_topics(command_line_access(shelf), [topic])
     return shelf
 
 
 def finish_jobs(workspace):
-    """Work off what is open, embedding last."""
+    """Run all open jobs, embedding last."""
     while job := Job.objects.in_workspace(workspace).filter(state="queued").exclude(kind="embed").first():
         work(job)
     embed(workspace)
@@ -81,64 +81,68 @@ def changes(workspace):
     return AuditEvent.objects.filter(workspace=workspace, action="workspace.changed")
 
 
-def test_smaller_chunks_that_make_golden_queries_worse_are_not_made_unless_by_force(judged):
-    client = member_client(judged, Role.OWNER)
-    job = ask_gate(judged, client, settings=SMALL, switch=True)
+def test_smaller_chunks_that_make_golden_queries_worse_are_not_made_unless_by_force(judged_shelf):
+    client = member_client(judged_shelf, Role.OWNER)
+    job = ask_gate(judged_shelf, client, settings=SMALL, switch=True)
     assert job.state == "failed"
     assert "1.0000" in job.error
-    judged.refresh_from_db()
-    assert judged.settings == {}
-    assert versions(judged) == {CHUNKER_VERSION}
-    assert not Job.objects.in_workspace(judged).filter(kind=JobKind.RECHUNK).exists()
-    assert list(Workspace.objects.values_list("slug", flat=True)) == [judged.slug]  # the copies are gone
-    assert Run.objects.in_workspace(judged).count() == 2
+    judged_shelf.refresh_from_db()
+    assert judged_shelf.settings == {}
+    assert versions(judged_shelf) == {CHUNKER_VERSION}
+    assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.RECHUNK).exists()
+    assert list(Workspace.objects.values_list("slug", flat=True)) == [
+        judged_shelf.slug
+    ]  # the copies are gone
+    assert Run.objects.in_workspace(judged_shelf).count() == 2
 
-    job = ask_gate(judged, client, settings=SMALL, switch=True, force=True)
+    job = ask_gate(judged_shelf, client, settings=SMALL, switch=True, force=True)
     assert job.state == "succeeded", job.error
-    found = changes(judged).get().detail["quality_gate"]
+    found = changes(judged_shelf).get().detail["quality_gate"]
     assert (found["before"], found["passes"], found["is_forced"]) == (1.0, False, True)
     assert found["after"] < 1.0
-    finish_jobs(judged)
-    assert versions(judged) == {f"{CHUNKER_VERSION}-128"}
+    finish_jobs(judged_shelf)
+    assert versions(judged_shelf) == {f"{CHUNKER_VERSION}-128"}
 
 
-def test_chunks_that_make_them_better_are_made_in_the_background(judged):
-    change_workspace(command_line_access(judged), settings={"chunk_tokens": 130}, force=True)
-    finish_jobs(judged)
-    assert versions(judged) == {f"{CHUNKER_VERSION}-130"}
-    assert chunks_of(judged, "quokka.md") == 2
+def test_chunks_that_make_them_better_are_made_in_the_background(judged_shelf):
+    change_workspace(command_line_access(judged_shelf), settings={"chunk_tokens": 130}, force=True)
+    finish_jobs(judged_shelf)
+    assert versions(judged_shelf) == {f"{CHUNKER_VERSION}-130"}
+    assert chunks_of(judged_shelf, "quokka.md") == 2
 
-    job = ask_gate(judged, member_client(judged, Role.OWNER), settings={"chunk_tokens": None}, switch=True)
+    job = ask_gate(
+        judged_shelf, member_client(judged_shelf, Role.OWNER), settings={"chunk_tokens": None}, switch=True
+    )
     assert job.state == "succeeded", job.error
-    found = changes(judged).latest("at").detail["quality_gate"]
+    found = changes(judged_shelf).latest("at").detail["quality_gate"]
     assert (found["after"], found["better"], found["is_forced"]) == (1.0, 1, False)
-    finish_jobs(judged)
-    assert versions(judged) == {CHUNKER_VERSION}
-    assert chunks_of(judged, "quokka.md") == 1
-    assert ask(judged, "quokka numbat", Mode.HYBRID).hits[0].doc_path == "quokka.md"
+    finish_jobs(judged_shelf)
+    assert versions(judged_shelf) == {CHUNKER_VERSION}
+    assert chunks_of(judged_shelf, "quokka.md") == 1
+    assert ask(judged_shelf, "quokka numbat", Mode.HYBRID).hits[0].doc_path == "quokka.md"
 
 
-def test_copies_are_searched_by_the_live_model_and_embed_only_new_text(judged, settings, monkeypatch):
+def test_copies_are_searched_by_the_live_model_and_embed_only_new_text(judged_shelf, settings, monkeypatch):
     settings.KEBAB_EMBEDDER = FIRST
-    embed(judged)
+    embed(judged_shelf)
     seen, real = [], HashEmbedder.embed_passages
     monkeypatch.setattr(
         HashEmbedder, "embed_passages", lambda self, texts: seen.extend(texts) or real(self, texts)
     )
-    judge_settings(judged, SMALL, advance=lambda: None)
-    assert [run.figures["degraded"] for run in Run.objects.in_workspace(judged)] == [{}, {}]
+    judge_settings(judged_shelf, SMALL, advance=lambda: None)
+    assert [run.figures["degraded"] for run in Run.objects.in_workspace(judged_shelf)] == [{}, {}]
     assert len(seen) == 2  # both halves of what is cut in two
 
 
-def test_request_needs_a_job_or_force(judged):
-    client = member_client(judged, Role.OWNER)
-    address = f"/api/v1/workspaces/{judged.slug}"
+def test_request_needs_a_job_or_force(judged_shelf):
+    client = member_client(judged_shelf, Role.OWNER)
+    address = f"/api/v1/workspaces/{judged_shelf.slug}"
     response = client.patch(address, {"settings": SMALL}, format="json")
     assert (response.status_code, response.json()["code"]) == (409, "quality_gate_slow")
     assert "eval/gate" in response.json()["detail"]
 
     assert client.patch(address, {"settings": SMALL, "force": True}, format="json").status_code == 200
-    assert changes(judged).get().detail["quality_gate"] == {"passes": None, "is_forced": True}
+    assert changes(judged_shelf).get().detail["quality_gate"] == {"passes": None, "is_forced": True}
 
 
 def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
@@ -152,18 +156,18 @@ def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged, capsys):
-    told = ("eval", "gate", f"--workspace={judged.slug}", "--set=chunk_tokens=128", "--json")
+def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged_shelf, capsys):
+    command = ("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=chunk_tokens=128", "--json")
     with pytest.raises(SystemExit) as worse:
-        call_command(*told)
+        call_command(*command)
     assert worse.value.code == 1
     verdict = json.loads(capsys.readouterr().out)
     assert (verdict["passes"], verdict["figures"]["before"]) == (False, 1.0)
     assert [each["topic_id"] for each in verdict["per_topic"]] == ["quokka"]
-    judged.refresh_from_db()
-    assert judged.settings == {}
+    judged_shelf.refresh_from_db()
+    assert judged_shelf.settings == {}
 
-    call_command("eval", "gate", f"--workspace={judged.slug}", "--set=rrf_k=60", "--json")
+    call_command("eval", "gate", f"--workspace={judged_shelf.slug}", "--set=rrf_k=60", "--json")
     assert json.loads(capsys.readouterr().out) == {
         "schema_version": "eval_gate.v1",
         "passes": True,
@@ -171,7 +175,7 @@ def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged, capsys):
         "per_topic": [],
     }
     with pytest.raises(SystemExit) as refused:
-        call_command("workspace", "set", judged.slug, "chunk_tokens=128", "--json")
+        call_command("workspace", "set", judged_shelf.slug, "chunk_tokens=128", "--json")
     assert refused.value.code == 1
     assert json.loads(capsys.readouterr().err)["code"] == "quality_gate"
 
@@ -221,21 +225,21 @@ def test_size_of_chunks_is_validated(db, subtests):
             assert response.status_code == 400
 
 
-def test_gate_needs_the_right_to_change_settings(judged):
-    address, body = f"/api/v1/workspaces/{judged.slug}/eval/gate", {"settings": SMALL}
-    for client in (member_client(judged, Role.EDITOR), token_client(judged, "search", "ingest")):
+def test_gate_needs_the_right_to_change_settings(judged_shelf):
+    address, body = f"/api/v1/workspaces/{judged_shelf.slug}/eval/gate", {"settings": SMALL}
+    for client in (member_client(judged_shelf, Role.EDITOR), token_client(judged_shelf, "search", "ingest")):
         assert client.post(address, body, format="json").status_code == 403
     assert member_client(make_workspace(), Role.OWNER).post(address, body, format="json").status_code == 404
-    assert not Job.objects.in_workspace(judged).filter(kind=JobKind.GATE).exists()
+    assert not Job.objects.in_workspace(judged_shelf).filter(kind=JobKind.GATE).exists()
 
 
-def test_job_changes_nothing_once_the_right_is_gone(judged):
-    client = member_client(judged, Role.ADMIN)
-    address = f"/api/v1/workspaces/{judged.slug}/eval/gate"
+def test_job_changes_nothing_once_the_right_is_gone(judged_shelf):
+    client = member_client(judged_shelf, Role.ADMIN)
+    address = f"/api/v1/workspaces/{judged_shelf.slug}/eval/gate"
     response = client.post(address, {"settings": {"rrf_k": 10}, "switch": True}, format="json")
-    judged.memberships.update(role=Role.EDITOR)
+    judged_shelf.memberships.update(role=Role.EDITOR)
     job = work(Job.objects.get(pk=response.json()["job"]["id"]))
     assert job.state == "failed" and job.error
-    judged.refresh_from_db()
-    assert judged.settings == {}
-    assert request_embedding(judged.pk)  # the job of another kind is not in its way
+    judged_shelf.refresh_from_db()
+    assert judged_shelf.settings == {}
+    assert request_embedding(judged_shelf.pk)  # the job of another kind is not in its way

@@ -1,4 +1,4 @@
-"""Settings that rank are changed where golden queries don't get worse, or by force that is audited."""
+"""Ranking settings change if golden queries do not get worse, or when forced, which is audited."""
 
 import json
 
@@ -30,7 +30,7 @@ def patch(workspace, client, **body):
     return client.patch(f"/api/v1/workspaces/{workspace.slug}", body, format="json")
 
 
-def stored(workspace):
+def stored_settings(workspace):
     return Workspace.objects.get(pk=workspace.pk).settings
 
 
@@ -38,7 +38,7 @@ def changes(workspace):
     return AuditEvent.objects.filter(workspace=workspace, action="workspace.changed")
 
 
-def audited(workspace):
+def audited_gate(workspace):
     return changes(workspace).latest("at").detail["quality_gate"]
 
 
@@ -49,12 +49,12 @@ def test_worse_setting_is_refused_with_figures_or_changed_by_force(golden):
     for figure in ("1.0000", "0.6309", "5 worse", "0 better"):
         assert figure in response.json()["detail"]
     assert [each["field"] for each in response.json()["errors"]] == sorted(f"topics.{n}" for n in NAMES)
-    assert stored(golden) == {}
+    assert stored_settings(golden) == {}
     assert not changes(golden).exists()
 
     assert patch(golden, client, settings=WORSE, force=True).status_code == 200
-    assert stored(golden) == WORSE
-    found = audited(golden)
+    assert stored_settings(golden) == WORSE
+    found = audited_gate(golden)
     assert (found["before"], found["after"], found["worse"]) == (1.0, 0.63093, 5)
     assert (found["passes"], found["is_forced"]) == (False, True)
     runs = Run.objects.in_workspace(golden)
@@ -69,8 +69,8 @@ def test_better_setting_passes_and_the_audit_has_the_figures(golden):
     assert client.get(address).json()["index_version"].endswith("-b0-t1")
 
     assert patch(golden, client, settings=BETTER).status_code == 200
-    assert stored(golden) == BETTER
-    found = audited(golden)
+    assert stored_settings(golden) == BETTER
+    found = audited_gate(golden)
     assert (found["before"], found["after"], found["better"]) == (0.63093, 1.0, 5)
     assert (found["passes"], found["is_forced"]) == (True, False)
     assert client.get(address).json()["index_version"].endswith("-b5-t1")
@@ -91,7 +91,7 @@ def test_gate_is_not_asked_without_judged_golden_queries(zoo, monkeypatch):
     monkeypatch.setattr(gate, "open_run", pytest.fail)
     store_topics(command_line_access(zoo), [JudgedTopic(topic_id="1", text="zebra")])
     assert patch(zoo, member_client(zoo, Role.OWNER), settings=WORSE).status_code == 200
-    assert stored(zoo) == WORSE
+    assert stored_settings(zoo) == WORSE
     assert "quality_gate" not in changes(zoo).get().detail
 
 
@@ -102,18 +102,18 @@ def test_command_line_goes_through_the_same_gate(golden, capsys):
         call_command(*command)
     assert refused.value.code == 1
     assert json.loads(capsys.readouterr().err)["code"] == "quality_gate"
-    assert stored(golden) == {}
+    assert stored_settings(golden) == {}
 
     call_command(*command, "--force")
     assert json.loads(capsys.readouterr().out)["settings"]["breadcrumb_weight"] == 0.0
-    assert audited(golden)["is_forced"] is True
+    assert audited_gate(golden)["is_forced"] is True
 
 
 def test_switching_the_embedder_off_asks_the_gate(golden):
     judge_golden(golden, {"nothing-of-the-kind": "zebra.md"})
     response = patch(golden, member_client(golden, Role.OWNER), settings={"embedder": "none"})
     assert response.status_code == 200  # there were no vectors to lose
-    assert audited(golden)["topics"] == len(NAMES) + 1
+    assert audited_gate(golden)["topics"] == len(NAMES) + 1
 
 
 def test_reader_of_some_sources_sees_no_figures(golden):
@@ -135,12 +135,12 @@ def test_request_out_of_time_changes_nothing_and_names_the_remedy(golden, monkey
     access = command_line_access(golden)
     with pytest.raises(GateOutOfTime, match="eval/gate"):
         change_workspace(access, settings=BETTER)
-    assert stored(golden) == {}
+    assert stored_settings(golden) == {}
     assert Run.objects.in_workspace(golden).get().state == "failed"
     with pytest.raises(GoldenQueriesWorse):  # a job has no such limit
         change_workspace(access, settings=WORSE, advance=lambda: None)
     change_workspace(access, settings=WORSE, force=True)
-    assert audited(golden) == {"passes": None, "is_forced": True}
+    assert audited_gate(golden) == {"passes": None, "is_forced": True}
 
 
 def test_many_golden_queries_are_sampled_evenly(db):
@@ -155,7 +155,7 @@ def test_many_golden_queries_are_sampled_evenly(db):
     assert asked == [f"{n:04}" for n in range(0, 2 * MAX_TOPICS, 2)]
 
 
-def test_settings_that_changed_meanwhile_are_not_overwritten(golden, monkeypatch):
+def test_concurrently_changed_settings_are_not_overwritten(golden, monkeypatch):
     def change_in_between(change):
         store_settings(golden, {"default_k": 3})
         return {}
@@ -163,4 +163,4 @@ def test_settings_that_changed_meanwhile_are_not_overwritten(golden, monkeypatch
     set_contributions(monkeypatch, settings_guards=(change_in_between,))
     with pytest.raises(Conflict):
         change_workspace(command_line_access(golden), settings=BETTER)
-    assert stored(golden) == {"default_k": 3}
+    assert stored_settings(golden) == {"default_k": 3}

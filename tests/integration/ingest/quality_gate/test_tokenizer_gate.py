@@ -1,4 +1,4 @@
-"""Words are indexed as they are instead of by their stems where golden queries don't get worse."""
+"""The index changes from stems to whole words if golden queries do not get worse."""
 
 import threading
 
@@ -16,11 +16,11 @@ from search.mirror.connections import open_writer
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.follow import MirrorFollower
 from search.models import Run
-from tests.integration.search.mirror.looking import catch_up_wholly
+from tests.integration.search.mirror.inspection import catch_up_completely
 from tests.support.actors import member_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import upload, work
-from tests.support.searching import ask, finish_syncs, paths, sync
+from tests.support.search import ask, finish_syncs, paths, sync
 
 WHOLE = {"stemming": False}
 TEXTS = {
@@ -58,7 +58,7 @@ def switch(workspace, client, **body):
     return job
 
 
-def found(workspace, query):
+def found_paths(workspace, query):
     return paths(ask(workspace, query))
 
 
@@ -70,7 +70,7 @@ def test_words_without_stems_are_refused_where_golden_queries_need_them_or_force
     assert "1.0000" in job.error and "0.0000" in job.error
     sync(shelf)
     assert shelf.settings == {}
-    assert found(shelf, "runs") == ["running.md"]
+    assert found_paths(shelf, "runs") == ["running.md"]
 
     job = switch(shelf, client, settings=WHOLE, force=True)
     assert job.state == "succeeded", job.error
@@ -81,7 +81,10 @@ def test_words_without_stems_are_refused_where_golden_queries_need_them_or_force
 def test_words_without_stems_pass_where_golden_queries_are_better_and_stems_come_back(shelf):
     for query in ("hopes", "winds"):
         judge(shelf, query, f"{query}.md")
-        assert found(shelf, query) == [f"{query[:-1]}.md", f"{query}.md"]  # by the stem, which is the same
+        assert found_paths(shelf, query) == [
+            f"{query[:-1]}.md",
+            f"{query}.md",
+        ]  # by the stem, which is the same
     job = switch(shelf, member_client(shelf, Role.OWNER), settings=WHOLE)
     assert job.state == "succeeded", job.error
     audited = AuditEvent.objects.get(workspace=shelf, action="workspace.changed").detail["quality_gate"]
@@ -89,11 +92,15 @@ def test_words_without_stems_pass_where_golden_queries_are_better_and_stems_come
     assert audited["before"] < audited["after"] == 1.0
 
     sync(shelf)
-    assert [found(shelf, query) for query in ("hopes", "winds", "runs")] == [["hopes.md"], ["winds.md"], []]
+    assert [found_paths(shelf, query) for query in ("hopes", "winds", "runs")] == [
+        ["hopes.md"],
+        ["winds.md"],
+        [],
+    ]
     assert "kebab_words" in ask(shelf, "winds").index_version
     change_workspace(command_line_access(shelf), settings={"stemming": None}, force=True)
     sync(shelf)
-    assert found(shelf, "runs") == ["running.md"]
+    assert found_paths(shelf, "runs") == ["running.md"]
 
 
 def test_mirror_is_rebuilt_once_and_sound_without_golden_queries(shelf, mirrors, monkeypatch):
@@ -104,7 +111,7 @@ def test_mirror_is_rebuilt_once_and_sound_without_golden_queries(shelf, mirrors,
     assert local_mirrors.mirror_files(shelf.pk).current() == before
     change_workspace(command_line_access(shelf), settings=WHOLE)
     assert not Run.objects.in_workspace(shelf).exists()
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     path = local_mirrors.mirror_files(shelf.pk).current()
     assert path != before
     writer = open_writer(path)
@@ -121,9 +128,9 @@ def test_later_changes_are_indexed_without_stems(shelf):
     assert work(upload(shelf, "jumping.md", b"Jumping and ``walkings'' again.")).state == "succeeded"
     assert work(upload(shelf, "running.md", b"Nothing moves any more.")).state == "succeeded"
     sync(shelf)
-    assert found(shelf, "jumping") == ["jumping.md"]
-    assert found(shelf, "jump") == found(shelf, "running") == []
-    assert found(shelf, '"jumping and walkings"') == ["jumping.md"]
+    assert found_paths(shelf, "jumping") == ["jumping.md"]
+    assert found_paths(shelf, "jump") == found_paths(shelf, "running") == []
+    assert found_paths(shelf, '"jumping and walkings"') == ["jumping.md"]
     assert ask(shelf, "jumpin").did_you_mean == "jumping"
     writer = open_writer(local_mirrors.mirror_files(shelf.pk).current())
     try:

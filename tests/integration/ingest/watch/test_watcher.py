@@ -1,4 +1,4 @@
-"""Changes on a real disk, reported by the kernel, lead to syncs of the sources that are watched."""
+"""Changes on disk, reported by the kernel, lead to syncs of watched sources."""
 
 import threading
 from datetime import timedelta
@@ -15,7 +15,7 @@ from ingest.watch.locks import SourceLocks
 from ingest.watch.watcher import FolderWatcher
 from search.corpus import ensure_source
 from search.models import Source
-from tests.support.jobs import fill, indexed, work
+from tests.support.jobs import fill, indexed_texts, work
 from tests.support.stack import eventually
 
 
@@ -30,8 +30,8 @@ def _short_periods(monkeypatch):
 
 
 @pytest.fixture
-def watched(source):
-    """A source that is watched, and was synced just now."""
+def watched_source(source):
+    """Return a watched source that was synced just now."""
     Source.objects.filter(pk=source.pk).update(watch=True, last_sync_at=Now())
     return source
 
@@ -66,60 +66,66 @@ def waiting(source):
 
 
 def work_off(source):
-    """Work on the sync that was requested, once it is there."""
+    """Run the requested sync, once it exists."""
     eventually(lambda: waiting(source).exists(), "a sync is requested", 20, 0.01)
     job = work(waiting(source).get())
     Source.objects.filter(pk=source.pk).update(last_sync_at=Now())
     return job
 
 
-def test_changed_and_deleted_files_lead_to_syncs(watched, folder, run_watcher, workspace):
+def test_changed_and_deleted_files_lead_to_syncs(watched_source, folder, run_watcher, workspace):
     run_watcher()
-    work_off(watched)  # nobody saw what changed before
+    work_off(watched_source)  # nobody saw what changed before
     fill(folder, {"deep/new.md": "# New\n"})
     numbers = count()
     # The watch may still be beginning: change a file once more until it is seen.
     eventually(
-        lambda: waiting(watched).exists() or not (folder / "other.md").write_text(f"# {next(numbers)}\n"),
+        lambda: (
+            waiting(watched_source).exists() or not (folder / "other.md").write_text(f"# {next(numbers)}\n")
+        ),
         "the change is seen",
         20,
         0.01,
     )
-    job = work_off(watched)
+    job = work_off(watched_source)
     assert (job.state, job.requested_by) == ("succeeded", "watch")
-    assert set(indexed(workspace)) == {"deep/new.md", "other.md"}
+    assert set(indexed_texts(workspace)) == {"deep/new.md", "other.md"}
     (folder / "other.md").unlink()
-    eventually(lambda: work_off(watched) and set(indexed(workspace)) == {"deep/new.md"}, "it is deleted")
+    eventually(
+        lambda: work_off(watched_source) and set(indexed_texts(workspace)) == {"deep/new.md"}, "it is deleted"
+    )
 
 
-def test_changes_while_a_sync_waits_join_it(watched, folder, run_watcher):
-    request_sync(watched)
+def test_changes_while_a_sync_waits_join_it(watched_source, folder, run_watcher):
+    request_sync(watched_source)
     run_watcher()
     fill(folder, {f"{n}.md": "# N\n" for n in range(6)})
-    work_off(watched)
-    assert Job.objects.filter(source=watched.pk, kind="sync_source").count() <= 2
+    work_off(watched_source)
+    assert Job.objects.filter(source=watched_source.pk, kind="sync_source").count() <= 2
 
 
-def test_folder_of_git_changes_nothing(watched, folder):
-    watched_folders = {watched.pk: watching.FolderIdentity.at(folder)}
-    for path, seen in ((".git/index", []), ("a.md", [watched.pk])):
+def test_folder_of_git_changes_nothing(watched_source, folder):
+    watched_folders = {watched_source.pk: watching.FolderIdentity.at(folder)}
+    for path, seen in ((".git/index", []), ("a.md", [watched_source.pk])):
         changes = {(watching.Change.modified, str(folder / path))}
         assert list(watching._changed_sources(changes, watched_folders)) == seen
 
 
-def test_folder_that_goes_and_comes_back_is_watched_again(watched, folder, run_watcher, workspace):
+def test_folder_that_goes_and_comes_back_is_watched_again(watched_source, folder, run_watcher, workspace):
     fill(folder, {"a.md": "# A\n"})
     run_watcher()
-    work_off(watched)
-    n_jobs = Job.objects.filter(source=watched.pk).count()
+    work_off(watched_source)
+    n_jobs = Job.objects.filter(source=watched_source.pk).count()
     folder.rename(folder.with_name("away"))
     folder.with_name("away").rename(folder)
     fill(folder, {"b.md": "# B\n"})
-    work_off(watched)
-    assert set(indexed(workspace)) == {"a.md", "b.md"}
+    work_off(watched_source)
+    assert set(indexed_texts(workspace)) == {"a.md", "b.md"}
     (folder / "a.md").unlink()
-    eventually(lambda: work_off(watched) and set(indexed(workspace)) == {"b.md"}, "it is deleted")
-    assert Job.objects.filter(source=watched.pk).count() > n_jobs
+    eventually(
+        lambda: work_off(watched_source) and set(indexed_texts(workspace)) == {"b.md"}, "it is deleted"
+    )
+    assert Job.objects.filter(source=watched_source.pk).count() > n_jobs
 
 
 def test_source_is_watched_from_when_it_asks_for_it(source, folder, run_watcher):
@@ -131,43 +137,47 @@ def test_source_is_watched_from_when_it_asks_for_it(source, folder, run_watcher)
 
 
 @pytest.mark.parametrize("is_watchable", [True, False])
-def test_folder_without_changes_is_listed_by_the_clock(watched, run_watcher, monkeypatch, is_watchable):
+def test_folder_without_changes_is_listed_by_the_clock(
+    watched_source, run_watcher, monkeypatch, is_watchable
+):
     def no_watch(*paths, **options):
         raise OSError("OS file watch limit reached")
 
     if not is_watchable:
         monkeypatch.setattr(watching, "watch", no_watch)
     run_watcher()
-    work_off(watched)
+    work_off(watched_source)
     overdue = Now() - watching.LISTING_PERIOD - timedelta(minutes=1)
-    Source.objects.filter(pk=watched.pk).update(last_sync_at=overdue)
-    work_off(watched)
+    Source.objects.filter(pk=watched_source.pk).update(last_sync_at=overdue)
+    work_off(watched_source)
 
 
-def test_one_of_two_watchers_watches(watched, folder, run_watcher):
+def test_one_of_two_watchers_watches(watched_source, folder, run_watcher):
     stop, thread = run_watcher()
-    work_off(watched)
+    work_off(watched_source)
     with SourceLocks() as locks:
-        assert locks.hold_only([watched.pk]) == set()
+        assert locks.hold_only([watched_source.pk]) == set()
         stop.set()
         thread.join()
-        eventually(lambda: locks.hold_only([watched.pk]) == {watched.pk}, "the lock is free", 20)
+        eventually(
+            lambda: locks.hold_only([watched_source.pk]) == {watched_source.pk}, "the lock is free", 20
+        )
         run_watcher()
         fill(folder, {"new.md": "# New\n"})
-        assert not waiting(watched).exists()
+        assert not waiting(watched_source).exists()
         assert locks.hold_only([]) == set()
-        work_off(watched)
+        work_off(watched_source)
 
 
-def test_watcher_outlives_its_connection(watched, folder, run_watcher):
+def test_watcher_outlives_its_connection(watched_source, folder, run_watcher):
     run_watcher()
-    work_off(watched)
+    work_off(watched_source)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s",
             [0x6B77],
         )
         assert cursor.rowcount == 1
-    work_off(watched)  # whoever takes over asks for what it did not see
+    work_off(watched_source)  # whoever takes over asks for what it did not see
     fill(folder, {"new.md": "# New\n"})
-    work_off(watched)
+    work_off(watched_source)

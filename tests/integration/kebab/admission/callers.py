@@ -1,4 +1,4 @@
-"""An application behind a gate, and requests to it."""
+"""An application behind the admission gate, and requests to it."""
 
 import asyncio
 from collections import Counter
@@ -70,7 +70,7 @@ class StubViews:
 
 
 def gate_of(views, turns, long_bodies=None, waiting=None, held=None):
-    """Return a gate before views, with room for all that is not given."""
+    """Return a gate in front of views, with free capacity for all arguments left out."""
     return ViewGate(
         views,
         turns,
@@ -81,14 +81,14 @@ def gate_of(views, turns, long_bodies=None, waiting=None, held=None):
 
 
 class Callers:
-    """Requests that are under way, and the statuses of those that were answered, by path."""
+    """Requests in progress, and the statuses of finished ones by path."""
 
     def __init__(self, gate):
         self.statuses = Counter()
         self._gate, self._tasks = gate, []
 
     def ask(self, *paths, parts=(b"",), headers=(), method="POST", query=b""):
-        """Send a request to each path; `parts` that end with None are a body whose end never comes."""
+        """Send a request to each path; a body whose `parts` end with None never ends."""
         for path in paths:
             more = {"method": method, "path": path, "headers": list(headers), "query_string": query}
             self._tasks.append(asyncio.create_task(self._one({**_SCOPE, **more}, parts)))
@@ -97,7 +97,7 @@ class Callers:
         for _ in range(20):
             await asyncio.sleep(0)
 
-    async def answered(self, n):
+    async def wait_for_answers(self, n):
         """Wait for `n` answers and return the statuses, by path."""
         async with asyncio.timeout(30):
             while self.statuses.total() < n:

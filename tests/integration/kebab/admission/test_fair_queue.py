@@ -10,7 +10,7 @@ ROOM = Capacity(slots=4, waiting=6, wait_s=5.0)
 
 
 class Crowd:
-    """Requests that ask for slots; each keeps its slot until `finish`."""
+    """Requests for slots; each keeps its slot until `finish`."""
 
     def __init__(self, capacity: Capacity = ROOM) -> None:
         self.turns = FairQueue(capacity)
@@ -48,8 +48,8 @@ class Crowd:
                 await task
 
 
-def played(asking, giving_back=""):
-    """Return who is served and who is refused when these workspaces ask and then give back."""
+def outcome_of(asking, giving_back=""):
+    """Return the served and the refused workspaces after these requests and releases."""
 
     async def run():
         crowd = Crowd()
@@ -81,11 +81,11 @@ SCENES = [
 def test_slots_are_lent_and_refused_by_workspace(subtests):
     for name, asking, served, refused in SCENES:
         with subtests.test(scene=name):
-            assert played(asking) == (list(served), refused)
+            assert outcome_of(asking) == (list(served), refused)
 
 
 def test_slots_go_round_the_workspaces_that_wait():
-    served, refused = played("aaabaaabc", "aab")
+    served, refused = outcome_of("aaabaaabc", "aab")
     assert served[:4] == ["a", "a", "a", "b"]
     assert sorted(served[4:]) == ["a", "b", "c"]
     assert refused == []

@@ -112,7 +112,7 @@ async def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
         await callers.settle()
         assert views.inside == {"/w/a/x": 3, "/w/b/x": 1}
         callers.ask("/w/a/x", headers=LONG)
-        assert await callers.answered(1) == {("/w/a/x", 429): 1}
+        assert await callers.wait_for_answers(1) == {("/w/a/x", 429): 1}
         views.may_begin.set()
         await callers.end()
     assert long_bodies.n_lent == 0
@@ -188,15 +188,15 @@ async def test_lasting_answer_takes_a_turn_until_it_begins():
         await callers.settle()
         assert app.inside == {"/w/a/ask": ROOM.slots_per_workspace, "/w/b/ask": 1}
         app.may_begin.set()
-        assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
+        assert await callers.wait_for_answers(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
         assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_per_workspace + 1)
 
 
 async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
-    heard = []
+    messages = []
 
     async def app(scope, receive, send):
-        heard.append(await receive())
+        messages.append(await receive())
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.get_running_loop().create_future()
 
@@ -205,11 +205,11 @@ async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_w
     gate = Gate(Gate(app, beginning, held=held, release_on_start=True), lasting, held=held)
     async with callers_of(gate) as callers:
         callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
-        statuses = await callers.answered(4)
+        statuses = await callers.wait_for_answers(4)
         assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
         assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
     assert (lasting.n_lent, held.n) == (0, 0)
-    assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
+    assert messages == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
 
 
 async def test_failure_before_the_answer_begins_gives_the_turn_back():

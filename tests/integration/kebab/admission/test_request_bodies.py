@@ -71,7 +71,7 @@ async def test_silence_in_a_long_body_is_answered_with_408(no_patience):
     turns = FairQueue(ROOM)
     async with callers_of(gate_of(StubViews(), turns)) as callers:
         callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
-        assert await callers.answered(1) == {("/w/a/x", 408): 1}
+        assert await callers.wait_for_answers(1) == {("/w/a/x", 408): 1}
         await callers.end()
     assert turns.n_lent == 0
 
@@ -80,12 +80,12 @@ async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
     settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 0
     async with callers_of(gate_of(StubViews(), FairQueue(ROOM))) as callers:
         callers.ask("/w/a/x", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
-        assert await callers.answered(1) == {("/w/a/x", 413): 1}
+        assert await callers.wait_for_answers(1) == {("/w/a/x", 413): 1}
 
 
 async def test_long_body_is_refused_where_none_is_taken():
     app, held = App(), BufferBudget()
     async with callers_of(Gate(app, FairQueue(ROOM), held=held)) as callers:
         callers.ask("/mcp", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
-        assert await callers.answered(1) == {("/mcp", 413): 1}
+        assert await callers.wait_for_answers(1) == {("/mcp", 413): 1}
     assert (app.inside, held.n) == ({}, 0)

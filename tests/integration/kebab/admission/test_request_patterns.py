@@ -1,4 +1,4 @@
-"""A field is seen in a request exactly when its reader will see it."""
+"""A field is recognised in a request exactly when its reader will parse it."""
 
 import json
 
@@ -12,8 +12,8 @@ from search.api.query import AwaitedSeqField
 NAME = "min_seq"
 
 
-def spelled(escape):
-    """Return spellings of the name, of its neighbours and of nothing."""
+def spellings(escape):
+    """Return spellings of the name, of similar names and of the empty string."""
     letters = [
         st.sampled_from([letter, escape % ord(letter), (escape % ord(letter)).upper().replace("U", "u")])
         for letter in NAME
@@ -27,7 +27,7 @@ def spelled(escape):
 @given(
     st.lists(
         st.tuples(
-            spelled("%%%02x"), st.sampled_from(["", "=", "=7", "=%37", "=+7", "=min_seq=7", "=a;min_seq=7"])
+            spellings("%%%02x"), st.sampled_from(["", "=", "=7", "=%37", "=+7", "=min_seq=7", "=a;min_seq=7"])
         ),
         max_size=3,
     ),
@@ -39,7 +39,7 @@ def test_query_field_is_seen_exactly_when_django_reads_it(pairs, between):
 
 
 @given(
-    spelled("\\u%04x"),
+    spellings("\\u%04x"),
     st.sampled_from(["", " ", "\n\t  "]),
     st.sampled_from(["7", '"7"', '"+7"', "[]", "null"]),
 )

@@ -1,4 +1,4 @@
-"""A web process looks after its turns and its clients' connections."""
+"""A web process watches its slots and its clients' connections."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def now(monkeypatch):
-    """The time that turns go by."""
+    """Return the clock of the fair queue, set by hand."""
     time_s = [1000.0]
     monkeypatch.setattr(fair_queue.time, "monotonic", lambda: time_s[0])
     return time_s
@@ -52,7 +52,7 @@ async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(n
 
 @contextlib.contextmanager
 def clients(n):
-    """Return connected sockets: a listening one, and the ends of each connection to it."""
+    """Return a listening socket and both ends of each connection to it."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=n))
         pairs = []
@@ -90,7 +90,7 @@ def test_a_connection_that_was_given_up_is_closed_once():
         assert [is_closed(client) for client in ours] == [True, False]
 
 
-async def test_web_process_whose_turns_are_stalled_says_so_when_it_is_asked(monkeypatch):
+async def test_stalled_queue_of_a_web_process_makes_it_unready(monkeypatch):
     monkeypatch.setattr(responses, "probe_stores", dict)
     application = create_application()
     assert responses.readiness_reply().status == 200

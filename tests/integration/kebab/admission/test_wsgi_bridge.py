@@ -37,7 +37,7 @@ async def answer_of(app, body=b"", **more):
 
 
 class Streamed(list):
-    """What a streaming response of Django is to a server."""
+    """A streaming response of Django as a server sees it."""
 
     streaming = True
     is_closed = False
@@ -46,7 +46,7 @@ class Streamed(list):
         self.is_closed = True
 
 
-async def sent_by(answer):
+async def messages_of(answer):
     """Return the messages that send an answer."""
     messages = []
 
@@ -57,25 +57,25 @@ async def sent_by(answer):
     return messages
 
 
-async def test_request_is_told_as_pep_3333_has_it():
-    told = {}
+async def test_request_is_passed_as_pep_3333_requires():
+    passed = {}
 
     def app(environ, start_response):
-        told.update(environ, read=environ["wsgi.input"].read())
+        passed.update(environ, read=environ["wsgi.input"].read())
         start_response("204 No Content", [("X-A", " 1"), ("X-A", "2")])
         return [b""]
 
     answer = await answer_of(app, b"body", CONTENT_LENGTH="4")
 
-    assert told["read"] == b"body"
-    assert (told["REQUEST_METHOD"], told["CONTENT_TYPE"], told["CONTENT_LENGTH"]) == (
+    assert passed["read"] == b"body"
+    assert (passed["REQUEST_METHOD"], passed["CONTENT_TYPE"], passed["CONTENT_LENGTH"]) == (
         "POST",
         "text/plain",
         "4",
     )
-    assert (told["PATH_INFO"].encode("latin-1").decode(), told["QUERY_STRING"]) == ("/w/käse", "q=%C3%A4")
-    assert (told["REMOTE_ADDR"], told["HTTP_COOKIE"]) == ("192.0.2.7", "a=1; b=2")
-    assert told["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"  # not what a name with `_` says
+    assert (passed["PATH_INFO"].encode("latin-1").decode(), passed["QUERY_STRING"]) == ("/w/käse", "q=%C3%A4")
+    assert (passed["REMOTE_ADDR"], passed["HTTP_COOKIE"]) == ("192.0.2.7", "a=1; b=2")
+    assert passed["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"  # not what a name with `_` says
     assert (answer.status, answer.headers) == (204, [(b"x-a", b"1"), (b"x-a", b"2")])
 
 
@@ -89,7 +89,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
         b"0123456789": Streamed((b"0123", b"456", b"", b"789")),
     }
     for expected, pieces in [*bodies.items(), (b"0123456789", FileWrapper(file))]:
-        messages = await sent_by(
+        messages = await messages_of(
             await answer_of(lambda e, start, pieces=pieces: start("200 OK", []) or pieces)
         )
         parts = [message["body"] for message in messages[1:]]
@@ -139,7 +139,7 @@ def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
         views = WsgiThreads(app, threads=1)
         for path in ("/", "/again"):
             answer = await views.answer(build_environ({**SCOPE, "path": path}, io.BytesIO()))
-            assert b"".join(each.get("body", b"") for each in await sent_by(answer)) == b"content"
+            assert b"".join(each.get("body", b"") for each in await messages_of(answer)) == b"content"
 
     asyncio.run(ask())
     assert seen == [True, False]

@@ -75,8 +75,8 @@ def test_problems_of_the_api_and_of_pages_are_counted_once(db, monkeypatch):
 
     def count(status, code):
         lines = Client().get("/metrics").content.decode().splitlines()
-        told = [line for line in lines if line.startswith("kebab_problems_total{")]
-        wanted = [line for line in told if f'status="{status}"' in line and f'code="{code}"' in line]
+        samples = [line for line in lines if line.startswith("kebab_problems_total{")]
+        wanted = [line for line in samples if f'status="{status}"' in line and f'code="{code}"' in line]
         return sum(float(line.rpartition(" ")[2]) for line in wanted)
 
     for path, status, code in (

@@ -1,4 +1,4 @@
-"""A workspace with a searchable, embedded document, whose bytes and mirror are the test's own."""
+"""Fixtures of backup tests: a workspace with an embedded document in stores of the test's own."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def _empty_queues(servers):
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    """Judge leftovers at once: no process of these tests is about to remove some."""
+    """Report leftovers at once, as no process of these tests will remove them."""
     monkeypatch.setattr(leftovers, "_PATIENCE_S", 0.0)
 
 
@@ -42,8 +42,8 @@ def workspace(transactional_db, mirrors, blobs, settings, tmp_path) -> Workspace
 
 
 @pytest.fixture
-def past_the_walls(workspace):
-    """Return what runs a statement as the owner, with constraints and triggers off."""
+def execute_as_owner(workspace):
+    """Return a function that executes a statement as the owner, without constraints and triggers."""
 
     def execute(statement: str, *values: object) -> None:
         with owner_connection() as owner:
@@ -55,5 +55,5 @@ def past_the_walls(workspace):
 
 @pytest.fixture
 def worker(transactional_db):
-    """Create the row of a worker that shows signs of life."""
+    """Create the row of a live worker."""
     return create_process()

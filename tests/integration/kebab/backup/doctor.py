@@ -1,4 +1,4 @@
-"""Runs checks as `kebab doctor` does, by their names."""
+"""Run named checks as `kebab doctor` does."""
 
 import pytest
 

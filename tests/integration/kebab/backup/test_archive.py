@@ -20,7 +20,7 @@ CONTENT = b"# Swift\n\nThe swift sleeps on the wing.\n"
 
 
 @pytest.fixture
-def archived(workspace, settings, tmp_path):
+def archived_blob(workspace, settings, tmp_path):
     """Configure an archive and return the hash and the archived path of bytes that nothing needs."""
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     hash_ = store_blob(workspace.pk, CONTENT)
@@ -33,8 +33,8 @@ def owner(workspace):
         yield made
 
 
-def test_bytes_are_archived_when_written_and_outlive_their_deletion(workspace, archived):
-    hash_, path = archived
+def test_bytes_are_archived_when_written_and_outlive_their_deletion(workspace, archived_blob):
+    hash_, path = archived_blob
     assert path.read_bytes() == CONTENT
     assert statuses("archive") == {"warning"}  # no log arrives there
     os.utime(path, (0, 0))
@@ -43,8 +43,8 @@ def test_bytes_are_archived_when_written_and_outlive_their_deletion(workspace, a
     assert (path.read_bytes(), path.stat().st_mtime > 1_000) == (CONTENT, True)
 
 
-def test_bytes_from_before_the_archive_are_archived_before_their_deletion(workspace, archived):
-    hash_, path = archived
+def test_bytes_from_before_the_archive_are_archived_before_their_deletion(workspace, archived_blob):
+    hash_, path = archived_blob
     path.unlink()
     release_blobs(workspace.pk, [hash_])
     assert path.read_bytes() == CONTENT
@@ -59,8 +59,8 @@ def test_bytes_that_cannot_be_archived_are_not_deleted_and_uploads_go_on(workspa
     assert has_blob(workspace.pk, hash_)
 
 
-def test_no_bytes_are_deleted_and_no_second_backup_begins_during_a_backup(workspace, archived, owner):
-    hash_, _ = archived
+def test_no_bytes_are_deleted_and_no_second_backup_begins_during_a_backup(workspace, archived_blob, owner):
+    hash_, _ = archived_blob
     with hold_deletions(owner):
         assert release_blobs(workspace.pk, [hash_]) == 0
         assert has_blob(workspace.pk, hash_)
@@ -83,8 +83,10 @@ def test_backup_holds_the_bytes_that_rows_need(workspace):
     assert set(needed_blob_names()) == names
 
 
-def test_archive_drops_bytes_that_were_deleted_before_the_oldest_backup(workspace, archived, monkeypatch):
-    _, path = archived
+def test_archive_drops_bytes_that_were_deleted_before_the_oldest_backup(
+    workspace, archived_blob, monkeypatch
+):
+    _, path = archived_blob
     kept = path.with_name("f" * 64)
     kept.write_bytes(b"needed")
     before = datetime.now(UTC) - timedelta(days=7)

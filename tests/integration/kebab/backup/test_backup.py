@@ -1,4 +1,4 @@
-"""A stack that is backed up while documents come in, lost, and restored to a moment between two writes."""
+"""A stack is backed up during uploads, lost, and restored to a moment between two writes."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 @dataclass
-class Kept:
+class StackWithBackup:
     """A stack with an archive and a backup that was made while documents came in."""
 
     stack: Stack
@@ -35,15 +35,15 @@ class Kept:
     archive: Path
     report: dict = field(default_factory=dict)
 
-    def put(self, name: str) -> dict:
-        """Upload a document with a word of its own, acknowledged and searchable."""
+    def upload(self, name: str) -> dict:
+        """Upload a document with a unique word, and wait until it is searchable."""
         text = f"# {name}\n\nThe word of it is marker{name}.\n"
         return self.client.upload(f"{name}.md", text, wait_for="searchable")
 
     def delete(self, name: str) -> None:
         doc_id = self.client.search(f"marker{name}", mode="lexical")["hits"][0]["doc_id"]
         assert self.client.request("DELETE", f"/documents/{doc_id}").status_code in {202, 204}
-        eventually(lambda: name not in found(self.client, name), f"{name} is deleted")
+        eventually(lambda: name not in found_names(self.client, name), f"{name} is deleted")
 
     def back_up(self, *arguments: str) -> dict:
         done = self.stack.run("backup", str(self.folder), "--json", *arguments, limit_s=300)
@@ -51,7 +51,7 @@ class Kept:
         return json.loads(done.stdout)
 
     def finish_log(self) -> None:
-        """Have PostgreSQL finish the piece of its log that it writes, and wait until it is archived."""
+        """Switch PostgreSQL's log file, and wait until it is archived."""
         with psycopg.connect(
             database_url(self.stack.data_dir, role=DATABASE_OWNER), autocommit=True
         ) as owner:
@@ -61,13 +61,13 @@ class Kept:
         eventually((self.archive / "wal" / name).exists, "the log is archived")
 
 
-def found(client: Client, name: str) -> list[str]:
+def found_names(client: Client, name: str) -> list[str]:
     hits = client.search(f"marker{name}", mode="lexical")["hits"]
     return [hit["doc_path"].removesuffix(".md") for hit in hits if f"marker{name}" in hit["snippet"]]
 
 
 @contextlib.contextmanager
-def writing(kept: Kept) -> Iterator[list[str]]:
+def uploading_documents(backup: StackWithBackup) -> Iterator[list[str]]:
     """Upload documents, one after the other, beside the block; gives the names of the acknowledged ones."""
     written: list[str] = []
     stop = threading.Event()
@@ -75,7 +75,7 @@ def writing(kept: Kept) -> Iterator[list[str]]:
     def write() -> None:
         while not stop.is_set():
             name = f"beside{len(written)}"
-            kept.put(name)
+            backup.upload(name)
             written.append(name)
 
     thread = threading.Thread(target=write)
@@ -96,7 +96,7 @@ def client_of(stack: Stack) -> Client:
 
 
 @pytest.fixture(scope="module")
-def kept() -> Iterator[Kept]:
+def stack_with_backup() -> Iterator[StackWithBackup]:
     root = temporary_directory()
     stack = Stack(
         root / "data", KEBAB_EMBEDDER="hash", KEBAB_WEB_WORKERS="1", KEBAB_WAL_ARCHIVE=str(root / "archive")
@@ -104,11 +104,11 @@ def kept() -> Iterator[Kept]:
     stack.data_dir.mkdir(mode=0o711)
     try:
         stack.up()
-        made = Kept(stack, client_of(stack), root / "backups", root / "archive")
+        made = StackWithBackup(stack, client_of(stack), root / "backups", root / "archive")
         made.folder.mkdir(mode=0o755)
         for name in ("first", "second", "third"):
-            made.put(name)
-        with writing(made) as written:
+            made.upload(name)
+        with uploading_documents(made) as written:
             eventually(lambda: written, "documents come in")
             made.report = made.back_up()
             n_before = len(written)
@@ -123,8 +123,8 @@ def kept() -> Iterator[Kept]:
 
 
 @pytest.fixture
-def target(kept) -> Iterator[Stack]:
-    """Where a backup is restored to: nothing is there yet."""
+def target(stack_with_backup) -> Iterator[Stack]:
+    """Yield a stack without data, to which a backup is restored."""
     folder = temporary_directory()
     stack = Stack(folder, KEBAB_EMBEDDER="hash", KEBAB_WEB_WORKERS="1")
     yield stack
@@ -132,14 +132,14 @@ def target(kept) -> Iterator[Stack]:
     stack.remove()
 
 
-def restored(target: Stack, kept: Kept, *arguments: str) -> dict:
-    done = target.run("restore", str(kept.folder), "--json", *arguments, limit_s=300)
+def restore(target: Stack, backup: StackWithBackup, *arguments: str) -> dict:
+    done = target.run("restore", str(backup.folder), "--json", *arguments, limit_s=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def test_backup_is_whole_and_private(kept):
-    path = Path(kept.report["path"])
+def test_backup_is_whole_and_private(stack_with_backup):
+    path = Path(stack_with_backup.report["path"])
     assert sorted(each.name for each in path.iterdir()) == [
         "blobs.txt",
         "manifest.json",
@@ -147,28 +147,33 @@ def test_backup_is_whole_and_private(kept):
         "secrets.json",
     ]
     assert (path / "secrets.json").stat().st_mode & 0o777 == 0o600
-    assert {each.stat().st_mode & 0o777 for each in (kept.folder, kept.folder / "blobs")} == {0o700}
-    assert (kept.folder / MARK).exists()
-    assert kept.report["blobs"] == len((path / "blobs.txt").read_text().split()) >= 3
-    assert (kept.report["missing_blobs"], kept.report["archive"]) == ([], str(kept.archive))
+    assert {
+        each.stat().st_mode & 0o777 for each in (stack_with_backup.folder, stack_with_backup.folder / "blobs")
+    } == {0o700}
+    assert (stack_with_backup.folder / MARK).exists()
+    assert stack_with_backup.report["blobs"] == len((path / "blobs.txt").read_text().split()) >= 3
+    assert (stack_with_backup.report["missing_blobs"], stack_with_backup.report["archive"]) == (
+        [],
+        str(stack_with_backup.archive),
+    )
 
 
-def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(kept, tmp_path):
-    other = replace(kept, folder=tmp_path / "others")
+def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(stack_with_backup, tmp_path):
+    other = replace(stack_with_backup, folder=tmp_path / "others")
     first = other.back_up()
-    kept.put("fresh")
+    stack_with_backup.upload("fresh")
     second = other.back_up("--keep", "1")
     assert (first["copied_blobs"] > 1, second["copied_blobs"]) == (True, 1)
     assert second["removed"] == [Path(first["path"]).name]
     assert [str(each.path) for each in list_backups(other.folder)] == [second["path"]]
-    kept.finish_log()
-    oldest = min(kept.archive.glob("wal/*"))
-    assert oldest.name <= kept.report["first_wal"]  # another folder needs it
+    stack_with_backup.finish_log()
+    oldest = min(stack_with_backup.archive.glob("wal/*"))
+    assert oldest.name <= stack_with_backup.report["first_wal"]  # another folder needs it
 
 
-def test_killed_backup_is_none_and_the_next_one_cleans_up(kept, tmp_path):
+def test_killed_backup_is_none_and_the_next_one_cleans_up(stack_with_backup, tmp_path):
     folder = tmp_path / "killed"
-    process = kept.stack.start("backup", str(folder))
+    process = stack_with_backup.stack.start("backup", str(folder))
     eventually(lambda: list(folder.glob("*.partial")), "the backup has begun", poll_s=0.005)
     os.kill(process.pid, signal.SIGSTOP)  # it gets no further while its children are looked for
     children = psutil.Process(process.pid).children(recursive=True)
@@ -180,42 +185,44 @@ def test_killed_backup_is_none_and_the_next_one_cleans_up(kept, tmp_path):
     assert list_backups(folder) == []
     with pytest.raises(BackupMissing):
         choose_backup(folder)
-    replace(kept, folder=folder).back_up()
+    replace(stack_with_backup, folder=folder).back_up()
     assert (len(list_backups(folder)), list(folder.glob("*.partial"))) == (1, [])
 
 
-def test_backup_alone_restores_its_own_end(kept, target):
-    report = restored(target, kept)
+def test_backup_alone_restores_its_own_end(stack_with_backup, target):
+    report = restore(target, stack_with_backup)
     assert (report["missing_blobs"], report["damaged_blobs"]) == ([], [])
     target.up()
-    client = kept.client.at(target.url)
+    client = stack_with_backup.client.at(target.url)
     for name in ("first", "second", "third"):
-        eventually(lambda name=name: found(client, name) == [name], f"{name} is found")
+        eventually(lambda name=name: found_names(client, name) == [name], f"{name} is found")
     # What was due in the backup has been so since then, until a process has looked.
     eventually(lambda: target.run("doctor", "--deep", "--json").returncode == 0, "the doctor is content")
     assert client.upload("new.md", "# New\n\nA markernew.\n", wait_for="searchable")
     client.close()
 
 
-def test_killed_restore_is_run_again_and_never_goes_where_data_is(kept, target):
-    process = target.start("restore", str(kept.folder))
+def test_killed_restore_is_run_again_and_never_goes_where_data_is(stack_with_backup, target):
+    process = target.start("restore", str(stack_with_backup.folder))
     eventually((target.data_dir / "restoring").exists, "the restore has begun")
     process.kill()
     process.wait()
     refused = target.run("init", "--json")
     assert (refused.returncode, json.loads(refused.stderr)["code"]) == (2, "restore_unfinished")
-    restored(target, kept)
+    restore(target, stack_with_backup)
     assert target.run("init").returncode == 0
-    again = target.run("restore", str(kept.folder), "--json")
+    again = target.run("restore", str(stack_with_backup.folder), "--json")
     assert (again.returncode, json.loads(again.stderr)["code"]) == (1, "restore_refused")
-    refused = kept.stack.run("restore", str(kept.folder), "--json")  # where a stack runs
+    refused = stack_with_backup.stack.run(
+        "restore", str(stack_with_backup.folder), "--json"
+    )  # where a stack runs
     assert refused.returncode in {1, 2}
     assert json.loads(refused.stderr)["code"] in {"stack_already_runs", "restore_refused"}
 
 
-def test_damaged_backup_is_refused(kept, target, tmp_path):
+def test_damaged_backup_is_refused(stack_with_backup, target, tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(kept.folder, copy, symlinks=True)
+    shutil.copytree(stack_with_backup.folder, copy, symlinks=True)
     version = next(copy.glob("*/postgres/global/pg_control"))
     content = bytearray(version.read_bytes())
     content[100] ^= 1
@@ -226,29 +233,31 @@ def test_damaged_backup_is_refused(kept, target, tmp_path):
     assert not (target.data_dir / "postgres").exists()
 
 
-def test_moment_between_two_writes_is_restored_after_everything_was_killed(kept, target, tmp_path):
-    kept.put("kept")
-    kept.delete("second")
+def test_moment_between_two_writes_is_restored_after_everything_was_killed(
+    stack_with_backup, target, tmp_path
+):
+    stack_with_backup.upload("kept")
+    stack_with_backup.delete("second")
     moment = datetime.now(UTC)
-    kept.put("later")
-    kept.delete("third")
-    kept.put("latest")
-    kept.finish_log()
+    stack_with_backup.upload("later")
+    stack_with_backup.delete("third")
+    stack_with_backup.upload("latest")
+    stack_with_backup.finish_log()
     ahead = tmp_path / "mirrors"
-    shutil.copytree(kept.stack.data_dir / "mirrors", ahead)
-    os.kill(kept.stack.pids()["supervisor"], signal.SIGKILL)
+    shutil.copytree(stack_with_backup.stack.data_dir / "mirrors", ahead)
+    os.kill(stack_with_backup.stack.pids()["supervisor"], signal.SIGKILL)
 
     target.environment["KEBAB_MIRROR_DIR"] = str(ahead)
-    target.environment["KEBAB_WAL_ARCHIVE"] = str(kept.archive)
-    report = restored(target, kept, "--to", moment.isoformat())
+    target.environment["KEBAB_WAL_ARCHIVE"] = str(stack_with_backup.archive)
+    report = restore(target, stack_with_backup, "--to", moment.isoformat())
     assert report["missing_blobs"] == []
     assert datetime.fromisoformat(report["reached"]) <= moment
     target.up()
-    client = kept.client.at(target.url)
+    client = stack_with_backup.client.at(target.url)
     names = ("first", "second", "third", "kept", "later", "latest")
 
     def standing() -> list[str]:
-        there = [name for name in names if name in found(client, name)]
+        there = [name for name in names if name in found_names(client, name)]
         assert set(there) <= {"first", "third", "kept"}  # at no time, whatever the mirrors knew
         return there
 
@@ -260,8 +269,8 @@ def test_moment_between_two_writes_is_restored_after_everything_was_killed(kept,
     doctor = target.run("doctor", "--deep", "--json")
     assert doctor.returncode == 0, doctor.stdout
     client.upload("anew.md", "# Anew\n\nA markeranew.\n", wait_for="searchable")
-    assert found(client, "anew") == ["anew"]
+    assert found_names(client, "anew") == ["anew"]
     client.close()
     target.stop()
-    assert kept.stack.is_ended
-    kept.stack.up()  # other tests go on with it
+    assert stack_with_backup.stack.is_ended
+    stack_with_backup.stack.up()  # other tests go on with it

@@ -1,4 +1,4 @@
-"""Damage of every kind in the data of a workspace, and how the checks of `kebab doctor` repair it."""
+"""Damage of every kind to a workspace's data, and its repair by the checks of `kebab doctor`."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace, 
 from search.runtime import runtime
 from search.vectors.index import ensure_index
 from tests.integration.kebab.backup.doctor import assert_repaired, assert_well, results, statuses
-from tests.integration.search.mirror.looking import tampering
+from tests.integration.search.mirror.inspection import tampering
 from tests.support.concurrency import at_once
 from tests.support.corpus import write
 from tests.support.jobs import embed, upload, work
@@ -40,19 +40,19 @@ def blob_paths(workspace) -> list[Path]:
     return [Path(default_storage.path(name)) for name in names]
 
 
-def failed(check, **how):
+def failed_result(check, **how):
     (found,) = [result for result in results(check, **how) if result.status == "failed"]
     return found
 
 
-def test_sound_data_passes_every_check_and_no_transaction_is_open_meanwhile(workspace, monkeypatch):
+def test_sound_data_passes_every_check_without_an_open_transaction(workspace, monkeypatch):
     held, real = [], checks.check_integrity
 
-    def noted(writer):
+    def note_transaction(writer):
         held.append(connection.in_atomic_block)
         real(writer)
 
-    monkeypatch.setattr(checks, "check_integrity", noted)
+    monkeypatch.setattr(checks, "check_integrity", note_transaction)
     assert_well(*ALL, deep=True)
     assert set(held) == {False}
 
@@ -120,7 +120,7 @@ def test_missing_vectors_are_requested_again(workspace, missing):
     assert_well("embedding")
 
 
-def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, subtests):
+def test_wrong_vectors_are_dropped_and_made_again(workspace, execute_as_owner, subtests):
     for damage in (
         "UPDATE search_chunkvector SET embed_hash = gen_random_uuid()",  # of an earlier text
         "UPDATE search_chunkvector SET version_id = gen_random_uuid()",
@@ -128,7 +128,7 @@ def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, sub
         "UPDATE search_chunkvector SET embedding = '[1,0,0]'::halfvec",
     ):
         with subtests.test(damage=damage):
-            past_the_walls(damage)
+            execute_as_owner(damage)
             assert statuses("embedding") == {"failed"}
             assert statuses("embedding", repair=True) == {"repaired"}
             embed(workspace)
@@ -138,7 +138,7 @@ def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, sub
 
 
 @pytest.fixture
-def indexed(workspace, settings):
+def indexed_space(workspace, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 1
     space = EmbeddingSpace.objects.get(workspace=workspace)
     assert ensure_index(space)
@@ -149,18 +149,18 @@ def indexed(workspace, settings):
 _INVALID = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass"
 
 
-def test_missing_or_invalid_index_is_rebuilt(indexed, past_the_walls):
-    past_the_walls(f"DROP INDEX vector_hnsw_{indexed.pk}")
+def test_missing_or_invalid_index_is_rebuilt(indexed_space, execute_as_owner):
+    execute_as_owner(f"DROP INDEX vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
-    past_the_walls(_INVALID, f"vector_hnsw_{indexed.pk}")
+    execute_as_owner(_INVALID, f"vector_hnsw_{indexed_space.pk}")
     assert_repaired("vector indexes")
-    past_the_walls(_INVALID, "chunk_by_document")
+    execute_as_owner(_INVALID, "chunk_by_document")
     assert_repaired("indexes")
 
 
-def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed, past_the_walls):
-    past_the_walls(f"ALTER INDEX vector_hnsw_{indexed.pk} RENAME TO vector_hnsw_99999999")
-    EmbeddingSpace.objects.filter(pk=indexed.pk).update(is_indexed=False)
+def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed_space, execute_as_owner):
+    execute_as_owner(f"ALTER INDEX vector_hnsw_{indexed_space.pk} RENAME TO vector_hnsw_99999999")
+    EmbeddingSpace.objects.filter(pk=indexed_space.pk).update(is_indexed=False)
     found = {result.name: result.status.value for result in results("vector indexes")}
     assert found.pop("vector_hnsw_99999999") == "failed"
     assert set(found.values()) == {"warning"}
@@ -171,10 +171,10 @@ def test_index_without_its_space_is_dropped_and_one_that_is_due_is_built(indexed
 def test_changed_or_missing_bytes_are_reported_and_the_document_stays(workspace):
     (path,) = blob_paths(workspace)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert "heron.md" in failed("blobs", repair=True, deep=True).detail
+    assert "heron.md" in failed_result("blobs", repair=True, deep=True).detail
     assert path.exists()
     path.unlink()
-    found = failed("blobs", repair=True)
+    found = failed_result("blobs", repair=True)
     assert "heron.md" in found.detail
     assert "backup" in found.remedy
     assert Document.objects.in_workspace(workspace).count() == 1
@@ -214,21 +214,21 @@ def test_forgotten_job_is_a_failure_only_where_a_worker_runs(workspace, worker):
     assert_well("jobs")
 
 
-def test_derived_rows_without_their_document_are_deleted(workspace, past_the_walls):
-    past_the_walls("DELETE FROM search_document")
+def test_derived_rows_without_their_document_are_deleted(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM search_document")
     assert_repaired("rows")
     assert not Chunk.objects.in_workspace(workspace).exists()
 
 
-def test_documents_without_their_source_are_left_to_a_person(workspace, past_the_walls):
-    past_the_walls("DELETE FROM search_sourceversion")
-    past_the_walls("DELETE FROM search_source")
+def test_documents_without_their_source_are_left_to_a_person(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM search_sourceversion")
+    execute_as_owner("DELETE FROM search_source")
     assert statuses("rows", repair=True) >= {"failed"}
     assert Document.objects.in_workspace(workspace).count() == 1
 
 
-def test_rows_of_a_missing_workspace_are_deleted(workspace, past_the_walls):
-    past_the_walls("DELETE FROM people_workspace")
+def test_rows_of_a_missing_workspace_are_deleted(workspace, execute_as_owner):
+    execute_as_owner("DELETE FROM people_workspace")
     assert "failed" in statuses("rows")
     for _ in range(3):  # rows that hang on others go after them
         statuses("rows", repair=True)

@@ -1,4 +1,4 @@
-"""A stack that is damaged in many places at once is told all of it, mends itself, and loses no document."""
+"""`kebab doctor` reports and repairs a stack damaged in many places, without losing a document."""
 
 import json
 import shutil
@@ -38,8 +38,8 @@ def stack() -> Iterator[Stack]:
         running.remove()
 
 
-def examined(stack: Stack, *arguments: str) -> tuple[int, dict[str, set[str]]]:
-    """The exit code of doctor, and the names of what it found, by status."""
+def run_doctor(stack: Stack, *arguments: str) -> tuple[int, dict[str, set[str]]]:
+    """Return the exit code of doctor and the names of its findings by status."""
     done = stack.run("doctor", "--json", *arguments)
     document = json.loads(done.stdout)
     assert document["schema_version"] == "doctor.v1"
@@ -50,25 +50,25 @@ def examined(stack: Stack, *arguments: str) -> tuple[int, dict[str, set[str]]]:
     return done.returncode, found
 
 
-def test_what_is_damaged_is_told_and_mended_and_no_document_is_lost(stack):
+def test_damage_is_reported_and_repaired_without_losing_a_document(stack):
     stack.run("workspace", "create", "ill", "--json")
     scopes = ("--workspace", "ill", "--scope", "search,ingest", "--json")
     client = Client(stack.url, "ill", json.loads(stack.run("token", "create", *scopes).stdout)["token"])
     for number in range(4):
         client.upload(f"{number}.md", f"# Note\n\nA grebe{number} dives.\n", wait_for="searchable")
-    eventually(lambda: examined(stack)[0] == 0, "the stack is well", poll_s=2)
+    eventually(lambda: run_doctor(stack)[0] == 0, "the stack is well", poll_s=2)
 
     with psycopg.connect(database_url(stack.data_dir, role=DATABASE_OWNER)) as owner:
         owner.execute(DAMAGE)
     folder = next(each for each in (stack.data_dir / "blobs").iterdir() if each.is_dir())
     shutil.copytree(folder, folder.with_name(str(uuid.uuid4())))
-    code, found = examined(stack)
+    code, found = run_doctor(stack)
     assert (code, FOUND - found["failed"]) == (3, set())
 
-    code, found = examined(stack, "--repair")
+    code, found = run_doctor(stack, "--repair")
     assert (code, found.get("failed", set()), FOUND - found["repaired"]) == (0, set(), set())
-    eventually(lambda: "vectors of ill" in examined(stack)[1]["ok"], "vectors are made again", poll_s=2)
-    assert examined(stack, "--deep")[0] == 0
+    eventually(lambda: "vectors of ill" in run_doctor(stack)[1]["ok"], "vectors are made again", poll_s=2)
+    assert run_doctor(stack, "--deep")[0] == 0
     assert len(client.get("/documents")["results"]) == 4
     for number in range(4):
         assert client.search(f"grebe{number}", mode="hybrid")["hits"][0]["doc_path"] == f"{number}.md"

@@ -21,7 +21,7 @@ _MANIFEST = {
 }
 
 
-def put(folder, day, *, first_wal="000000010000000000000001"):
+def write_backup(folder, day, *, first_wal="000000010000000000000001"):
     """Write a backup into a folder, with one blob of its own."""
     path, at = folder / f"2026-11-{day:02}T100000Z", f"2026-11-{day:02}T10:00:00+00:00"
     path.mkdir(parents=True)
@@ -29,32 +29,32 @@ def put(folder, day, *, first_wal="000000010000000000000001"):
     (folder / "blobs" / name).parent.mkdir(parents=True)
     (folder / "blobs" / name).write_bytes(b"blob")
     (path / "blobs.txt").write_text(f"{name}\n")
-    said = {**_MANIFEST, "started_at": at, "ended_at": at, "first_wal": first_wal}
-    (path / "manifest.json").write_text(json.dumps(said))
+    manifest = {**_MANIFEST, "started_at": at, "ended_at": at, "first_wal": first_wal}
+    (path / "manifest.json").write_text(json.dumps(manifest))
     return path
 
 
 @pytest.fixture
-def forgotten(settings, tmp_path, monkeypatch):
-    """Return the names from which on PostgreSQL's own tool is told to keep the log."""
+def first_kept_segments(settings, tmp_path, monkeypatch):
+    """Return the list of segments from which PostgreSQL's tool is to keep the log."""
     settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
     (tmp_path / "archive").mkdir()
-    told = []
-    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: told.append(command[-1]))
+    segments = []
+    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: segments.append(command[-1]))
     monkeypatch.setattr(backup.blobs, "needed_blobs", set)
-    return told
+    return segments
 
 
 def test_old_backups_are_removed_with_the_bytes_that_they_alone_needed(tmp_path):
-    paths = [put(tmp_path, day) for day in (1, 2, 3)]
+    paths = [write_backup(tmp_path, day) for day in (1, 2, 3)]
     assert backup.prune(tmp_path, keep=2) == [paths[0].name]
     assert [each.path for each in list_backups(tmp_path)] == paths[1:]
     assert sorted(path.parent.name for path in (tmp_path / "blobs").glob("*/*/*")) == ["02", "03"]
 
 
 def test_half_removed_backup_is_none_and_the_next_one_cleans_up(tmp_path, monkeypatch):
-    put(tmp_path, 1)
-    kept = put(tmp_path, 2)
+    write_backup(tmp_path, 1)
+    kept = write_backup(tmp_path, 2)
 
     def fail(path):
         raise OSError("the disk is gone")
@@ -68,19 +68,21 @@ def test_half_removed_backup_is_none_and_the_next_one_cleans_up(tmp_path, monkey
     assert {path.name for path in tmp_path.iterdir()} == {kept.name, "blobs"}
 
 
-def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, forgotten):
+def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, first_kept_segments):
     record_folder(tmp_path / "archive", tmp_path / "all")
-    put(tmp_path / "all", 9, first_wal="000000010000000000000014")
-    put(tmp_path / "all", 10, first_wal="000000020000000000000011")  # of what was restored to an earlier time
+    write_backup(tmp_path / "all", 9, first_wal="000000010000000000000014")
+    write_backup(
+        tmp_path / "all", 10, first_wal="000000020000000000000011"
+    )  # of what was restored to an earlier time
     backup.prune(tmp_path / "all", keep=2)
-    assert forgotten == ["000000020000000000000011"]
+    assert first_kept_segments == ["000000020000000000000011"]
 
 
-def test_log_is_kept_while_a_known_folder_shows_no_backup(tmp_path, forgotten, caplog):
+def test_log_is_kept_while_a_known_folder_shows_no_backup(tmp_path, first_kept_segments, caplog):
     for name in ("all", "unmounted"):
         record_folder(tmp_path / "archive", tmp_path / name)
-    put(tmp_path / "all", 9)
+    write_backup(tmp_path / "all", 9)
     (tmp_path / "unmounted").mkdir()
     backup.prune(tmp_path / "all", keep=1)
-    assert forgotten == []
+    assert first_kept_segments == []
     assert str(tmp_path / "unmounted") in caplog.text

@@ -13,7 +13,7 @@ from kebab.http.api.errors import Forbidden
 from kebab.people.management.commands.list import Command as ListVerb
 from kebab.people.tokens import mint_token
 from kebab.stack.errors import StackBusy
-from tests.cli.running import run, run_json
+from tests.cli.commands import run, run_json
 from tests.support.actors import make_workspace
 
 

@@ -1,4 +1,4 @@
-"""A collector of traces that keeps what it is sent, as OTLP over HTTP has it."""
+"""A trace collector that stores what it receives as OTLP over HTTP."""
 
 import gzip
 import threading
@@ -20,7 +20,7 @@ class Collector(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address at which it listens."""
+        """Return the address at which the collector listens."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def spans(self) -> list[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Processes that count, and readers of their counts."""
+"""Fixtures of metrics tests: counting processes, and readers of their counts."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ for line in sys.stdin:
 
 
 class Counting:
-    """A process that counts as the test tells it to."""
+    """A process that counts as the test commands."""
 
     def __init__(self, folder: Path, role: str, limit_bytes: int = 0) -> None:
         self.process = subprocess.Popen(
@@ -47,11 +47,11 @@ class Counting:
 
     @property
     def pid(self) -> str:
-        """The pid as a label."""
+        """Return the pid as a label."""
         return str(self.process.pid)
 
     def do(self, line: str) -> None:
-        """Let it run a line of Python and wait for the end."""
+        """Run a line of Python in the process, and wait for its end."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
@@ -67,7 +67,7 @@ class Counting:
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[Callable[..., Counting]]:
-    """Return what starts a process that counts in the folder of the test."""
+    """Return a function that starts a process that counts in the folder of the test."""
     started: list[Counting] = []
 
     def start(role: str, **options: int) -> Counting:
@@ -90,7 +90,7 @@ def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[], dict]:
-    """Return what reads the counts of all live processes."""
+    """Return a function that reads the counts of all live processes."""
     reader = ProcessReader(tmp_path)
 
     def read() -> dict:
@@ -101,6 +101,6 @@ def read(tmp_path: Path) -> Callable[[], dict]:
     return read
 
 
-def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+def sample_key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """Return the key of a sample."""
     return name, frozenset(labels.items())

@@ -11,7 +11,7 @@ from kebab.observability.health.checks import (
     ok_result,
     run_checks,
 )
-from tests.cli.running import run
+from tests.cli.commands import run
 from tests.support.extensions import set_contributions
 
 

@@ -15,7 +15,7 @@ _OF_ONE = Family(name="kebab_b", help="", kind="gauge", labels=("workspace",))
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Return what registers questions and writes the answers to a page."""
+    """Return a function that registers collectors and returns their samples as a page."""
     known = {}
     asker = CollectorRunner(nullcontext)
 
@@ -55,7 +55,7 @@ def test_failing_question_leaves_the_others_their_answers(ask):
     assert "kebab_a 1" in ask(bad=Collector(store="postgres", collect=lambda: 1 / 0), good=good)
 
 
-def test_nothing_is_asked_of_a_store_that_is_away_and_an_answer_serves_all_who_ask_soon(ask):
+def test_unavailable_store_is_not_queried_and_answers_are_cached_briefly(ask):
     asked = []
     good = Collector(store="postgres", collect=lambda: asked.append(1) or [Sample(family=_OF_ALL, amount=1)])
     assert "kebab_a" not in ask(good=good, is_up=lambda store: store != "postgres")

@@ -1,4 +1,4 @@
-"""The processor's time that counting takes, beside that of a search."""
+"""Processor time of counting, compared with that of a search."""
 
 import time
 
@@ -12,7 +12,7 @@ from kebab.observability.metrics.metric import Family
 from kebab.observability.metrics.store import Store
 from search.retrieval.types import Mode
 from tests.support.corpus import make_workspace, write_each
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 pytestmark = pytest.mark.timing
 _SEARCHES = 40

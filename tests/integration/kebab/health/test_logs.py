@@ -16,11 +16,11 @@ _NODE = "node-l"
 
 
 def record(message, *values, error=None):
-    told = None if error is None else (type(error), error, error.__traceback__)
-    return logging.LogRecord("kebab.x", logging.WARNING, __file__, 1, message, values, told)
+    exception = None if error is None else (type(error), error, error.__traceback__)
+    return logging.LogRecord("kebab.x", logging.WARNING, __file__, 1, message, values, exception)
 
 
-def written(*given, **named):
+def log_line(*given, **named):
     return json.loads(JsonFormatter(_NODE).format(record(*given, **named)))
 
 
@@ -40,26 +40,26 @@ def test_line_names_request_job_and_workspace():
         acting_in(workspace_id),
         bind_log_fields(job_id="j-1", attempt=2, request_id=""),
     ):
-        line = written("x")
+        line = log_line("x")
     named = {name: line[name] for name in ("request_id", "job_id", "attempt", "workspace")}
     assert named == {"request_id": "r-1", "job_id": "j-1", "attempt": 2, "workspace": str(workspace_id)}
     with acting_nowhere():
-        assert {"request_id", "job_id", "workspace"}.isdisjoint(written("x"))
+        assert {"request_id", "job_id", "workspace"}.isdisjoint(log_line("x"))
 
 
 def test_threads_inherit_the_request_id():
     with bind_log_fields(request_id="r-2"), ContextExecutor(1) as threads:
-        assert threads.submit(written, "x").result()["request_id"] == "r-2"
+        assert threads.submit(log_line, "x").result()["request_id"] == "r-2"
     with ContextExecutor(1) as threads:
-        assert [line.get("request_id") for line in threads.map(written, ["x", "y"])] == [None, None]
+        assert [line.get("request_id") for line in threads.map(log_line, ["x", "y"])] == [None, None]
 
 
 def test_exception_is_logged_with_type_and_trace():
     try:
         {}["missing"]
     except KeyError as error:
-        told = written("it failed", error=error)["exception"]
-    assert told["type"] == "KeyError" and "test_logs" in told["trace"]
+        exception = log_line("it failed", error=error)["exception"]
+    assert exception["type"] == "KeyError" and "test_logs" in exception["trace"]
 
 
 def test_line_for_people_ends_with_request_and_job():

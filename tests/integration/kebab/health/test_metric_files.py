@@ -9,7 +9,7 @@ from kebab.observability.metrics import exporter, files
 from kebab.observability.metrics.exposition import Page, sample_names, write_series
 from kebab.observability.metrics.metric import Family
 from kebab.observability.metrics.store import Store
-from tests.integration.kebab.health.conftest import named, samples
+from tests.integration.kebab.health.conftest import sample_key, samples
 
 _THINGS = "kebab_things_total"
 
@@ -20,17 +20,17 @@ def test_counts_of_processes_are_read_with_role_and_pid_until_they_end(counting,
     other.do("things.add('new', amount=5)")
     one.do("[seconds.observe(s) for s in (0.05, 0.1, 0.5, 7)]")
     own, found = {"role": "worker", "pid": one.pid}, read()
-    assert found[named(_THINGS, kind="before", **own)] == 2  # counted before it had a role
-    assert found[named(_THINGS, kind="new", **own)] == 2
-    assert found[named(_THINGS, kind="new", role="mirror", pid=other.pid)] == 5
-    buckets = [found[named("kebab_thing_seconds_bucket", le=le, **own)] for le in ("0.1", "1", "+Inf")]
+    assert found[sample_key(_THINGS, kind="before", **own)] == 2  # counted before it had a role
+    assert found[sample_key(_THINGS, kind="new", **own)] == 2
+    assert found[sample_key(_THINGS, kind="new", role="mirror", pid=other.pid)] == 5
+    buckets = [found[sample_key("kebab_thing_seconds_bucket", le=le, **own)] for le in ("0.1", "1", "+Inf")]
     assert buckets == [2, 3, 4]
-    assert found[named("kebab_thing_seconds_count", **own)] == 4
-    assert found[named("kebab_thing_seconds_sum", **own)] == 7.65
+    assert found[sample_key("kebab_thing_seconds_count", **own)] == 4
+    assert found[sample_key("kebab_thing_seconds_sum", **own)] == 7.65
 
     one.do("things.add('new'); things.add('later')")
     found = read()
-    assert [found[named(_THINGS, kind=kind, **own)] for kind in ("new", "later")] == [3, 1]
+    assert [found[sample_key(_THINGS, kind=kind, **own)] for kind in ("new", "later")] == [3, 1]
     one.end()
     assert {dict(labels)["pid"] for _, labels in read()} == {other.pid}
     assert len(list(tmp_path.iterdir())) == 2
@@ -56,11 +56,11 @@ def test_files_of_ended_processes_do_not_accumulate(tmp_path):
     assert len(list(tmp_path.iterdir())) <= 4
 
 
-def test_forked_child_counts_anew_and_does_not_keep_its_parents_counts(counting, read):
+def test_forked_child_starts_without_its_parents_counts(counting, read):
     parent = counting("worker")
     parent.do("import os, signal; child = os.fork(); child or signal.pause()")
     parent.do("things.add('new')")
-    assert read()[named(_THINGS, kind="new", role="worker", pid=parent.pid)] == 1
+    assert read()[sample_key(_THINGS, kind="new", role="worker", pid=parent.pid)] == 1
     (child,) = psutil.Process(int(parent.pid)).children()
     parent.end()
     assert read() == {}
@@ -80,7 +80,7 @@ def test_process_that_can_name_no_more_series_goes_on_with_those_it_has(counting
     one.do("[things.add(f'{n:0>1000}') for n in range(1_000)]")
     one.do("things.add('before')")
     found = read()
-    assert found[named(_THINGS, kind="before", role="web", pid=one.pid)] == 3
+    assert found[sample_key(_THINGS, kind="before", role="web", pid=one.pid)] == 3
     assert 400 < len(found) < 1_000
 
 
@@ -89,7 +89,7 @@ def test_values_of_labels_are_escaped():
     page, lines = Page(), []
     write_series(family, sample_names(family, {"kind": 'a"b\\c\nd'}), [1.0], lines)
     page.add(family, lines)
-    assert samples(page.text().decode()) == {named("kebab_x_total", kind='a"b\\c\nd'): 1}
+    assert samples(page.text().decode()) == {sample_key("kebab_x_total", kind='a"b\\c\nd'): 1}
 
 
 def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, monkeypatch):

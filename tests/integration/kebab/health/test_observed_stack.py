@@ -1,4 +1,4 @@
-"""A real stack as it is observed: metrics of all its processes, lines of its logs, one trace."""
+"""A real stack's metrics, logs and one trace, over all its processes."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.client import Client
 from tests.integration.kebab.health.collector import Collector
-from tests.integration.kebab.health.observed import TOKEN, Observed
+from tests.integration.kebab.health.observed_stack import TOKEN, ObservedStack
 from tests.support.http_stub import running
 from tests.support.paths import ROOT
 from tests.support.stack import Stack, eventually, temporary_directory
@@ -39,7 +39,7 @@ _EXPECTED = """
 
 
 @pytest.fixture(scope="module")
-def observed() -> Iterator[Observed]:
+def observed_stack() -> Iterator[ObservedStack]:
     with running(Collector()) as collector:
         stack = Stack(
             temporary_directory(),
@@ -55,7 +55,7 @@ def observed() -> Iterator[Observed]:
         try:
             stack.up()
             client = _client(stack)
-            yield Observed(stack=stack, collector=collector, client=client)
+            yield ObservedStack(stack=stack, collector=collector, client=client)
             client.close()
         finally:
             stack.stop()
@@ -77,20 +77,20 @@ def _client(stack: Stack) -> Client:
     return client
 
 
-def test_all_families_are_exposed_with_plausible_values(observed):
-    eventually(lambda: _counts_a_new_document(observed), "what is handed in is counted")
-    eventually(lambda: observed.total("kebab_embedded_chunks_total") >= 1, "vectors have followed")
-    eventually(lambda: _is_embedded(observed), "and that is told", 90)
-    eventually(lambda: not _missing(observed), "all are there")
+def test_all_families_are_exposed_with_plausible_values(observed_stack):
+    eventually(lambda: _counts_a_new_document(observed_stack), "what is handed in is counted")
+    eventually(lambda: observed_stack.total("kebab_embedded_chunks_total") >= 1, "vectors have followed")
+    eventually(lambda: _is_embedded(observed_stack), "and that is told", 90)
+    eventually(lambda: not _missing(observed_stack), "all are there")
 
-    assert observed.total("kebab_search_seconds_count", mode="lexical") >= 1
-    assert observed.total("kebab_search_seconds_count", mode="hybrid") >= 1
-    assert observed.total("kebab_jobs_ended_total", kind="ingest_document", state="succeeded") >= 1
-    assert observed.total("kebab_job_seconds_sum", kind="ingest_document") > 0
-    assert observed.total("kebab_answers_total") == 1
-    assert observed.total("kebab_store_up") == 3
-    assert observed.total("kebab_mirror_lag_changes_max") == 0
-    eventually(lambda: observed.total("kebab_jobs_due") == 0, "nothing is due")
+    assert observed_stack.total("kebab_search_seconds_count", mode="lexical") >= 1
+    assert observed_stack.total("kebab_search_seconds_count", mode="hybrid") >= 1
+    assert observed_stack.total("kebab_jobs_ended_total", kind="ingest_document", state="succeeded") >= 1
+    assert observed_stack.total("kebab_job_seconds_sum", kind="ingest_document") > 0
+    assert observed_stack.total("kebab_answers_total") == 1
+    assert observed_stack.total("kebab_store_up") == 3
+    assert observed_stack.total("kebab_mirror_lag_changes_max") == 0
+    eventually(lambda: observed_stack.total("kebab_jobs_due") == 0, "nothing is due")
 
 
 def _counts_a_new_document(observed):
@@ -110,40 +110,42 @@ def _missing(observed):
     return set(_EXPECTED.split()) - {name for name, _ in observed.metrics()}
 
 
-def test_roles_of_all_processes_and_names_of_dashboard_and_rules_are_exposed(observed):
+def test_roles_of_all_processes_and_names_of_dashboard_and_rules_are_exposed(observed_stack):
     roles = {"web", "worker", "embedder", "mirror", "beat", "watch", "supervisor", "postgres", "redis"}
     folder = ROOT / "deploy" / "observability"
-    told = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
-    named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", told))
+    queries = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
+    named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", queries))
 
     def missing():
-        exposed = set(re.findall(r"^# TYPE (\S+)", observed.text(), re.M))
+        exposed = set(re.findall(r"^# TYPE (\S+)", observed_stack.text(), re.M))
         names = exposed | {f"{name}_{part}" for name in exposed for part in ("bucket", "sum", "count")}
-        found = {dict(labels)["role"] for name, labels in observed.metrics() if name == "process_open_fds"}
+        found = {
+            dict(labels)["role"] for name, labels in observed_stack.metrics() if name == "process_open_fds"
+        }
         return (named - names) | (roles - found)
 
     # A worker that was killed a moment ago counts again as soon as it works.
     eventually(lambda: not missing(), f"all are there of {sorted(named | roles)}")
 
 
-def test_workspaces_are_shown_only_to_operators_and_by_id(observed):
-    eventually(lambda: observed.total("kebab_mirrors") == 1, "the mirror is counted")
+def test_workspaces_are_shown_only_to_operators_and_by_id(observed_stack):
+    eventually(lambda: observed_stack.total("kebab_mirrors") == 1, "the mirror is counted")
     for token in ("", "wrong", TOKEN):
-        text = observed.text(token)
+        text = observed_stack.text(token)
         assert "observed-slug" not in text and "zisterne" not in text
         if token != TOKEN:
             assert not _UUID.search(text) and "workspace=" not in text
-    assert httpx.get(f"{observed.stack.url}/metrics").status_code == 200
+    assert httpx.get(f"{observed_stack.stack.url}/metrics").status_code == 200
 
 
 @pytest.mark.alone
-def test_probes_answer_within_two_seconds_while_both_servers_hang(observed):
-    url = observed.stack.url
+def test_probes_answer_within_two_seconds_while_both_servers_hang(observed_stack):
+    url = observed_stack.stack.url
     assert httpx.get(f"{url}/readyz").json() == {
         "status": "ready",
         "checks": dict.fromkeys(("postgres", "migrations", "redis", "mirrors"), "ok"),
     }
-    with observed.stopped("postgres", "redis"):
+    with observed_stack.suspend("postgres", "redis"):
         eventually(lambda: _ready(url)[0].status_code == 503, "what was found before is no longer told", 10)
         healthy, health_s = timed_get(f"{url}/healthz")
         ready, ready_s = _ready(url)
@@ -176,9 +178,9 @@ def _ready(url):
     return answer, took_s
 
 
-def test_lines_of_the_worker_hold_the_request_id(observed):
+def test_lines_of_the_worker_hold_the_request_id(observed_stack):
     own = f"request-{uuid.uuid4().hex}"
-    answer = observed.client.request(
+    answer = observed_stack.client.request(
         "POST",
         "/documents",
         params={"wait_for": "searchable"},
@@ -189,8 +191,10 @@ def test_lines_of_the_worker_hold_the_request_id(observed):
     assert answer.headers["X-Request-ID"] == own
     job_id = answer.json()["job"]["id"]
 
-    eventually(lambda: any(line.get("job_id") == job_id for line in observed.lines("worker")), "it is logged")
-    lines = [line for line in observed.lines("worker") if line.get("job_id") == job_id]
+    eventually(
+        lambda: any(line.get("job_id") == job_id for line in observed_stack.lines("worker")), "it is logged"
+    )
+    lines = [line for line in observed_stack.lines("worker") if line.get("job_id") == job_id]
     assert {line["request_id"] for line in lines} == {own}
     assert {line["attempt"] for line in lines} == {1}
     assert {line["task"] for line in lines} == {"ingest.run_job"}
@@ -198,42 +202,48 @@ def test_lines_of_the_worker_hold_the_request_id(observed):
     assert {line["node"] for line in lines} == {"node-o"}
     (access,) = [
         line
-        for line in observed.lines("web")
+        for line in observed_stack.lines("web")
         if line.get("request_id") == own and line["logger"] == "kebab.access"
     ]
     assert access["message"].startswith("POST api/v1/workspaces/<str:ws>/documents 201 in ")
 
 
-def test_every_log_line_is_json_without_text_of_documents(observed):
+def test_every_log_line_is_json_without_text_of_documents(observed_stack):
     for name in ("web", "worker", "embedder", "mirror", "beat", "watch"):
-        lines = observed.lines(name)
+        lines = observed_stack.lines(name)
         assert all({"time", "level", "logger", "message", "role", "pid"} <= line.keys() for line in lines)
-        said = str(lines)
-        assert "rainwater" not in said and "secretword" not in said and observed.client.token not in said
+        output = str(lines)
+        assert (
+            "rainwater" not in output
+            and "secretword" not in output
+            and observed_stack.client.token not in output
+        )
 
 
-def test_request_id_is_returned_and_a_harmful_one_is_replaced(observed):
-    url = observed.stack.url
+def test_request_id_is_returned_and_a_harmful_one_is_replaced(observed_stack):
+    url = observed_stack.stack.url
     given = {"X-Request-ID": "a" * 65}
     for path in ("/healthz", "/missing", "/api/v1/missing", "/mcp", "/static/kebab/site.css", "/login"):
         answer = httpx.get(f"{url}{path}", headers=given, timeout=30)  # /mcp is imported first
         assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-ID"]), path
         assert len(answer.headers.get_list("X-Request-ID")) == 1
     assert "X-Request-ID" not in httpx.get(f"{url}/api/v1/missing").headers
-    first = observed.client.upload("stream.md", "# S\n\nText.\n")["job"]["id"]
-    stream = observed.client.request("GET", f"/jobs/{first}/events", headers={"X-Request-ID": "own-id"})
+    first = observed_stack.client.upload("stream.md", "# S\n\nText.\n")["job"]["id"]
+    stream = observed_stack.client.request("GET", f"/jobs/{first}/events", headers={"X-Request-ID": "own-id"})
     assert stream.headers["X-Request-ID"] == "own-id"
 
 
-def test_one_trace_leads_from_a_request_to_the_worker(observed):
+def test_one_trace_leads_from_a_request_to_the_worker(observed_stack):
     trace_id = uuid.uuid4().hex
     given = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
     document = {"path": "traced.md", "text": "# Traced\n\nA tracedword stands here.\n"}
-    observed.client.request("POST", "/documents", json=document, headers=given).raise_for_status()
-    observed.client.request("POST", "/search", json={"q": "tracedquery"}, headers=given).raise_for_status()
+    observed_stack.client.request("POST", "/documents", json=document, headers=given).raise_for_status()
+    observed_stack.client.request(
+        "POST", "/search", json={"q": "tracedquery"}, headers=given
+    ).raise_for_status()
 
     def names() -> set[tuple[str, str]]:
-        found = observed.collector.spans()
+        found = observed_stack.collector.spans()
         return {(role, span.name) for role, span in found if span.trace_id.hex() == trace_id}
 
     wanted = {
@@ -248,12 +258,12 @@ def test_one_trace_leads_from_a_request_to_the_worker(observed):
         ("embedder", "ingest.embed"),
     }
     eventually(lambda: wanted <= names(), "all spans have come", 60)
-    sent = b"".join(observed.collector.bodies)
+    sent = b"".join(observed_stack.collector.bodies)
     for secret in (
         b"tracedword",
         b"tracedquery",
         b"traced.md",
         b"observed-slug",
-        observed.client.token.encode(),
+        observed_stack.client.token.encode(),
     ):
         assert secret not in sent

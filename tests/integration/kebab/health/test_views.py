@@ -14,7 +14,7 @@ from kebab.runtime import draining
 
 @pytest.fixture(autouse=True)
 def _fresh_answers(monkeypatch):
-    """Look at stores and counts anew, where an answer of another test holds for a second."""
+    """Clear the cached answers about stores and counts, which hold for a second."""
     stores._probes.cache_clear()
     scraper.cache_clear()
     monkeypatch.setattr(responses, "probe_stores", partial(stores.probe_stores, 30.0))
@@ -99,7 +99,7 @@ def test_version_names_the_versions_of_all_parts(client, db):
         ({"HTTP_X_FORWARDED_FOR": "127.0.0.1"}, False, False),
     ],
 )
-def test_metrics_and_versions_are_told_to_this_machine_and_the_operator(
+def test_metrics_and_versions_are_shown_to_this_machine_and_the_operator(
     client, db, settings, asked, is_open, may_read
 ):
     settings.KEBAB_METRICS_TOKEN, settings.KEBAB_METRICS_OPEN = "operators", is_open

@@ -1,4 +1,4 @@
-"""A workspace with sources of every openness, and callers of every kind in it."""
+"""A workspace with sources of every restriction, and callers of every kind."""
 
 import re
 import uuid
@@ -67,11 +67,11 @@ def compare_permissions(workspace: Any, compared: list[Any]) -> int:
         if kind in seen:
             continue
         seen.add(kind)
-        said = {each: may.is_allowed for may in report.permissions for each in may.operations}
-        assert len(said) == len(operations())
+        reported = {each: may.is_allowed for may in report.permissions for each in may.operations}
+        assert len(reported) == len(operations())
         for operation in compared:
-            is_allowed = answered(client, workspace, caller, operation) != 403
-            assert said[str(operation)] is is_allowed, (caller.actor, report.role, str(operation))
+            is_allowed = operation_status(client, workspace, caller, operation) != 403
+            assert reported[str(operation)] is is_allowed, (caller.actor, report.role, str(operation))
     return len(seen)
 
 
@@ -83,14 +83,16 @@ def compare_things(workspace: Any, compared: Iterator[tuple[Caller, Any]]) -> in
         assert set(things) == set(SOURCES)
         visible = {name for name, thing in things.items() if thing.is_visible}
         searchable = {name for name, thing in things.items() if thing.is_searchable}
-        told = (caller.actor, [(thing.name, thing.why) for thing in things.values()])
+        context = (caller.actor, [(thing.name, thing.why) for thing in things.values()])
 
-        def shown(tails, client=client):
+        def visible_keys(tails, client=client):
             return {key for key, tail in tails.items() if is_there(client, workspace, tail)}
 
-        assert visible == shown({key: f"sources/{thing.id}" for key, thing in things.items()}), told
-        assert searchable == shown({key: f"documents/{each.doc_id.hex}" for key, each in documents.items()})
-        assert searchable == found(client, workspace), told
+        assert visible == visible_keys({key: f"sources/{thing.id}" for key, thing in things.items()}), context
+        assert searchable == visible_keys(
+            {key: f"documents/{each.doc_id.hex}" for key, each in documents.items()}
+        )
+        assert searchable == searchable_sources(client, workspace), context
         for key, document in documents.items():
             (thing,) = explain_access(workspace, caller, document=document.doc_id).things
             assert (thing.kind, thing.name) == ("document", document.path)
@@ -100,7 +102,7 @@ def compare_things(workspace: Any, compared: Iterator[tuple[Caller, Any]]) -> in
     return n_callers
 
 
-def answered(client, workspace, caller, operation):
+def operation_status(client, workspace, caller, operation):
     """Return the status of an operation on a missing thing, and roll it back."""
     own = {"user_id": str(caller.user.pk)} if caller.user is not None else {}
     route = re.sub(r"\{(\w+)\}", lambda found: own.get(found[1]) or missing(found[1]), operation.route)
@@ -127,6 +129,6 @@ def is_there(client, workspace, tail):
     return client.get(f"/api/v1/workspaces/{workspace.slug}/{tail}").status_code == 200
 
 
-def found(client, workspace):
+def searchable_sources(client, workspace):
     response = client.get(f"/api/v1/workspaces/{workspace.slug}/search?q={WORD}&mode=lexical&k=50")
     return {hit["source"] for hit in response.json()["hits"]} if response.status_code == 200 else set()

@@ -20,7 +20,7 @@ def _test_addresses(settings):
 
 @pytest.fixture(autouse=True)
 def _responses_are_as_documented(monkeypatch):
-    """Hold every answer and every problem of these tests to the OpenAPI document."""
+    """Check every response of these tests against the OpenAPI document."""
     check_every_response(monkeypatch, check_response)
 
 
@@ -35,7 +35,7 @@ def group(workspace):
 
 
 def check_response(response: Any) -> None:
-    """Raises ValidationError for an answer whose status is not documented, or that is not as documented."""
+    """Raise ValidationError for a response that the OpenAPI document does not describe."""
     try:
         match = resolve(response.request["PATH_INFO"])
     except Resolver404:
@@ -58,7 +58,7 @@ def check_response(response: Any) -> None:
 
 
 def _plain(route: str) -> str:
-    """Return a route as the document writes it: `<uuid:group_id>` is `{group_id}`."""
+    """Return a route as the document writes it: `<uuid:group_id>` becomes `{group_id}`."""
     parts = [f"{{{part[1:-1].rpartition(':')[2]}}}" if part[:1] == "<" else part for part in route.split("/")]
     return "/".join(parts)
 

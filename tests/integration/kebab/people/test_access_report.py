@@ -13,7 +13,7 @@ from kebab.people.api_operations import operations
 from kebab.people.models import ApiToken, Group, Role, User
 from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Source
-from tests.cli.running import run
+from tests.cli.commands import run
 from tests.integration.kebab.people.access_cases import (  # noqa: F401 - `corpus` calls `fill`
     callers,
     compare_permissions,
@@ -90,7 +90,7 @@ def test_missing_scope_is_reported(workspace):
     assert "scope search" in report.things[0].why
 
 
-def barred(workspace, caller):
+def refusal_reason(workspace, caller):
     report = explain_access(workspace, caller)
     assert not any(permission.is_allowed for permission in report.permissions)
     assert not any(thing.is_visible or thing.is_searchable for thing in report.things)
@@ -107,10 +107,10 @@ def test_caller_without_entry_is_barred_from_everything(workspace):
     expired, _ = mint_token(workspace, scopes=["search"], expires_at=timezone.now() - timedelta(days=1))
     foreign, _ = mint_token(make_workspace(), scopes=["search"])
 
-    assert "doesn't belong" in barred(workspace, Caller(user=make_person()))
-    assert "deactivated" in barred(workspace, Caller(user=member))
+    assert "doesn't belong" in refusal_reason(workspace, Caller(user=make_person()))
+    assert "deactivated" in refusal_reason(workspace, Caller(user=member))
     for token, why in ((revoked, "revoked"), (expired, "expired"), (foreign, "doesn't belong")):
-        assert why in barred(workspace, Caller(token=readable_tokens().get(pk=token.pk)))
+        assert why in refusal_reason(workspace, Caller(token=readable_tokens().get(pk=token.pk)))
 
 
 def test_missing_source_or_document_and_both_at_once_are_refused(workspace):

@@ -12,7 +12,7 @@ from kebab.people.invitations.lifecycle import find_invitation
 from kebab.people.models import ApiToken, AuditEvent, GroupMember, Membership, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token, verify_token
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.actors import make_member, make_person
 
 

@@ -65,9 +65,9 @@ def test_member_is_added_and_removed_or_leaves_with_the_workspace(admin, workspa
     group, member = make_group(workspace), make_member(workspace)
     for _ in range(2):
         assert admin.put(path(workspace, group, member)).status_code == 204
-    told = admin.get(path(workspace, group)).json()
-    assert [row["email"] for row in told["members"]] == [member.email]
-    assert told["member_count"] == 1
+    detail = admin.get(path(workspace, group)).json()
+    assert [row["email"] for row in detail["members"]] == [member.email]
+    assert detail["member_count"] == 1
     members = f"/api/v1/workspaces/{workspace.slug}/members"
     rows = admin.get(members).json()["results"]
     assert {row["email"]: row["groups"] for row in rows}[member.email] == [str(group.pk)]

@@ -16,7 +16,7 @@ from kebab.people.invitations.lifecycle import (
 )
 from kebab.people.models import AuditEvent, Group, GroupMember, Invitation, Membership, Role, User
 from kebab.people.operator import command_line_access
-from tests.integration.kebab.people.invited import ADDRESS, PASSWORD, ask, mailed_secret, path
+from tests.integration.kebab.people.invitations import ADDRESS, PASSWORD, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, make_workspace, member_client, person_client
 from tests.support.concurrency import at_once, until_blocked
 
@@ -142,14 +142,14 @@ def test_link_opened_twice_at_once_makes_one_member(transactional_db):
 
 
 @pytest.fixture
-def committed(transactional_db):
+def workspace_and_group(transactional_db):
     """Commit a workspace and a group in it."""
     workspace = make_workspace()
     return workspace, create_group(command_line_access(workspace), "staff")
 
 
-def test_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(committed):
-    workspace, group = committed
+def test_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(workspace_and_group):
+    workspace, group = workspace_and_group
     secret = invite(command_line_access(workspace), ADDRESS, Role.VIEWER, [group.pk]).secret
     ada, invitation, deleted = make_person(ADDRESS), find_invitation(secret), Event()
 
@@ -168,8 +168,8 @@ def test_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(comm
     assert not GroupMember.objects.exists()
 
 
-def test_new_invitation_waits_for_an_acceptance_before_locking_groups(committed):
-    workspace, group = committed
+def test_new_invitation_waits_for_an_acceptance_before_locking_groups(workspace_and_group):
+    workspace, group = workspace_and_group
     invite(command_line_access(workspace), ADDRESS, Role.VIEWER, [group.pk])
     claimed = Event()
 

@@ -11,7 +11,7 @@ from kebab.http.api.models import IdempotencyKey
 from kebab.people.invitations.lifecycle import find_invitation, invite
 from kebab.people.models import AuditEvent, Invitation, Role, User
 from kebab.people.operator import command_line_access
-from tests.integration.kebab.people.invited import ADDRESS, ask, mailed_secret, path
+from tests.integration.kebab.people.invitations import ADDRESS, ask, mailed_secret, path
 from tests.support.actors import make_member, make_person, member_client, person_client
 
 
@@ -97,7 +97,7 @@ def test_link_is_not_repeated_for_a_retry(operator, workspace):
     assert len(mail.outbox) == 1
 
 
-def test_link_stands_in_the_mail_alone_where_mail_leaves_the_machine(operator, workspace, settings):
+def test_link_is_in_the_mail_only_where_mail_is_delivered(operator, workspace, settings):
     settings.EMAIL_BACKEND = f"{__name__}.DeliveredMail"
     body = ask(operator, workspace).json()
     assert (body["link"], body["is_mailed"]) == (None, True)

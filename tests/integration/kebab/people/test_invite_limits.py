@@ -18,7 +18,7 @@ def limits(settings):
 
 @pytest.fixture
 def person(workspace):
-    """Make a person whose requests no other test, and no earlier run on the same Redis, has counted."""
+    """Return a person whose requests no other test and no earlier run has counted."""
     user = make_member(workspace, Role.OWNER)
     user.pk, user.email = 10**12 + uuid.uuid4().int % 10**12, f"{uuid.uuid4().hex}@example.org"
     user.save(force_insert=True)

@@ -1,4 +1,4 @@
-"""People, groups, tokens, invitations and the audit log are for the admins of their workspace alone."""
+"""Only a workspace's admins access its people, groups, tokens, invitations and audit log."""
 
 import uuid
 

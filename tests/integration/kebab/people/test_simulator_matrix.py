@@ -1,4 +1,4 @@
-"""Reports of the access simulator and answers of the API, for all operations and all kinds of callers."""
+"""Access reports agree with the API for all operations and kinds of callers."""
 
 import pytest
 

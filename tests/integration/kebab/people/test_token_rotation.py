@@ -74,7 +74,7 @@ def test_overlap_is_from_none_to_a_day(admin, workspace, old):
     assert ApiToken.objects.count() == 1
 
 
-def test_secret_stands_nowhere_but_in_the_answer_that_creates_it(admin, workspace, old):
+def test_secret_is_only_in_the_response_that_creates_it(admin, workspace, old):
     log = io.StringIO()
     listener = logging.StreamHandler(log)
     logging.getLogger().addHandler(listener)
@@ -87,14 +87,14 @@ def test_secret_stands_nowhere_but_in_the_answer_that_creates_it(admin, workspac
         logging.getLogger().setLevel(before)
 
     stored = [list(model.objects.values()) for model in (ApiToken, AuditEvent, IdempotencyKey)]
-    told = [answer.content.decode() + str(answer.headers) for answer in answers]
+    texts = [answer.content.decode() + str(answer.headers) for answer in answers]
     for secret in secrets:
-        for place in (log.getvalue(), str(stored), *told):
+        for place in (log.getvalue(), str(stored), *texts):
             assert secret.split("_", 2)[2] not in place
 
 
 def answers_and_secrets(admin, workspace, old):
-    """Return the answers to all requests about tokens but those that tell a secret, and the secrets."""
+    """Return the responses to all requests about tokens that show no secret, and the secrets."""
     headers, turn = {"Idempotency-Key": "made"}, {"Idempotency-Key": "rotated"}
     made = make(admin, workspace, headers=headers).json()
     rotated = rotate(admin, workspace, old[0].pk, headers=turn, overlap_minutes=5).json()

@@ -15,7 +15,7 @@ _ID = "5f0c2a9e-7f6b-4f0e-9d39-0f6a2f6f2c11"
 
 @pytest.fixture
 def theme_and_size(monkeypatch):
-    """The only settings there are."""
+    """Replace the workspace settings by two of the test's own."""
 
     def one_of_two(value):
         if value not in ("light", "dark"):

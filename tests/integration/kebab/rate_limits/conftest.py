@@ -8,7 +8,7 @@ _hosts = itertools.count(1)
 
 @pytest.fixture
 def new_address():
-    """Return what makes a network address that no other test counts under, nor another run on this Redis."""
+    """Return a function that makes a network address that no other test or run counts requests for."""
 
     def new_address():
         number = next(_hosts)

@@ -1,4 +1,4 @@
-"""Data directories of their own for the tests of the stack, and whole stacks as processes."""
+"""Fixtures of stack tests: data directories, and whole stacks as processes."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ from tests.support.stack import Stack, eventually
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process runs; one that nobody reaps does not."""
+    """Return whether a process runs and is not a zombie."""
     try:
         return psutil.Process(pid).status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:
@@ -33,7 +33,7 @@ QUEUE = "queue-of-stack-tests"
 
 @pytest.fixture
 def waiting(settings, servers):
-    """Send a message that nobody takes."""
+    """Send a message that no worker takes."""
     with redis.Redis.from_url(redis_client_url(settings.REDIS_URL)) as client:
         client.delete(QUEUE)
         client.rpush(QUEUE, "hint")
@@ -43,7 +43,7 @@ def waiting(settings, servers):
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Name a data directory that does not exist yet, below a folder that everybody can walk through."""
+    """Return the path of a missing data directory, below a folder that everybody may enter."""
     parent = Path(tempfile.mkdtemp(prefix="kebab-test-"))
     parent.chmod(0o755)
     path = parent / "data"
@@ -73,7 +73,7 @@ class Verbs(Stack):
         return process
 
     def end(self) -> None:
-        """End all that is still running."""
+        """Stop all running commands."""
         for process in self._started:
             if process.poll() is None:
                 process.terminate()
@@ -82,7 +82,7 @@ class Verbs(Stack):
 
 @pytest.fixture
 def verbs(data_dir: Path) -> Iterator[Verbs]:
-    """Run verbs on a data directory and port of their own."""
+    """Run commands on a data directory and port of their own."""
     runner = Verbs(data_dir)
     yield runner
     runner.end()

@@ -1,4 +1,4 @@
-"""Embedded servers of other processes, statements on their databases, and rows of processes."""
+"""Helpers for embedded servers of other processes, their databases, and rows of processes."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ def start_in_another_process(module: str, server: str, data_dir: Path) -> subpro
 
 
 def create_process(role: str = ProcessRole.WORKER, **changes: object) -> StackProcess:
-    """Create the row of a process that began ten minutes ago and shows signs of life."""
+    """Create the row of a live process that began ten minutes ago."""
     values = {
         "node": "here",
         "role": role,

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def move_blobs(tmp_path, settings):
-    """Return what moves the blobs to another folder."""
+    """Return a function that moves the blobs to another folder."""
 
     def move(name):
         options = {"location": tmp_path / name}

@@ -4,7 +4,7 @@ import pytest
 from django.db.models.functions import Now
 
 from kebab.stack.models import StackProcess
-from tests.cli.running import run_json
+from tests.cli.commands import run_json
 from tests.integration.kebab.stack.conftest import QUEUE
 from tests.integration.kebab.stack.databases import create_process
 

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from kebab.cli.errors import Exit
 from kebab.http.api.errors import Conflict, NotFound
 from kebab.stack.nodes.registry import forget_node, list_nodes
-from tests.cli.running import error_of, run_json
+from tests.cli.commands import error_of, run_json
 from tests.integration.kebab.stack.databases import create_process
 
 pytestmark = pytest.mark.django_db

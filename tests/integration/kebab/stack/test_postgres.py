@@ -36,7 +36,7 @@ def template():
 
 
 @pytest.fixture
-def prepared(template, data_dir):
+def cluster_dir(template, data_dir):
     subprocess.run(["/bin/cp", "-a", str(template), str(data_dir)], check=True)
     return data_dir
 
@@ -66,43 +66,43 @@ def test_fresh_database_replaces_a_half_made_one_and_leaves_modes_of_folders(dat
 
 
 @pytest.mark.parametrize("before", ["DROP ROLE kebab_app", "ALTER ROLE kebab_app SUPERUSER BYPASSRLS"])
-def test_restart_keeps_the_data_and_restores_the_rights_of_the_role(prepared, before):
-    with EmbeddedPostgres(prepared) as server:
-        do(prepared, before)
-        do(prepared, "CREATE TABLE kept AS SELECT 7 AS number")
+def test_restart_keeps_the_data_and_restores_the_rights_of_the_role(cluster_dir, before):
+    with EmbeddedPostgres(cluster_dir) as server:
+        do(cluster_dir, before)
+        do(cluster_dir, "CREATE TABLE kept AS SELECT 7 AS number")
         pid = server.pid
     assert not is_running(pid)
-    with EmbeddedPostgres(prepared), closing(psycopg.connect(database_url(prepared))) as connection:
+    with EmbeddedPostgres(cluster_dir), closing(psycopg.connect(database_url(cluster_dir))) as connection:
         assert connection.execute(_RIGHTS).fetchone() == (True, False)
-        assert ask(prepared, "SELECT number FROM kept") == 7
+        assert ask(cluster_dir, "SELECT number FROM kept") == 7
 
 
 @pytest.mark.slow
-def test_killed_postmaster_is_started_again_though_its_pid_is_anothers(prepared):
-    with EmbeddedPostgres(prepared) as server:
-        do(prepared, "CREATE TABLE kept AS SELECT 7 AS number")
-        folder, first = Path(ask(prepared, "SHOW data_directory")), server.pid
+def test_killed_postmaster_is_started_again_though_its_pid_is_anothers(cluster_dir):
+    with EmbeddedPostgres(cluster_dir) as server:
+        do(cluster_dir, "CREATE TABLE kept AS SELECT 7 AS number")
+        folder, first = Path(ask(cluster_dir, "SHOW data_directory")), server.pid
         os.kill(first, signal.SIGKILL)
         server.wait()
         lines = (folder / "postmaster.pid").read_text().split("\n")
         (folder / "postmaster.pid").write_text("\n".join([str(os.getpid()), *lines[1:]]))
         server.start()
         assert server.pid != first
-        assert ask(prepared, "SELECT number FROM kept") == 7
+        assert ask(cluster_dir, "SELECT number FROM kept") == 7
 
 
-def test_failure_shows_the_end_of_the_log(prepared):
-    with (prepared / "postgres" / "postgresql.conf").open("a") as configuration:
+def test_failure_shows_the_end_of_the_log(cluster_dir):
+    with (cluster_dir / "postgres" / "postgresql.conf").open("a") as configuration:
         configuration.write("no_such_setting = 1\n")
     with pytest.raises(ServerFailed, match="no_such_setting"):
-        EmbeddedPostgres(prepared).start()
+        EmbeddedPostgres(cluster_dir).start()
 
 
-def test_address_may_hold_capitals_and_blanks(prepared):
+def test_address_may_hold_capitals_and_blanks(cluster_dir):
     with tempfile.TemporaryDirectory(prefix="Ké bab ") as odd:
         Path(odd).chmod(0o755)
-        with EmbeddedPostgres(prepared, runtime_dir=odd) as server:
-            url = database_url(prepared, odd)
+        with EmbeddedPostgres(cluster_dir, runtime_dir=odd) as server:
+            url = database_url(cluster_dir, odd)
             with closing(psycopg.connect(url)) as connection:
                 assert connection.execute("SELECT 1").fetchone() == (1,)
             assert dj_database_url.parse(url)["HOST"] == str(server.socket_folder)

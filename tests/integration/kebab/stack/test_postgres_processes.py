@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL of other processes, other users and closed folders."""
+"""An embedded PostgreSQL used by other processes, other users and in closed folders."""
 
 import os
 import shutil

@@ -41,13 +41,13 @@ call_command("worker", "--name", "stuck", "--queues", sys.argv[2], "--slots", "1
 
 @pytest.fixture
 def row(waiting):
-    """Create the row of a worker that leaves the message alone."""
+    """Create the row of a worker that does not take the message."""
     return create_process(queues=[QUEUE])
 
 
 @pytest.fixture
 def watch():
-    """Return a watch that counts the ends that it would have caused."""
+    """Return a watchdog that counts the exits that it would have caused."""
     watching = SelfWatchdog(lambda: Activity(busy=watching.busy), end=lambda: watching.ends.append(1))
     watching.busy, watching.ends = 0, []
     return watching
@@ -94,7 +94,7 @@ def test_worker_goes_on_that_is_stuck_twice_and_then_is_not_or_can_not_tell(row,
             assert not watch.ends
 
 
-def test_unanswered_look_starts_the_count_anew(row, watch, monkeypatch):
+def test_failed_check_resets_the_count(row, watch, monkeypatch):
     for _ in range(2):
         watch.check(row.pk, False)
     with monkeypatch.context() as patched, pytest.raises(OperationalError):
@@ -111,15 +111,15 @@ def lost_the_database(*arguments):
 
 def test_watch_looks_after_each_written_beat_and_knows_of_a_gap_before_it(monkeypatch):
     activities = iter([Activity, lost_the_database])
-    told = []
+    reported = []
     monkeypatch.setattr("kebab.stack.nodes.heartbeat.PERIOD_S", 0.01)
     with Heartbeat(
         ProcessRole.WORKER,
         activity=lambda: next(activities, Activity)(),
-        after_beat=lambda process_id, was_cut_off: told.append(was_cut_off),
+        after_beat=lambda process_id, was_cut_off: reported.append(was_cut_off),
     ):
-        eventually(lambda: len(told) > 3, "it beats on after a gap")
-    assert told[:3] == [False, True, False]
+        eventually(lambda: len(reported) > 3, "it beats on after a gap")
+    assert reported[:3] == [False, True, False]
 
 
 @pytest.mark.parametrize("hours", [-1, 1])

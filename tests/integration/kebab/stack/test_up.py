@@ -1,4 +1,4 @@
-"""A whole stack under `kebab up`, and verbs beside it."""
+"""A whole stack under `kebab up`, and commands beside it."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ _NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat", "w
 
 
 def commands(pid: int) -> set[str]:
-    """Return the verbs that the children of a process run."""
+    """Return the commands that the children of a process run."""
     found: set[str] = set()
     for child in psutil.Process(pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):  # it ends while it is looked at
@@ -76,7 +76,7 @@ def test_stack_serves_watches_restarts_its_processes_and_stops_without_a_trace(v
 
 
 def assert_all_come_back(verbs) -> None:
-    """Kill every process: each is started again, and its children end."""
+    """Kill every process: each is restarted, and its children end."""
     before = verbs.pids()
     eventually(lambda: len(family(before["worker"])) > 1, "the worker has children")
     children = [*family(before["web"])[1:], *family(before["worker"])[1:]]
@@ -142,10 +142,10 @@ def test_port_in_use_and_silent_server_are_reported_before_anything_starts(verbs
 
 def test_two_verbs_without_a_stack_take_turns(verbs):
     first, second = verbs.start("init"), verbs.start("init")
-    said = [process.communicate(timeout=90)[1] for process in (first, second)]
-    assert [first.returncode, second.returncode] == [0, 0], said
-    assert sum("No stack runs" in text for text in said) == 2
-    assert any("Waiting for process" in text for text in said)
+    errors = [process.communicate(timeout=90)[1] for process in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], errors
+    assert sum("No stack runs" in text for text in errors) == 2
+    assert any("Waiting for process" in text for text in errors)
     assert not stack_is_running(verbs.data_dir)
     prepared = verbs.run("init", "--json")
     assert (prepared.returncode, prepared.stderr) == (0, "")

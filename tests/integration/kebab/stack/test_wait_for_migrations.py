@@ -24,8 +24,8 @@ def _servers_of_our_own(settings):
 
 
 @pytest.fixture
-def unmigrated():
-    """Have the database lack the last migration of an app, as its list says."""
+def missing_migration():
+    """Remove the record of an app's last migration during the test."""
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
     yield
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
@@ -34,7 +34,7 @@ def unmigrated():
 
 @pytest.fixture
 def unreachable(monkeypatch):
-    """Have the database at a port where nobody listens."""
+    """Point the database settings at a port where nothing listens."""
     monkeypatch.setattr(
         wait_for_migrations, "connect", lambda *_, **__: psycopg.connect("host=127.0.0.1 port=1")
     )
@@ -45,7 +45,7 @@ def test_migrated_database_is_not_waited_for(caplog):
     assert "Waiting" not in caplog.text
 
 
-def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
+def test_missing_migration_is_named_once_until_it_is_there(missing_migration, caplog):
     waiting = Thread(target=wait_until_migrated)
     waiting.start()
     eventually(lambda: "stack.0003_blob_store" in caplog.text, "it is named")

@@ -1,10 +1,10 @@
-"""A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
+"""Fixtures of answer tests: a workspace with a few guides, and models that answer from them."""
 
 import pytest
 
 from tests.integration.search.answers.fixtures import use, use_model_at  # noqa: F401  fixtures
 from tests.integration.search.answers.guides import put_guides
-from tests.integration.search.context.filling import index
+from tests.integration.search.context.workspace_files import index
 from tests.support.actors import token_client
 from tests.support.corpus import make_workspace
 from tests.support.mirrors import sync_in_this_thread
@@ -13,7 +13,7 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _node(mirrors, blobs, monkeypatch):
-    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    """Sync mirrors in this thread: other threads do not see the test's transaction."""
     sync_in_this_thread(monkeypatch)
 
 
@@ -24,13 +24,13 @@ def _answers_are_as_their_schema_says(monkeypatch):
 
 @pytest.fixture
 def workspace(request, corpus, db):
-    """An empty workspace, or the committed one of the module."""
+    """Return an empty workspace, or the committed one of the module."""
     return request.getfixturevalue("filled") if corpus else make_workspace()
 
 
 @pytest.fixture
 def guides(workspace):
-    """A workspace that holds the guides."""
+    """Return a workspace that holds the guides."""
     put_guides(workspace)
     index(workspace)
     workspace.refresh_from_db()
@@ -44,7 +44,7 @@ def asker(workspace):
 
 @pytest.fixture
 def ask(asker, workspace):
-    """Ask over HTTP, and give the answer."""
+    """Ask over HTTP, and return the answer."""
 
     def post(question, client=asker, **body):
         at = f"/api/v1/workspaces/{workspace.slug}/ask"

@@ -1,4 +1,4 @@
-"""Kept answers, made without asking."""
+"""Factories of stored answers."""
 
 import uuid
 from typing import Any

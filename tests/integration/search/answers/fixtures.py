@@ -1,4 +1,4 @@
-"""Models for the tests that ask: stubs and addresses that the settings of one test name."""
+"""Fixtures that configure a stub or an address as the model of one test."""
 
 from contextlib import ExitStack
 
@@ -10,7 +10,7 @@ from tests.support.runtime import renew_runtime
 
 @pytest.fixture
 def use(settings):
-    """Have a stub that behaves so be the model of one test; give the stub."""
+    """Return a function that makes a stub with a behaviour the model of one test, and returns the stub."""
     with ExitStack() as stack:
 
         def set_(behaviour, **options):
@@ -24,7 +24,7 @@ def use(settings):
 
 @pytest.fixture
 def use_model_at(settings):
-    """Have what answers at a URL be the model of one test."""
+    """Return a function that makes the server at a URL the model of one test."""
     yield lambda url, **options: use_url(settings, url, **options)
     renew_runtime()
 

@@ -1,8 +1,8 @@
-"""A few short guides, as a team would have them."""
+"""A few short guides, as a team would write them."""
 
 from typing import Any
 
-from tests.integration.search.context.filling import put
+from tests.integration.search.context.workspace_files import put_file
 
 GUIDES = {
     "guides/install.md": (
@@ -26,4 +26,4 @@ GUIDES = {
 def put_guides(workspace: Any) -> None:
     """Write the guides into the workspace."""
     for path, text in GUIDES.items():
-        put(workspace, path, text, trust_level="primary")
+        put_file(workspace, path, text, trust_level="primary")

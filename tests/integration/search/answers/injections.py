@@ -1,4 +1,4 @@
-"""Thirty documents that try to leave the frame, each with what of it may not be shown to a model as it is."""
+"""Thirty documents that try to leave the prompt's frame, with strings that no model may get unescaped."""
 
 from dataclasses import dataclass
 

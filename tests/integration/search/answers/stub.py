@@ -1,4 +1,4 @@
-"""A local HTTP server that speaks chat completions, streaming or not, well or badly, over real sockets."""
+"""A local HTTP server that speaks chat completions, correctly or not, over real sockets."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ _USAGE = {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127}
 
 
 class ModelStub(stub.Stub):
-    """Speaks as `behaviour` does."""
+    """A server that responds as `behaviour` does."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         super().__init__(behaviour, Exchange)
@@ -24,7 +24,7 @@ class ModelStub(stub.Stub):
 
     @property
     def url(self) -> str:
-        """The address that `/chat/completions` is below."""
+        """Return the base address, below which `/chat/completions` lies."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 
@@ -34,7 +34,7 @@ class Exchange(stub.Exchange):
     server: ModelStub
 
     def do_POST(self) -> None:
-        """Note what came, and behave."""
+        """Record the request, and respond."""
         try:
             super().do_POST()
         except OSError:
@@ -65,7 +65,7 @@ class Exchange(stub.Exchange):
         self.wfile.flush()
 
     def send_remark(self, text: str) -> None:
-        """Send a line that is no event, by which servers keep a connection open."""
+        """Send an event-stream comment, by which servers keep a connection open."""
         self.wfile.write(f": {text}\n\n".encode())
         self.wfile.flush()
 
@@ -75,7 +75,7 @@ class Exchange(stub.Exchange):
         self.send_event({"id": "1", "object": "chat.completion.chunk", "choices": [choice]})
 
     def hang_up(self) -> None:
-        """Break the connection off, as a machine that is gone does."""
+        """Close the connection in the middle of a response."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
@@ -114,19 +114,19 @@ def replies(document: Any, *, status: int = 200, **headers: str) -> Behaviour:
 
 
 def hangs(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.server.released.wait()
 
 
 def drips(exchange: Exchange) -> None:
-    """Write on and on, slowly, until the client has gone or the test is over."""
+    """Send slowly and without end, until the client leaves or the test is over."""
     exchange.begin_stream()
     while not exchange.server.released.wait(0.02):
         exchange.send_piece("Enough [#1]. ")
 
 
 def thinks(exchange: Exchange) -> None:
-    """Think aloud, which is no part of an answer, until the client has gone or the test is over."""
+    """Send reasoning, which is not part of an answer, until the client leaves or the test is over."""
     exchange.begin_stream()
     choice = {"index": 0, "delta": {"reasoning_content": "Hm. "}, "finish_reason": None}
     while not exchange.server.released.wait(0.02):
@@ -134,27 +134,27 @@ def thinks(exchange: Exchange) -> None:
 
 
 def ends_early(exchange: Exchange) -> None:
-    """End a stream that began well without its end."""
+    """End a valid stream without its last event."""
     exchange.begin_stream()
     exchange.send_piece("Run the installer [#1]. Then")
 
 
 def dies(exchange: Exchange) -> None:
-    """Break off a stream that began well."""
+    """Break a valid stream off."""
     exchange.begin_stream()
     exchange.send_piece("Run the installer [#1]. Then")
     exchange.hang_up()
 
 
 def errs(exchange: Exchange) -> None:
-    """Tell of an error in the middle of a stream."""
+    """Send an error event in the middle of a stream."""
     exchange.begin_stream()
     exchange.send_piece("Run the installer [#1]. Then")
     exchange.send_event({"error": {"message": "overloaded", "type": "server_error"}})
 
 
 def in_turn(behaviours: Iterable[Behaviour]) -> Behaviour:
-    """Behave as the first one at first, as the second then, …"""
+    """Use one behaviour after the other; the last one stays."""
     rest = iter(behaviours)
     return lambda exchange: next(rest)(exchange)
 

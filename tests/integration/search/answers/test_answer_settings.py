@@ -1,4 +1,4 @@
-"""Wrong settings of the model are reported by Django's checks, the start and doctor."""
+"""Wrong model settings are reported by Django's checks, at the start and by doctor."""
 
 import pytest
 

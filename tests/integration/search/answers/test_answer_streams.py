@@ -18,7 +18,7 @@ from tests.support.actors import make_workspace
 from tests.support.corpus import restrict, write
 from tests.support.loops import run
 from tests.support.schemas import validate
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20
@@ -58,7 +58,7 @@ async def read(response, seen, step=None, after=1):
 
 
 async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
-    """Ask, with what is `asked` beside or instead of the question; read to the end or leave after so many."""
+    """Ask with these fields; read to the end, or leave after so many events."""
     response = await AsyncClient().post(
         f"/api/v1/workspaces/{workspace.slug}/ask",
         {"question": QUESTION, **dict(asked)},
@@ -77,7 +77,7 @@ async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
 
 
 async def _leave(response, seen, leave_after):
-    """Stop reading as a server does whose client has hung up."""
+    """Stop reading as a server does whose client has disconnected."""
     reading = asyncio.ensure_future(read(response, seen))
     while len(seen) < leave_after:
         await asyncio.sleep(0.01)
@@ -114,7 +114,7 @@ def test_extractive_and_failed_answers_are_streams_too(vault, token, use):
 
 
 @pytest.mark.parametrize(("behaviour", "events"), [(drips, 3), (hangs, 1), (thinks, 1)])
-def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviour, events):
+def test_model_is_stopped_when_the_client_leaves(vault, token, use, behaviour, events):
     stub = use(behaviour)
     seen = run(watch(vault, token[1], leave_after=events))
 
@@ -137,7 +137,7 @@ def _restrict(vault, token):
 
 
 def assert_it_ended(seen):
-    """See that the stream ended without its last event; one more token may have been on its way."""
+    """Assert that the stream stopped before its last event, at most one token late."""
     names = [name for name, _ in seen]
     assert names[:2] == ["retrieval", "token"]
     assert len(names) <= 3
@@ -168,7 +168,7 @@ def test_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
     assert_it_ended(seen)
 
 
-def test_what_can_not_be_asked_is_no_stream(vault, token):
+def test_invalid_question_is_refused_without_a_stream(vault, token):
     async def ask():
         return await AsyncClient().post(
             f"/api/v1/workspaces/{vault.slug}/ask",

@@ -1,4 +1,4 @@
-"""The gates: how much of a question the passages speak of, and when that is too little."""
+"""Answerability: how many of a question's words the passages cover, and when that is too few."""
 
 import math
 
@@ -15,12 +15,14 @@ def frequencies(terms):
     return {term: HAVING[term] for term in terms if term in HAVING}
 
 
-def weighed(question):
+def word_weights(question):
     return weigh_words(question, STEMMED, frequencies, 5_000)
 
 
 def test_the_words_that_few_chunks_have_weigh_most():
-    weights = {word.positions[0][0]: word.weight for word in weighed("Where is the printer on the floor?")}
+    weights = {
+        word.positions[0][0]: word.weight for word in word_weights("Where is the printer on the floor?")
+    }
 
     assert set(weights) == {"printer", "floor"}
     assert weights["printer"] == pytest.approx(math.log(1 + 4998.5 / 2.5))
@@ -28,12 +30,12 @@ def test_the_words_that_few_chunks_have_weigh_most():
 
 
 def test_a_word_that_no_chunk_has_weighs_most_of_all():
-    unknown, known = weighed("helicopter printer")
+    unknown, known = word_weights("helicopter printer")
     assert unknown.weight == pytest.approx(math.log(1 + 5000.5 / 0.5))
     assert unknown.weight > known.weight
 
 
-def test_in_a_small_collection_a_common_word_still_says_something():
+def test_common_word_has_some_weight_in_a_small_collection():
     [common, unknown] = weigh_words(
         "velmoor says", STEMMED, lambda terms: {"velmoor": 3} if "velmoor" in terms else {}, 3
     )
@@ -41,7 +43,7 @@ def test_in_a_small_collection_a_common_word_still_says_something():
 
 
 def test_coverage_is_the_best_passages_share_of_the_weight():
-    words = weighed("replace the toner")
+    words = word_weights("replace the toner")
     by_word = {word.positions[0][0]: word.weight for word in words}
     best = by_word["toner"] / sum(by_word.values())
 
@@ -52,12 +54,12 @@ def test_coverage_is_the_best_passages_share_of_the_weight():
 
 def test_question_without_words_is_not_covered():
     for question in ("", "?!", "   "):
-        assert coverage(weighed(question), [frozenset({"x"})]) == 0.0
+        assert coverage(word_weights(question), [frozenset({"x"})]) == 0.0
 
 
 def test_forms_of_a_word_cover_it():
     terms = frozenset(term for token in STEMMED.analyse("We replaced toners") for term in token[2:])
-    assert coverage(weighed("replacing the toner"), [terms]) == pytest.approx(1.0)
+    assert coverage(word_weights("replacing the toner"), [terms]) == pytest.approx(1.0)
 
 
 def evidence(score=0.9, covered=0.9, cosine=None):

@@ -1,4 +1,4 @@
-"""Answers of a model, well or failed, and the state in which each ends."""
+"""Answers of a model, complete or failed, and their final states."""
 
 import logging
 
@@ -102,8 +102,8 @@ def test_model_without_a_whole_answer_has_failed(ask, workspace, use, caplog, su
             answer = ask(QUESTION)
             assert (answer["state"], answer["reason"]) == ("failed", reason)
             assert len(stub.requests) == 1
-            told = f"{answer['warnings']} {caplog.text}"
-            assert not any(word in told for word in ("127.0.0.1", "top-secret", "installer"))
+            texts = f"{answer['warnings']} {caplog.text}"
+            assert not any(word in texts for word in ("127.0.0.1", "top-secret", "installer"))
             if name == "dies":  # what had come is kept
                 assert answer["text"].startswith("Run the installer [#1].")
                 assert KeptAnswer.objects.get(pk=answer["answer_id"]).text == answer["text"]
@@ -175,6 +175,6 @@ def test_the_score_gate_of_the_workspace_refuses(ask, workspace, use):
     assert stub.requests == []
 
 
-def test_what_no_database_keeps_does_not_reach_it(ask, workspace, use):
+def test_unstorable_characters_are_removed_from_answers(ask, workspace, use):
     use(whole("So\x00 it \ud800is\u202e [#1]."))
     assert ask(QUESTION)["text"] == "So it is [#1]."

@@ -1,4 +1,4 @@
-"""Questions that go on with earlier ones."""
+"""Follow-up questions."""
 
 import uuid
 
@@ -40,15 +40,17 @@ def test_a_question_that_says_enough_is_searched_for_by_itself(ask, guides):
     assert second["text"] == alone["text"]
 
 
-def test_a_model_is_told_what_was_said_before_as_data(ask, guides, use):
+def test_model_gets_earlier_turns_as_data(ask, guides, use):
     stub = use(in_turn([says("Run `./setup.sh` [#1]."), says("Start `setup.exe` [#1].")]))
     first = ask("How do I run the installer on Linux?")
     ask("How do I run the installer on Windows?", conversation_id=first["conversation_id"])
-    told = stub.requests[1]["messages"]
+    messages = stub.requests[1]["messages"]
 
-    assert [message["role"] for message in told] == ["system", "user"]
-    assert "| Q: How do I run the installer on Linux?\n| A: Run `./setup.sh` (no. 1)." in told[1]["content"]
-    assert told[0] == stub.requests[0]["messages"][0]
+    assert [message["role"] for message in messages] == ["system", "user"]
+    assert (
+        "| Q: How do I run the installer on Linux?\n| A: Run `./setup.sh` (no. 1)." in messages[1]["content"]
+    )
+    assert messages[0] == stub.requests[0]["messages"][0]
 
 
 def test_a_conversation_has_its_answers_listed(ask, guides, asker, workspace):

@@ -1,4 +1,4 @@
-"""Answers without a model: the documents' own sentences, labelled so."""
+"""Answers without a model: sentences of the documents, labelled as such."""
 
 from tests.integration.search.answers.guides import put_guides as fill  # noqa: F401  once for the module
 

@@ -1,4 +1,4 @@
-"""Documents that try to steer an answer stay data, in what a model is shown and in what it writes."""
+"""Documents that try to steer an answer stay data, in prompts and in answers."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from search.answers.prompt import INSTRUCTIONS
 from tests.drills.answers.injections_page import PAGE, page
 from tests.integration.search.answers.injections import INJECTIONS, SECRET
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import put
+from tests.integration.search.context.workspace_files import put_file
 
 QUESTION = f"What do the notes say about {SECRET}?"
 _LINK = re.compile(r"\]\(|\]\[|<(?:img|script|iframe|a)\b|<https?:", re.IGNORECASE)
@@ -23,10 +23,12 @@ def fill(workspace):
     """Write each injected document into a source of its own, between two that are none."""
     for number, injected in enumerate(INJECTIONS.values()):
         source = f"s{number}"
-        put(workspace, "a.md", f"# Calm\n\nThe calm notes say the word {SECRET}.\n", source=source)
+        put_file(workspace, "a.md", f"# Calm\n\nThe calm notes say the word {SECRET}.\n", source=source)
         text = f"{SECRET} notes say this.\n\n{injected.text}\n\nThe {SECRET} notes end here.\n"
-        put(workspace, injected.path, text, source=source, title=injected.title)
-        put(workspace, "z.md", f"# Quiet\n\nThe quiet notes say the word {SECRET}, too.\n", source=source)
+        put_file(workspace, injected.path, text, source=source, title=injected.title)
+        put_file(
+            workspace, "z.md", f"# Quiet\n\nThe quiet notes say the word {SECRET}, too.\n", source=source
+        )
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def ask_about(ask):
     return lambda number, question: ask(question, filters={"source": [f"s{number}"]})
 
 
-def shown_to(stub):
+def blocks_sent_to(stub):
     """Return the blocks of the one message: by number, the line above each and its text without the bars."""
     [system, user] = stub.requests[0]["messages"]
     assert system == {"role": "system", "content": INSTRUCTIONS}
@@ -58,18 +60,18 @@ def test_injected_text_stays_in_its_frame_and_links_nowhere_when_repeated(ask_ab
         with subtests.test(injection=name):
             stub = use(says(injected.text))
             answer = ask_about(number, QUESTION)
-            assert_framed(injected, answer, *shown_to(stub))
+            assert_framed(injected, answer, *blocks_sent_to(stub))
 
             given = {f"[#{hit['n']}]" for hit in answer["hits"]}
-            said = set(_MARKER.findall(answer["text"]))
-            assert answer["state"] == ("grounded" if said and said <= given else "ungrounded")
-            assert {f"[#{citation['n']}]" for citation in answer["citations"]} == said & given
+            markers = set(_MARKER.findall(answer["text"]))
+            assert answer["state"] == ("grounded" if markers and markers <= given else "ungrounded")
+            assert {f"[#{citation['n']}]" for citation in answer["citations"]} == markers & given
             assert not _LINK.search(answer["text"])
             assert not _UNSEEN.search(answer["text"])
 
 
 def assert_framed(injected, answer, nonce, blocks, rest):
-    """See that a model is shown the question and the hits' blocks, and that no text leaves its block."""
+    """Assert that a model gets the question and the hits' blocks, and that no text leaves its block."""
     assert set(blocks) == {hit["n"] for hit in answer["hits"]}
     assert len(blocks) >= 3
     # Beside the blocks stands the question, and nothing else.

@@ -1,4 +1,4 @@
-"""Answers are kept for who asked, as long as what they were made from may be read, and is there."""
+"""Answers are stored for their asker, as long as the documents cited exist and may be read."""
 
 import uuid
 from datetime import timedelta
@@ -14,7 +14,7 @@ from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.corpus import make_workspace, restrict, write
 
@@ -87,7 +87,7 @@ def test_an_answer_goes_with_each_document_it_was_made_from(ask, guides, asker, 
     assert not KeptAnswer.objects.filter(text__contains="three o'clock").exists()
 
 
-def test_what_was_answered_from_an_answer_goes_with_its_documents_too(ask, guides, use):
+def test_follow_up_answer_is_deleted_with_documents_of_the_first(ask, guides, use):
     stub = use(says("Every night at three o'clock [#1]."))
     only = {"path_glob": ["guides/backup.md"]}
     conversation = ask(QUESTION, filters=only)["conversation_id"]
@@ -122,7 +122,7 @@ def test_answers_are_kept_for_as_long_as_their_workspace_says(workspace):
 
 
 def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at):
-    put(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
+    put_file(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
     index(workspace)
     token = token_client(workspace, "ask")
     answer = ask("Which word opens the vault?", client=token)
@@ -139,7 +139,7 @@ def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at)
     assert token.post(at_ask, going_on, format="json").status_code == 404
 
 
-def test_an_answer_is_not_kept_when_its_document_goes_meanwhile(ask, guides, monkeypatch):
+def test_answer_is_not_stored_when_its_document_is_deleted_concurrently(ask, guides, monkeypatch):
     def keep_late(workspace, asker, answer, doc_ids):
         delete_documents(guides, [uuid.UUID(hex=each) for each in doc_ids])
         return store_answer(workspace, asker, answer, doc_ids)
@@ -179,12 +179,12 @@ def check(asker, at):
     return get
 
 
-def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
+def test_moved_quote_is_cited_at_its_new_place(ask, guides, check):
     answer = ask(QUESTION)
     [checked] = check(answer)
     assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3")
     assert checked["citation"]["uri"] == "guides/backup.md#L3"
-    put(
+    put_file(
         guides,
         "guides/backup.md",
         "# Backups\n\n## Why\n\nDisks break.\n\n## When\n\nA backup runs every night at three o'clock. Now"
@@ -199,7 +199,7 @@ def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
 
 def test_a_cited_text_that_is_not_there_any_more_has_changed(ask, guides, check):
     answer = ask(QUESTION)
-    put(guides, "guides/backup.md", "# Backups\n\nA backup runs every Sunday.\n")
+    put_file(guides, "guides/backup.md", "# Backups\n\nA backup runs every Sunday.\n")
     [checked] = check(answer)
 
     assert (checked["state"], checked["citation"]) == ("changed", None)

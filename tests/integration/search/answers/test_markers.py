@@ -1,4 +1,4 @@
-"""Markers are read strictly, and nobody but the model writes any."""
+"""Citation markers are parsed strictly, and only the model writes them."""
 
 import re
 
@@ -56,7 +56,7 @@ def test_text_is_judged_by_its_markers(subtests):
         ("[#1] of issue #12 and [1], arr[7]", "(no. 1) of issue #12 and [1], arr[7]"),
     ],
 )
-def test_what_looks_like_a_marker_in_a_document_is_none(text, shown):
+def test_marker_like_text_in_a_document_is_not_a_marker(text, shown):
     assert replace_markers(text) == shown
 
 
@@ -66,9 +66,9 @@ def test_no_document_holds_a_marker(text):
 
 
 @given(_TEXT)
-def test_what_is_quoted_in_an_answer_has_its_own_marker_alone(text):
-    said = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
-    assert _MARKER.findall(said) == ["[#900]"]
+def test_quoted_text_in_an_answer_has_only_its_own_marker(text):
+    formatted = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
+    assert _MARKER.findall(formatted) == ["[#900]"]
 
 
 TAMED = [
@@ -99,5 +99,5 @@ def test_a_text_in_pieces_is_tamed_like_a_whole_one(pieces):
 
 
 @given(_TEXT)
-def test_what_is_tamed_has_the_markers_that_are_seen_in_it(text):
+def test_sanitised_text_has_exactly_its_visible_markers(text):
     assert _MARKER.findall(neutralise_markup(text)) == _MARKER.findall(strip_invisible(text))

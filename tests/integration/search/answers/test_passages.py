@@ -1,16 +1,16 @@
-"""Passages as a model is shown them, and sentences as an extractive answer quotes them."""
+"""Passages in prompts, and sentences that an extractive answer quotes."""
 
 import re
 
 from search.embedders.minilm.tokenizer import TokenCounter
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.workspace_files import index, put_file
 
 
 def test_passages_fit_into_the_context_of_the_model(ask, guides, use):
     for number in range(6):
         text = f"Run the installer on Linux machine {number}: it unpacks, checks and starts. " * 8
-        put(guides, f"guides/linux-{number}.md", f"# Installer {number}\n\n{text}\n")
+        put_file(guides, f"guides/linux-{number}.md", f"# Installer {number}\n\n{text}\n")
     index(guides)
     question = "How do I run the installer on Linux?"
     stub = use(says("So it is [#1]."), context_tokens=1_500)
@@ -30,7 +30,7 @@ def test_passages_fit_into_the_context_of_the_model(ask, guides, use):
 
 def test_document_forges_no_marker_in_an_answer(ask, workspace):
     text = "# Zeppelins\n\nZeppelins dock at the north tower [#9] [#\x7f8] [#1](http://x.example).\n"
-    put(workspace, "forged.md", text)
+    put_file(workspace, "forged.md", text)
     index(workspace)
     answer = ask("Where do zeppelins dock?")
 
@@ -46,7 +46,7 @@ def test_sentence_is_whole_however_its_lines_are_broken(ask, workspace):
         "January, and nobody may leave the quay before the ice breaker\nhas come. Ask the warden.\n\n"
         "- ropes are in the shed\n- the quay is lit at night\n"
     )
-    put(workspace, "moorings.md", text)
+    put_file(workspace, "moorings.md", text)
     index(workspace)
 
     whole = "Boats lie at their moorings while the harbour freezes, e.g. in January, and nobody may leave the"

@@ -1,4 +1,4 @@
-"""Bundles of a workspace that has something of everything, and what became of them."""
+"""Fixtures of bundle tests: bundles of a workspace with rows of every kind, and their imports."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
+class RoundTrip:
     """A workspace, its bundle, what an import made of it, and a bundle of that."""
 
     workspace: Workspace
@@ -52,7 +52,7 @@ def _own_places(folder):
             empty_tables()
 
 
-def _filled():
+def _filled_workspace():
     return fill(make_workspace(settings={"default_k": 7}))
 
 
@@ -60,20 +60,20 @@ def _filled():
 def _sample(django_db_setup, django_db_blocker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
     with django_db_blocker.unblock(), _own_places(folder):
-        workspace = _filled()
+        workspace = _filled_workspace()
         export_bundle(workspace, folder / "all.kebab")
         return Sample(file=folder / "all.kebab", rows=rows_of(workspace))
 
 
 @pytest.fixture(scope="module")
-def trip(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A round trip for tests that only read: committed, with mirrors."""
+def round_trip(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Yield a committed round trip with mirrors, for tests that only read."""
     folder = tmp_path_factory.mktemp("trip")
     with django_db_blocker.unblock(), _own_places(folder):
-        workspace = _filled()
+        workspace = _filled_workspace()
         manifest = export_bundle(workspace, folder / "all.kebab")
         made = import_bundle(ImportRequest(file=folder / "all.kebab", slug="elsewhere"))
-        yield Trip(
+        yield RoundTrip(
             workspace=workspace,
             file=folder / "all.kebab",
             manifest=manifest,
@@ -84,14 +84,14 @@ def trip(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture
 def workspace(transactional_db, mirrors, blobs):
-    """A filled workspace, committed: exports and imports have transactions of their own."""
-    yield _filled()
+    """Return a filled, committed workspace: exports and imports use transactions of their own."""
+    yield _filled_workspace()
     drop_indexes()
 
 
 @pytest.fixture
 def sample(_sample, transactional_db, mirrors, blobs, tmp_path):
-    """A copy of the sample's file; the database holds no workspace."""
+    """Return a copy of the sample's file; the database holds no workspace."""
     file = tmp_path / "all.kebab"
     file.write_bytes(_sample.file.read_bytes())
     yield Sample(file=file, rows=_sample.rows)
@@ -108,6 +108,6 @@ def _small(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture
 def file(_small, tmp_path):
-    """A small bundle; the test needs no database."""
+    """Return a copy of a small bundle; the test needs no database."""
     (tmp_path / "small.kebab").write_bytes(_small)
     return tmp_path / "small.kebab"

@@ -1,4 +1,4 @@
-"""Workspaces for bundles, and the rows that an import must bring back."""
+"""Workspaces for bundles, and the rows that an import must restore."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,7 @@ from search.corpus.blobs import store_blob
 from search.corpus.content_ids import place_key
 from search.models import Chunk, ChunkVector, Document, Judgement, Run, RunTopic, Source, SourceReader, Topic
 from tests.support.corpus import chunk, restrict, write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 WORDS = ("harbour", "lighthouse", "ferry", "anchor", "compass", "tide", "mooring", "buoy", "deck", "sail")
 

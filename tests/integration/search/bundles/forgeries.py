@@ -1,4 +1,4 @@
-"""A small bundle, and changes that a forger makes to one."""
+"""A small bundle, and forged changes to one."""
 
 import json
 import zlib
@@ -19,7 +19,7 @@ from search.bundles.format.seal import RowDigest, check_ends, index_digest, seal
 from search.bundles.format.values import canonical_json
 from search.corpus.blobs import store_blob
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 DOCUMENTS, CHUNKS_OF_EACH = 6, 3
 
@@ -70,7 +70,7 @@ def _restate(connection: apsw.Connection, values: dict[str, Any]) -> None:
 
 
 def put_body(section: str, body: bytes, number: int = 1) -> Callable[[apsw.Connection], object]:
-    """Return the change that puts another body into a row."""
+    """Return the change that replaces the body of a row."""
 
     def change(connection: apsw.Connection) -> object:
         sql = f"UPDATE bundle_{section} SET body = ? WHERE number = ?"  # noqa: S608 - our own names
@@ -80,7 +80,7 @@ def put_body(section: str, body: bytes, number: int = 1) -> Callable[[apsw.Conne
 
 
 def put_chunk_fields(**fields: Any) -> Callable[[apsw.Connection], object]:
-    """Return the change that puts other values into the first chunk of the first document."""
+    """Return the change that sets fields of the first chunk of the first document."""
 
     def change(connection: apsw.Connection) -> object:
         (body,) = connection.execute("SELECT body FROM bundle_chunks WHERE number = 1").fetchone()
@@ -91,7 +91,7 @@ def put_chunk_fields(**fields: Any) -> Callable[[apsw.Connection], object]:
 
 
 def put_fields(section: str, **fields: Any) -> Callable[[apsw.Connection], object]:
-    """Return the change that puts other values into the JSON of a section's first row."""
+    """Return the change that sets fields in the JSON of a section's first row."""
 
     def change(connection: apsw.Connection) -> object:
         sql = f"SELECT body FROM bundle_{section} WHERE number = 1"  # noqa: S608 - our own names
@@ -108,12 +108,12 @@ def execute(sql: str, *values: Any) -> Callable[[apsw.Connection], object]:
 
 @cache
 def bomb() -> bytes:
-    """Return a body of a few bytes that unpacks to more than a row may."""
+    """Return a body of a few bytes that decompresses to more than a row may hold."""
     return zlib.compress(b"[" + b" " * (2 * MAX_ROW_BYTES) + b"]")
 
 
 def vectors_with(value: float) -> bytes:
-    """Return the body of all vectors, zero but for one component."""
+    """Return the body of all vectors, zero except for one component."""
     halves = np.zeros((DOCUMENTS * CHUNKS_OF_EACH, 64), "<f2")
     halves[3, 5] = value
     return halves.tobytes()

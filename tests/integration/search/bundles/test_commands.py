@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kebab.people.models import Workspace
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 from tests.support.paths import ROOT
 
 

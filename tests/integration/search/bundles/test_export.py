@@ -1,4 +1,4 @@
-"""Exports: the file, its draft, and writers that go on meanwhile."""
+"""Exports: the file, its draft, and concurrent writers."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,13 +61,13 @@ def test_bytes_are_copied_without_an_idle_timeout(workspace, tmp_path, monkeypat
     limits = {}
 
     def noting(name, whole):
-        def asked(*arguments):
+        def note_timeout(*arguments):
             with connection.cursor() as cursor:
                 cursor.execute("SHOW idle_in_transaction_session_timeout")
                 limits[name] = cursor.fetchone()[0]
             return whole(*arguments)
 
-        return asked
+        return note_timeout
 
     for module, name in ((export, "blob_pieces"), (loader, "store_blobs")):
         monkeypatch.setattr(module, name, noting(name, getattr(module, name)))

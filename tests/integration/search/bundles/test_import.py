@@ -1,4 +1,4 @@
-"""Imports: names that are taken, writes that follow, and refusals that leave nothing."""
+"""Imports: taken names, later writes, and refusals that leave nothing behind."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ from tests.integration.kebab.backup.doctor import statuses
 from tests.integration.search.bundles.factories import rows_of
 from tests.integration.search.bundles.forgeries import forge
 from tests.support.corpus import draft, make_workspace, write
-from tests.support.searching import ask, paths, sync
+from tests.support.search import ask, paths, sync
 
 
 def bring_in(sample, slug="elsewhere", **options):
@@ -132,11 +132,11 @@ REFUSED = [
 
 def test_damaged_bundle_and_rows_that_do_not_fit_each_other_leave_nothing(sample, blobs, subtests):
     original = sample.file.read_bytes()
-    for number, (damage, error, said) in enumerate(REFUSED):
+    for number, (damage, error, message) in enumerate(REFUSED):
         sample.file.write_bytes(original)
         damage(sample.file)
         with subtests.test(case=number):
-            with pytest.raises(error, match=said):
+            with pytest.raises(error, match=message):
                 bring_in(sample)
             assert (Workspace.objects.count(), Document.objects.count(), files(blobs)) == (0, 0, 0)
             assert not AuditEvent.objects.exists()
@@ -179,11 +179,11 @@ BEFORE_THE_COMMIT = (
 
 def test_import_that_ends_before_its_commit_leaves_nothing(sample, blobs, monkeypatch, subtests):
     def end_at(failpoint):
-        def reached(name):
+        def exit_at(name):
             if name == failpoint:
                 raise SystemExit(failpoint)
 
-        return reached
+        return exit_at
 
     for failpoint in BEFORE_THE_COMMIT:
         for module in (importer, loading):
@@ -217,8 +217,8 @@ def test_import_that_ended_before_its_index_gets_it_from_the_next(sample, monkey
 # --- Imports beside each other ----------------------------------------------------------------------------
 
 
-def beside(call):
-    """Call in another thread, with a connection of its own."""
+def call_in_thread(call):
+    """Call in another thread, with its own connection."""
 
     @acting_everywhere()
     def run():
@@ -237,7 +237,7 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
     def meanwhile(*arguments):
         monkeypatch.undo()
         with pytest.raises(ImportUnderWay) as caught:
-            beside(lambda: bring_in(sample))
+            call_in_thread(lambda: bring_in(sample))
         refusals.append(caught.value.code)
         return made(*arguments)
 
@@ -253,7 +253,7 @@ def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, 
 
     def late(*arguments):
         monkeypatch.setattr(importer, "_prepare", prepare)
-        beside(lambda: bring_in(sample))
+        call_in_thread(lambda: bring_in(sample))
         prepare(*arguments)
 
     monkeypatch.setattr(importer, "_prepare", late)
@@ -270,11 +270,11 @@ def test_doctor_spares_the_bytes_of_an_import_that_is_under_way(sample, monkeypa
     monkeypatch.setattr("ingest.checks.leftovers._PATIENCE_S", 0.0)
     seen = []
 
-    def with_a_doctor(reader):
-        seen.append(beside(lambda: statuses("leftovers", repair=True)))
+    def run_doctor_and_check(reader):
+        seen.append(call_in_thread(lambda: statuses("leftovers", repair=True)))
         check_digests(reader)
 
-    monkeypatch.setattr(importer, "check_digests", with_a_doctor)
+    monkeypatch.setattr(importer, "check_digests", run_doctor_and_check)
     imported = bring_in(sample).workspace
 
     assert seen == [{"ok"}]

@@ -1,4 +1,4 @@
-"""An import that is killed leaves nothing to be seen, and the next one brings in all of it."""
+"""A killed import leaves nothing visible, and the next one imports everything."""
 
 import os
 import random
@@ -55,7 +55,7 @@ def begin(sample, blobs, mirrors):
     return start
 
 
-def ended(process):
+def exit_code_of(process):
     try:
         return process.wait(120)
     finally:
@@ -78,7 +78,7 @@ def _is_alone():
 
 @pytest.mark.parametrize("failpoint", BEFORE_THE_COMMIT)
 def test_kill_before_the_commit_leaves_no_row(sample, begin, blobs, failpoint):
-    assert ended(begin(KEBAB_FAILPOINT=failpoint)) == -signal.SIGKILL
+    assert exit_code_of(begin(KEBAB_FAILPOINT=failpoint)) == -signal.SIGKILL
     assert row_counts() == [0] * len(TENANTS)
     assert not Workspace.objects.exists()
     eventually(_is_alone, "the killed one's transaction is over", 30)
@@ -91,7 +91,7 @@ def test_kill_before_the_commit_leaves_no_row(sample, begin, blobs, failpoint):
 
 
 def test_kill_after_the_commit_leaves_all_of_it(sample, begin):
-    assert ended(begin(KEBAB_FAILPOINT="import_committed")) == -signal.SIGKILL
+    assert exit_code_of(begin(KEBAB_FAILPOINT="import_committed")) == -signal.SIGKILL
 
     assert rows_of(Workspace.objects.get(slug="elsewhere")) == sample.rows
     with pytest.raises(Conflict):
@@ -106,7 +106,7 @@ def test_kill_at_any_moment_leaves_all_or_nothing(sample, begin, seed):
     with suppress(subprocess.TimeoutExpired):
         process.wait(chance.random() * 0.5)
     process.kill()
-    ended(process)
+    exit_code_of(process)
     eventually(_is_alone, "the killed one's transaction is over", 30)
     found = Workspace.objects.filter(slug="elsewhere").first()
     if found is None:

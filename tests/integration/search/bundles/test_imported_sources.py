@@ -1,4 +1,4 @@
-"""Sources of an import that read folders are read on here only where that is allowed."""
+"""Imported folder sources are synced here only if their folders are allowed."""
 
 import pytest
 
@@ -8,12 +8,12 @@ from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.bundles.rows.sources import source_fields
 from search.models import Source
 from tests.integration.search.bundles.forgeries import forge, put_fields
-from tests.support.jobs import indexed, work
+from tests.support.jobs import indexed_texts, work
 
 
 @pytest.fixture
-def linked(tmp_path):
-    """A folder below one that is a link on this machine."""
+def linked_folder(tmp_path):
+    """Return a folder whose parent is a symbolic link."""
     (tmp_path / "disk" / "note s").mkdir(parents=True)
     (tmp_path / "srv").symlink_to(tmp_path / "disk")
     return tmp_path / "srv" / "note s"
@@ -42,30 +42,30 @@ def test_folder_that_is_not_allowed_is_detached(sample, settings, tmp_path):
     assert [(each.watch, each.next_sync_at) for each in (outside, inside)] == [(False, None)] * 2
 
 
-def test_folder_below_a_link_is_synced_after_an_import(sample, settings, linked):
-    settings.KEBAB_FOLDER_ROOTS = [linked.parent.resolve()]
-    (linked / "a.md").write_text("# A\n\nA quay.\n")
-    made, source = imported_source(sample.file, linked, "elsewhere")
+def test_folder_below_a_link_is_synced_after_an_import(sample, settings, linked_folder):
+    settings.KEBAB_FOLDER_ROOTS = [linked_folder.parent.resolve()]
+    (linked_folder / "a.md").write_text("# A\n\nA quay.\n")
+    made, source = imported_source(sample.file, linked_folder, "elsewhere")
     job = work(request_sync(source))
 
-    assert (source.kind, source.config) == ("folder", {"path": str(linked.resolve())})
+    assert (source.kind, source.config) == ("folder", {"path": str(linked_folder.resolve())})
     assert (job.state, job.error) == ("succeeded", "")
-    assert "a.md" in indexed(made.workspace)
+    assert "a.md" in indexed_texts(made.workspace)
 
 
-def test_repository_below_a_link_is_read_after_an_import(linked):
-    (linked / ".git" / "objects").mkdir(parents=True)
-    given = row("git", url=file_url(linked), branch="main")
-    fields, is_detached = source_fields(given, [linked.parent.resolve()])
+def test_repository_below_a_link_is_read_after_an_import(linked_folder):
+    (linked_folder / ".git" / "objects").mkdir(parents=True)
+    given = row("git", url=file_url(linked_folder), branch="main")
+    fields, is_detached = source_fields(given, [linked_folder.parent.resolve()])
     folder = parse_address(fields["config"]["url"]).folder
 
-    assert (is_detached, fields["config"]["branch"], folder) == (False, "main", linked.resolve())
-    assert repository_url(folder) == file_url(linked.resolve() / ".git")
+    assert (is_detached, fields["config"]["branch"], folder) == (False, "main", linked_folder.resolve())
+    assert repository_url(folder) == file_url(linked_folder.resolve() / ".git")
 
 
 @pytest.mark.parametrize("path", ["srv/note s", "/etc", "/srv/\0", "", "."])
-def test_folder_outside_the_roots_becomes_an_upload_source(linked, monkeypatch, path):
-    monkeypatch.chdir(linked.parent.parent)
-    fields, is_detached = source_fields(row("folder", path=path), [linked.parent.parent.resolve()])
+def test_folder_outside_the_roots_becomes_an_upload_source(linked_folder, monkeypatch, path):
+    monkeypatch.chdir(linked_folder.parent.parent)
+    fields, is_detached = source_fields(row("folder", path=path), [linked_folder.parent.parent.resolve()])
 
     assert (is_detached, fields["kind"], fields["config"]) == (True, "upload", {})

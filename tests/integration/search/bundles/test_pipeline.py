@@ -1,4 +1,4 @@
-"""A bundle answers as the workspace did that it was written from."""
+"""A bundle gives the same results as the workspace that it was exported from."""
 
 import dataclasses
 import platform
@@ -34,25 +34,25 @@ FILTERS = (
 
 
 @pytest.fixture
-def searchable(trip):
-    found = SearchableBundle(trip.file)
+def searchable(round_trip):
+    found = SearchableBundle(round_trip.file)
     yield found
     found.close()
 
 
 @pytest.fixture
-def both(trip, searchable):
-    """Ask the workspace and the bundle the same."""
+def both(round_trip, searchable):
+    """Return a function that searches the workspace and the bundle alike."""
 
     def ask(**fields):
         query = SearchQuery(**fields)
-        return search(trip.workspace, query, reader=OPERATOR), searchable.search(query)
+        return search(round_trip.workspace, query, reader=OPERATOR), searchable.search(query)
 
     return ask
 
 
 def is_close(one, other):
-    """Compare, with a tolerance for numbers where another processor adds up in another order."""
+    """Compare, with a tolerance for floating-point sums in another order."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(is_close(one[key], other[key]) for key in one)
     if isinstance(one, float) and isinstance(other, float) and platform.machine() != "x86_64":
@@ -122,11 +122,11 @@ def test_lexical_leg_answers_alone_for_another_model_and_without_an_embedder(sea
     assert (result.degraded, bool(result.hits)) == (("vector",), True)
 
 
-def test_index_of_another_release_is_rebuilt(trip, monkeypatch):
+def test_index_of_another_release_is_rebuilt(round_trip, monkeypatch):
     monkeypatch.setattr(bundle_index, "has_readable_index", lambda connection: False)
     query = SearchQuery(text="ferry near the lighthouse", mode=Mode.LEXICAL, k=30)
-    found = SearchableBundle(trip.file)
+    found = SearchableBundle(round_trip.file)
     still = found.search(query)
     found.close()
 
-    assert wire(still) == wire(search(trip.workspace, query, reader=OPERATOR))
+    assert wire(still) == wire(search(round_trip.workspace, query, reader=OPERATOR))

@@ -1,4 +1,4 @@
-"""An imported workspace holds and answers what the exported one held and answered."""
+"""An imported workspace has the rows and results of the exported one."""
 
 import stat
 
@@ -11,7 +11,7 @@ from search.models import Document, Source, SourceReader
 from search.retrieval.types import Mode
 from search.retrieval.wire import hit_to_wire
 from tests.integration.search.bundles.factories import QUERIES, rows_of
-from tests.support.searching import ask, paths
+from tests.support.search import ask, paths
 
 pytestmark = pytest.mark.django_db
 
@@ -20,44 +20,49 @@ def wire(workspace, text, mode):
     return [hit_to_wire(hit) for hit in ask(workspace, text, mode, k=30).hits]
 
 
-def test_rows_bytes_settings_and_names_come_back(trip):
-    assert rows_of(trip.imported) == rows_of(trip.workspace)
-    assert trip.imported.settings == {"default_k": 7}
-    assert (trip.imported.name, trip.imported.corpus_id) == (trip.workspace.name, trip.workspace.corpus_id)
-    hashes = list(Document.objects.filter(workspace=trip.imported).values_list("content_hash", flat=True))
+def test_rows_bytes_settings_and_names_come_back(round_trip):
+    assert rows_of(round_trip.imported) == rows_of(round_trip.workspace)
+    assert round_trip.imported.settings == {"default_k": 7}
+    assert (round_trip.imported.name, round_trip.imported.corpus_id) == (
+        round_trip.workspace.name,
+        round_trip.workspace.corpus_id,
+    )
+    hashes = list(
+        Document.objects.filter(workspace=round_trip.imported).values_list("content_hash", flat=True)
+    )
     assert len(hashes) == 13
     for hash_ in hashes:
-        assert read_blob(trip.imported.pk, hash_) == read_blob(trip.workspace.pk, hash_)
+        assert read_blob(round_trip.imported.pk, hash_) == read_blob(round_trip.workspace.pk, hash_)
 
 
-def test_hits_are_equal_to_the_last_digit(trip, subtests):
+def test_hits_are_equal_to_the_last_digit(round_trip, subtests):
     for mode in Mode:
         for text in QUERIES[9:] if mode is not Mode.HYBRID else QUERIES[9:-1]:
             with subtests.test(mode=mode, text=text):
-                assert wire(trip.imported, text, mode) == wire(trip.workspace, text, mode)
+                assert wire(round_trip.imported, text, mode) == wire(round_trip.workspace, text, mode)
 
 
-def test_restricted_source_stays_restricted_and_has_no_reader(trip):
-    source = Source.objects.get(workspace=trip.imported, key="secrets")
-    reader = SourceReader.objects.get(workspace=trip.imported, source=source)
+def test_restricted_source_stays_restricted_and_has_no_reader(round_trip):
+    source = Source.objects.get(workspace=round_trip.imported, key="secrets")
+    reader = SourceReader.objects.get(workspace=round_trip.imported, source=source)
 
     assert source.is_restricted
     assert (reader.group.name, reader.group.members.count(), reader.group.tokens.count()) == ("keepers", 0, 0)
-    assert "vault.md" not in paths(ask(trip.imported, "vault dawn"))
+    assert "vault.md" not in paths(ask(round_trip.imported, "vault dawn"))
 
 
-def test_bundle_is_for_its_owner_and_leaves_no_draft(trip):
-    assert stat.S_IMODE(trip.file.stat().st_mode) == 0o600
-    files = [path.name for path in trip.file.parent.iterdir() if path.is_file()]
+def test_bundle_is_for_its_owner_and_leaves_no_draft(round_trip):
+    assert stat.S_IMODE(round_trip.file.stat().st_mode) == 0o600
+    files = [path.name for path in round_trip.file.parent.iterdir() if path.is_file()]
     assert sorted(files) == ["again.kebab", "all.kebab"]
 
 
-def test_bundle_of_an_import_differs_in_names_alone(trip):
-    first, second = trip.manifest, trip.second_manifest
+def test_bundle_of_an_import_differs_in_names_alone(round_trip):
+    first, second = round_trip.manifest, round_trip.second_manifest
     differing = {name for name in first.sections if first.sections[name] != second.sections[name]}
 
     # Slug and ids of sources are others; `meta` in the index names the workspace.
     assert differing == {"workspace", "sources", "index"}
     assert manifest_digest(first) != manifest_digest(second)
-    event = AuditEvent.objects.get(workspace=trip.imported, action="workspace.imported")
+    event = AuditEvent.objects.get(workspace=round_trip.imported, action="workspace.imported")
     assert event.detail["digest"] == manifest_digest(first)

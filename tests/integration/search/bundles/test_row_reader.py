@@ -1,4 +1,4 @@
-"""Files that are no bundle of this release are refused when they are opened."""
+"""Files that are not bundles of this release are refused when opened."""
 
 import sqlite3
 
@@ -60,7 +60,7 @@ def test_format_of_a_later_release_is_refused(file):
         BundleReader(forged)
 
 
-def test_other_tables_than_an_export_writes_are_refused(file, subtests):
+def test_tables_that_no_export_writes_are_refused(file, subtests):
     original = file.read_bytes()[:-_SEAL_BYTES]
     for sql in OTHER_TABLES:
         file.write_bytes(original)

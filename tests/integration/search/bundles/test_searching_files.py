@@ -1,4 +1,4 @@
-"""Searches in a bundle's file, without a database: unharmed, forged, on a read-only medium."""
+"""Searches in a bundle file without a database: intact, forged, on a read-only medium."""
 
 import apsw
 import numpy as np
@@ -73,9 +73,9 @@ def test_search_unpacks_no_more_of_a_document_than_an_import(file, monkeypatch):
 
 
 def test_search_that_exhausts_the_memory_of_sqlite_is_refused(file, monkeypatch):
-    def exhausted(bundle, query):
+    def run_out_of_memory(bundle, query):
         raise apsw.NoMemError("out of memory")
 
-    monkeypatch.setattr(SearchableBundle, "_search", exhausted)
+    monkeypatch.setattr(SearchableBundle, "_search", run_out_of_memory)
     with pytest.raises(BundleRefused):
         search(file, "harbour")

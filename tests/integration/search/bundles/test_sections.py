@@ -1,4 +1,4 @@
-"""Each model and each field of those that a bundle carries was decided on."""
+"""Every model and field is either part of bundles or explicitly left out."""
 
 import re
 

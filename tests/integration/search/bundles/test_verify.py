@@ -1,4 +1,4 @@
-"""Damaged and forged bundles are refused before anything of them is used."""
+"""Damaged and forged bundles are refused before any part of them is used."""
 
 import json
 import random
@@ -97,7 +97,7 @@ def verify(path):
         Verifier(reader).run()
 
 
-def test_bundle_is_accepted_and_so_is_one_sealed_anew(file):
+def test_bundle_is_accepted_also_after_resealing(file):
     verify(file)
     verify(forge(file, lambda connection: None))
 
@@ -135,11 +135,11 @@ def test_damaged_section_is_named(file):
 
 def test_forged_rows_are_refused_and_named(file, subtests):
     original = file.read_bytes()
-    for name, change, said in FORGERIES:
+    for name, change, message in FORGERIES:
         file.write_bytes(original)
         forged = forge(file, change)
         with subtests.test(case=name):
-            with pytest.raises(BundleRefused, match=said) as refusal:
+            with pytest.raises(BundleRefused, match=message) as refusal:
                 verify(forged)
             assert str(forged) in str(refusal.value)
 

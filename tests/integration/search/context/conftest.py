@@ -1,4 +1,4 @@
-"""Workspaces with files in them: one in the test's own transaction, and one for all tests of a module."""
+"""Fixtures of context tests: workspaces with files, for one test or for a module."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.schemas import check_every_response
 
 @pytest.fixture(autouse=True)
 def _node(mirrors, blobs, monkeypatch):
-    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    """Sync mirrors in this thread: other threads do not see the test's transaction."""
     sync_in_this_thread(monkeypatch)
 
 

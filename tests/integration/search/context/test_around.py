@@ -1,7 +1,7 @@
-"""Passages around a hit in a context pack, and how each is cited."""
+"""Passages around a hit in a context pack, and their citations."""
 
 from search.runtime import runtime
-from tests.integration.search.context.filling import cited_lines, index, put
+from tests.integration.search.context.workspace_files import cited_lines, index, put_file
 from tests.support.corpus import chunk, write
 
 GUIDE = """# Guide
@@ -35,8 +35,8 @@ def chunks_of(pack):
 
 
 def test_neighbours_and_siblings_lower_the_score_by_their_factors(workspace, ask_for):
-    put(workspace, "guide.md", GUIDE)
-    put(workspace, "other.md", GUIDE.replace("pepper", "salt"))
+    put_file(workspace, "guide.md", GUIDE)
+    put_file(workspace, "other.md", GUIDE.replace("pepper", "salt"))
     index(workspace)
 
     def ask(**expand):
@@ -71,8 +71,8 @@ def test_siblings_of_code_are_the_units_beside_it_and_code_in_none_has_none(work
     body = "\n".join(f"        self.value_{n} = self.other_{n} + {n}" for n in range(12))
     methods = "\n".join(f"    def {name}(self):\n{body}\n" for name in ("pepper", "salt"))
     thyme = f"def thyme(value):\n{body.replace('        ', '    ')}\n"
-    put(workspace, "spice.py", f"class Spice:\n{methods}\n\n{thyme}")
-    put(workspace, "spice.kt", "fun cumin() {}\n" + "val other = first + second\n" * 90)
+    put_file(workspace, "spice.py", f"class Spice:\n{methods}\n\n{thyme}")
+    put_file(workspace, "spice.kt", "fun cumin() {}\n" + "val other = first + second\n" * 90)
     index(workspace)
     pack = ask_for("pepper", mode="lexical", expand={"neighbours": 0})
     assert [each["reached_by"] for each in chunks_of(pack)] == ["hit", "sibling"]
@@ -81,7 +81,7 @@ def test_siblings_of_code_are_the_units_beside_it_and_code_in_none_has_none(work
     assert {each["reached_by"] for each in alone} == {"hit"}
 
 
-def test_what_surrounds_the_hits_is_under_their_filters(workspace, ask_for):
+def test_surrounding_passages_match_the_filters(workspace, ask_for):
     def as_code(text, ordinal):
         return chunk(text, ordinal, kind="code", language="python")
 
@@ -96,7 +96,7 @@ def test_document_that_is_not_cited_by_line_is_given_as_passages(workspace, ask_
     write(workspace, "gone.md", "pepper one", "two", "three")  # its bytes were never kept
     pages = [chunk(f"salt {n}", n, spans=({"kind": "page", "page": n // 2 + 1},)) for n in range(4)]
     write(workspace, "a.pdf", *pages, media="pdf")
-    put(workspace, "a.html", "<html><body><h1>Spices</h1><p>Much thyme.</p><p>Salty</p></body></html>")
+    put_file(workspace, "a.html", "<html><body><h1>Spices</h1><p>Much thyme.</p><p>Salty</p></body></html>")
     index(workspace)
 
     def ask(request):
@@ -116,9 +116,9 @@ def test_document_that_is_not_cited_by_line_is_given_as_passages(workspace, ask_
 def test_long_lines_and_windows_line_ends(workspace, ask_for):
     whole = " ".join(f"clove{n} is ground and then roasted slowly." for n in range(60))
     too_long = " ".join(f"word{n} is ground and then toasted slowly." for n in range(400))
-    put(workspace, "a.md", f"# Spices\n\n{whole}\n")
-    put(workspace, "b.md", f"{too_long}\n")
-    put(workspace, "guide.md", GUIDE.replace("\n", "\r\n"))
+    put_file(workspace, "a.md", f"# Spices\n\n{whole}\n")
+    put_file(workspace, "b.md", f"{too_long}\n")
+    put_file(workspace, "guide.md", GUIDE.replace("\n", "\r\n"))
     index(workspace)
     [segment] = segments_of(ask_for("roasted", mode="lexical"))
     assert segment["verbatim"] and segment["text"] == f"# Spices\n\n{whole}"
@@ -181,7 +181,7 @@ def test_configured_reranker_orders_the_hits_and_the_cutoff_ends_them(workspace,
     assert [file["score"] for file in ask(cutoff=False)["files"]] == [0.9, 0.8, 0.46, 0.44, 0.3]
 
 
-def test_without_a_reranker_a_pack_begins_with_eight_hits(workspace, ask_for):
+def test_pack_without_a_reranker_starts_from_eight_hits(workspace, ask_for):
     for n in range(12):
         write(workspace, f"{n}.md", f"pepper {n}")
     index(workspace)

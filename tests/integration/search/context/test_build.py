@@ -23,14 +23,14 @@ from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.retrieval.expansion import ReachedChunk
 from search.wire_schemas import load_schema
-from tests.integration.search.context.filling import cited_lines, json_package, put
+from tests.integration.search.context.workspace_files import cited_lines, json_package, put_file
 
 PACKAGE = json_package()
 
 
 def fill(workspace):
     for path, text in PACKAGE.items():
-        put(workspace, path, text)
+        put_file(workspace, path, text)
 
 
 @pytest.fixture
@@ -158,15 +158,15 @@ def test_imports_of_a_real_package_are_found(ask_for):
     assert {each["reached_by"] for each in files["json/scanner.py"]} == {"import"}
 
 
-def retrieved(workspace, request, **fields):
+def retrieve(workspace, request, **fields):
     return retrieve_code(workspace, Reader(), CodeRequest(information_request=request, **fields))
 
 
 def test_overview_names_the_members_of_a_class_and_marks_hits(filled):
-    found = retrieved(filled, "Where is this defined?", technical_terms=("JSONDecodeError",))
+    found = retrieve(filled, "Where is this defined?", technical_terms=("JSONDecodeError",))
     assert found.files[0].doc_path == "json/decoder.py"
     request = "raw_decode of a document that starts with JSON"
-    pack = retrieved(filled, request, response_mode=ResponseMode.OVERVIEW)
+    pack = retrieve(filled, request, response_mode=ResponseMode.OVERVIEW)
     [decoder] = [file for file in pack.overview.files if file.doc_path == "json/decoder.py"]
     named = {symbol.heading_path: symbol for symbol in decoder.symbols}
     whole = named["class JSONDecoder",]
@@ -183,9 +183,9 @@ def test_text_measures_what_the_pack_says_and_never_more_than_the_budget(filled,
         for total in (20, 240, 1_250, 3_000):
             with subtests.test(mode=mode, total=total):
                 budget = Budget(unit=BudgetUnit.TOKENS, total=total)
-                pack = retrieved(filled, request, budget=budget, response_mode=mode)
+                pack = retrieve(filled, request, budget=budget, response_mode=mode)
                 text = pack_text(pack)
                 size = TokenCounter().count("" if text == NOTHING_FOUND else text)
                 assert size == pack.budget.used <= total
-    pack = retrieved(filled, request, budget=Budget(unit=BudgetUnit.CHARS, total=3_000))
+    pack = retrieve(filled, request, budget=Budget(unit=BudgetUnit.CHARS, total=3_000))
     assert 1_000 < len(pack_text(pack)) <= pack.budget.used <= 3_000

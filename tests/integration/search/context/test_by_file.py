@@ -1,8 +1,8 @@
-"""Files instead of passages, and an overview before the text, as HTTP gives them."""
+"""Files instead of passages, and an overview before the text, over HTTP."""
 
 import pytest
 
-from tests.integration.search.context.filling import json_package, put
+from tests.integration.search.context.workspace_files import json_package, put_file
 
 PROSE = "# Guide\n\nA skewer.\n\n## Grill\n\nOver charcoal.\n\n## Serve\n\nHot.\n"
 ALONE = {"neighbours": 0, "siblings": False}
@@ -10,9 +10,11 @@ ALONE = {"neighbours": 0, "siblings": False}
 
 def fill(workspace):
     for path, text in json_package().items():
-        put(workspace, path, text)
-    put(workspace, "tests/test_scanner.py", "def test_scanstring():\n    scanner = make_scanner()\n" * 30)
-    put(workspace, "guide.md", PROSE)
+        put_file(workspace, path, text)
+    put_file(
+        workspace, "tests/test_scanner.py", "def test_scanstring():\n    scanner = make_scanner()\n" * 30
+    )
+    put_file(workspace, "guide.md", PROSE)
 
 
 @pytest.fixture

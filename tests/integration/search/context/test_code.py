@@ -1,4 +1,4 @@
-"""Code by file: which files a pack holds, what narrows them, and the text that agents are given."""
+"""Code by file: selection, filters, and the text for agents."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from search.context import CodeRequest, ResponseMode, pack_text, retrieve_code
 from search.context.text_format import NOTHING_FOUND
 from search.models import Source
 from search.retrieval.errors import InvalidFilter
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.workspace_files import index, put_file
 
 SKEWERS = "".join(f"\n\ndef skewer_{n}(meat):\n    return grill(meat, {n})\n" for n in range(8))
 GRILL = '''"""Heat."""
@@ -29,10 +29,10 @@ KITCHEN = {
 
 def fill(workspace):
     for path, text in KITCHEN.items():
-        put(workspace, path, text)
+        put_file(workspace, path, text)
 
 
-def retrieved(workspace, request="grill a skewer over charcoal", *, source=("docs",), **fields):
+def retrieve(workspace, request="grill a skewer over charcoal", *, source=("docs",), **fields):
     asked = CodeRequest(information_request=request, source=source, **fields)
     return retrieve_code(workspace, Reader(), asked)
 
@@ -42,53 +42,53 @@ def paths(pack):
 
 
 def test_code_comes_before_its_tests_and_its_manual_unless_tests_are_asked_for(filled):
-    found = paths(retrieved(filled))
+    found = paths(retrieve(filled))
     assert found[0] == "kitchen/grill.py"
     assert found.index("kitchen/skewers.py") < found.index("tests/test_grill.py")
-    assert paths(retrieved(filled, "test that a skewer is grilled over charcoal"))[0] == "tests/test_grill.py"
+    assert paths(retrieve(filled, "test that a skewer is grilled over charcoal"))[0] == "tests/test_grill.py"
 
 
 def test_patterns_languages_and_sources_narrow_the_files(filled):
-    assert paths(retrieved(filled, include=("kitchen/*.py",))) == ["kitchen/grill.py", "kitchen/skewers.py"]
+    assert paths(retrieve(filled, include=("kitchen/*.py",))) == ["kitchen/grill.py", "kitchen/skewers.py"]
     excluded = ("tests/**", "docs/**", "**/grill.*")
-    assert paths(retrieved(filled, "skewer_3", exclude=excluded)) == ["kitchen/skewers.py"]
-    assert paths(retrieved(filled, include=("*.ts",))) == ["web/grill.ts"]
-    assert "tests/test_grill.py" not in paths(retrieved(filled, exclude=("tests/",)))
+    assert paths(retrieve(filled, "skewer_3", exclude=excluded)) == ["kitchen/skewers.py"]
+    assert paths(retrieve(filled, include=("*.ts",))) == ["web/grill.ts"]
+    assert "tests/test_grill.py" not in paths(retrieve(filled, exclude=("tests/",)))
     for name in ("typescript", "ts", "TSX"):
-        assert paths(retrieved(filled, languages=(name,))) == ["web/grill.ts"]
-    assert paths(retrieved(filled, source=("other",))) == []
+        assert paths(retrieve(filled, languages=(name,))) == ["web/grill.ts"]
+    assert paths(retrieve(filled, source=("other",))) == []
     with pytest.raises(InvalidFilter, match="abc"):
-        retrieved(filled, exclude=("[abc",))
+        retrieve(filled, exclude=("[abc",))
 
 
 def test_restricted_sources_and_other_workspaces_are_not_in_the_pack(workspace, other_workspace):
-    put(workspace, "kitchen/grill.py", GRILL)
-    put(workspace, "secret/grill.py", GRILL, source="secret")
-    put(other_workspace, "theirs/grill.py", GRILL)
+    put_file(workspace, "kitchen/grill.py", GRILL)
+    put_file(workspace, "secret/grill.py", GRILL, source="secret")
+    put_file(other_workspace, "theirs/grill.py", GRILL)
     index(workspace)
     index(other_workspace)
     Source.objects.in_workspace(workspace).filter(key="secret").update(is_restricted=True)
     for mode in ResponseMode:
-        text = pack_text(retrieved(workspace, source=(), technical_terms=("grill",), response_mode=mode))
+        text = pack_text(retrieve(workspace, source=(), technical_terms=("grill",), response_mode=mode))
         assert "kitchen" in text and "secret" not in text and "theirs" not in text
-    assert retrieved(workspace, source=("secret",)).files == ()
+    assert retrieve(workspace, source=("secret",)).files == ()
 
 
 def test_quotes_and_imports_lead_to_files(filled):
-    found = paths(retrieved(filled, "in OR'", technical_terms=("'grill", "OR'")))
+    found = paths(retrieve(filled, "in OR'", technical_terms=("'grill", "OR'")))
     assert found[0].endswith(("grill.py", "grill.ts"))
-    assert "kitchen/grill.py" in paths(retrieved(filled, "skewer_3", include=("kitchen/*",)))
-    assert pack_text(retrieved(filled, " ")) == NOTHING_FOUND
+    assert "kitchen/grill.py" in paths(retrieve(filled, "skewer_3", include=("kitchen/*",)))
+    assert pack_text(retrieve(filled, " ")) == NOTHING_FOUND
 
 
 def test_text_cites_each_segment_in_a_fence(filled):
-    text = pack_text(retrieved(filled, include=("kitchen/grill.py",)))
+    text = pack_text(retrieve(filled, include=("kitchen/grill.py",)))
     assert text == f"### kitchen/grill.py#L1-L6 (docs)\n```python\n{GRILL.rstrip()}\n```"
 
 
 def test_overview_lists_files_and_names_before_the_text(filled):
-    assert retrieved(filled).overview is None
-    text = pack_text(retrieved(filled, "skewer_3", response_mode=ResponseMode.OVERVIEW))
+    assert retrieve(filled).overview is None
+    text = pack_text(retrieve(filled, "skewer_3", response_mode=ResponseMode.OVERVIEW))
     overview, _, rest = text.partition("### ")
     assert overview.startswith("## Overview\n\nkitchen/skewers.py (python in docs)\n  ")
     assert "function grill\n" in overview
@@ -97,13 +97,13 @@ def test_overview_lists_files_and_names_before_the_text(filled):
 
 def test_long_file_is_listed_by_twelve_names_and_no_text_closes_its_fence(workspace):
     body = "".join(f"\n\ndef part_{n}():\n    return {list(range(60))}\n" for n in range(40))
-    put(workspace, "long.py", f"{body}\n\ndef charcoal():\n    return {list(range(60))}\n")
-    put(workspace, "quoting.py", QUOTING, source="quotes")
+    put_file(workspace, "long.py", f"{body}\n\ndef charcoal():\n    return {list(range(60))}\n")
+    put_file(workspace, "quoting.py", QUOTING, source="quotes")
     index(workspace)
-    pack = retrieved(workspace, "charcoal", response_mode=ResponseMode.OVERVIEW)
+    pack = retrieve(workspace, "charcoal", response_mode=ResponseMode.OVERVIEW)
     [file] = pack.overview.files
     assert len(file.symbols) == 12 and file.symbols_left_out == 29
     assert ("function charcoal",) in [symbol.heading_path for symbol in file.symbols]
     assert "  … 29 more" in pack_text(pack)
-    text = pack_text(retrieved(workspace, "COAL", source=("quotes",)))
+    text = pack_text(retrieve(workspace, "COAL", source=("quotes",)))
     assert text == f"### quoting.py#L1-L4 (quotes)\n````python\n{QUOTING.rstrip()}\n````"

@@ -11,7 +11,7 @@ from kebab.people.reader import Reader
 from search.context import ContextRequest, Surroundings, build_context_pack
 from search.models import Source
 from search.retrieval.types import SearchQuery
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.workspace_files import index, put_file
 from tests.support.actors import make_member, person_client, token_client
 
 GUIDE = "# Guide\n\nThe pepper is in the pantry.\n\n## Salt\n\nSo is the salt.\n"
@@ -25,9 +25,9 @@ def address(workspace):
 
 @pytest.fixture
 def guides(workspace, other_workspace):
-    """The workspace has a guide, and the other one too, whose write is returned."""
-    put(workspace, "guide.md", GUIDE)
-    theirs = put(other_workspace, "guide.md", SECRET, source="theirs")
+    """Write a guide into each of the two workspaces, and return the write in the other one."""
+    put_file(workspace, "guide.md", GUIDE)
+    theirs = put_file(other_workspace, "guide.md", SECRET, source="theirs")
     index(workspace)
     index(other_workspace)
     return theirs
@@ -86,8 +86,8 @@ def test_pack_reads_a_bounded_number_of_times_and_writes_nothing(guides, workspa
     assert {statement.split()[0] for statement in few} == {"SELECT"}
     assert len([statement for statement in few if '"head_seq" AS' in statement]) == 1  # one scope
     for n in range(20):
-        put(workspace, f"{n}.md", GUIDE)
-        put(workspace, f"{n}.py", "import pepper\n")
+        put_file(workspace, f"{n}.md", GUIDE)
+        put_file(workspace, f"{n}.py", "import pepper\n")
     index(workspace)
     assert len(statements()) <= len(few) + 6
 
@@ -133,7 +133,7 @@ def test_null_fields_and_min_seq_are_as_in_a_search(guides, workspace, address, 
     assert plain
     nulls = reader.post(address, body | dict.fromkeys(names), format="json")
     assert (nulls.status_code, nulls.json()["files"]) == (200, plain)
-    put(workspace, "later.md", "# Thyme\n\nThyme.\n")
+    put_file(workspace, "later.md", "# Thyme\n\nThyme.\n")
     workspace.refresh_from_db()
     body = {"information_request": "thyme", "mode": "lexical", "min_seq": workspace.head_seq}
     assert reader.post(address, body, format="json").json()["files"][0]["doc_path"] == "later.md"

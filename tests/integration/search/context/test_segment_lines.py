@@ -1,4 +1,4 @@
-"""Lines of documents are read where they are cited, however long the document is."""
+"""Cited lines are read without reading the whole document."""
 
 import pytest
 

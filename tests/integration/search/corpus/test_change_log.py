@@ -1,4 +1,4 @@
-"""The numbered log: no holes, in the order of commits."""
+"""The change log has no gaps and follows the order of commits."""
 
 import uuid
 from datetime import timedelta
@@ -24,7 +24,7 @@ def numbers(workspace):
 
 
 def age(workspace, **lookup):
-    """Make changes older than they are kept."""
+    """Make changes older than their retention."""
     old = timezone.now() - KEEP - timedelta(hours=1)
     return Change.objects.in_workspace(workspace).filter(**lookup).update(at=old)
 
@@ -105,8 +105,8 @@ def test_commit_notifies_listeners():
     with psycopg.connect(**parameters, autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")
         append_changes(workspace.pk, [uuid.uuid4()], "upsert")
-        heard = list(listener.notifies(timeout=30, stop_after=1))
-    assert [note.payload for note in heard] == [str(workspace.pk)]
+        notifications = list(listener.notifies(timeout=30, stop_after=1))
+    assert [note.payload for note in notifications] == [str(workspace.pk)]
 
 
 @pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""Ids are for ever: they are in citations, exports and other people's notes."""
+"""Content ids never change, as citations, exports and other systems refer to them."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What the database itself refuses, whatever the code does."""
+"""The database refuses inconsistent rows on its own."""
 
 import uuid
 
@@ -32,7 +32,7 @@ def execute(sql, *values):
         return cursor.rowcount
 
 
-def refused(constraint, sql, *values):
+def assert_refused(constraint, sql, *values):
     with pytest.raises(IntegrityError, match=constraint):
         execute(sql, *values)
 
@@ -40,13 +40,13 @@ def refused(constraint, sql, *values):
 def test_chunk_points_to_a_document_of_its_own_workspace(workspace):
     write(workspace, "a.md", "one")
     assert execute(COPY_CHUNK, workspace.pk, uuid.uuid4()) == 1
-    refused("search_chunk_document_id_fk", COPY_CHUNK, make_workspace().pk, uuid.uuid4())
+    assert_refused("search_chunk_document_id_fk", COPY_CHUNK, make_workspace().pk, uuid.uuid4())
 
 
 def test_document_points_to_a_source_and_version_of_its_own_workspace(workspace):
     write(workspace, "a.md", "one")
     assert execute(COPY_DOCUMENT, workspace.pk, uuid.uuid4()) == 1
-    refused("search_document_(source|version)_id_fk", COPY_DOCUMENT, make_workspace().pk, uuid.uuid4())
+    assert_refused("search_document_(source|version)_id_fk", COPY_DOCUMENT, make_workspace().pk, uuid.uuid4())
 
 
 def test_vector_belongs_to_a_chunk_and_a_space_of_its_workspace(workspace):
@@ -67,7 +67,7 @@ def test_vector_belongs_to_a_chunk_and_a_space_of_its_workspace(workspace):
         "embed_hash": uuid.uuid4(),
         "embedding": "[1,0]",
     }
-    refused("search_chunkvector_space_id_fk", sql, *(values[column] for column in columns))
+    assert_refused("search_chunkvector_space_id_fk", sql, *(values[column] for column in columns))
 
 
 def test_value_outside_its_set_is_refused(workspace, subtests):
@@ -86,13 +86,13 @@ def test_value_outside_its_set_is_refused(workspace, subtests):
         ("head_seq_positive", "UPDATE people_workspace SET head_seq = -1"),
     ):
         with subtests.test(sql=sql):
-            refused(constraint, sql)
+            assert_refused(constraint, sql)
 
 
 def test_document_and_a_number_exist_once(workspace):
     doc_id = write(workspace, "a.md", "one").doc_id
-    refused("document_id_once", COPY_DOCUMENT, workspace.pk, doc_id)
-    refused(
+    assert_refused("document_id_once", COPY_DOCUMENT, workspace.pk, doc_id)
+    assert_refused(
         "pkey",
         "INSERT INTO search_change SELECT * FROM search_change WHERE workspace_id = %s",
         workspace.pk,

@@ -1,4 +1,4 @@
-"""In which order a deletion locks documents: that of their ids, like a replacement."""
+"""A deletion locks documents in the order of their ids, as a replacement does."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Writing documents: what changes, and above all what doesn't."""
+"""Writing a document changes what differs and nothing else."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def head_of(workspace):
 
 
 def everything(workspace):
-    """Every row of the workspace, as values."""
+    """Return every row of the workspace, as values."""
     models = (Document, Chunk, ChunkVector, Change)
     return [list(model.objects.in_workspace(workspace).order_by("pk").values()) for model in models]
 
@@ -175,20 +175,20 @@ def test_vectors_are_taken_over_in_every_space_that_is_filled(workspace):
     assert ChunkVector.objects.in_workspace(workspace).count() == 6
 
 
-def test_before_numbering_hears_the_outcome_and_its_exception_undoes_all(workspace):
-    heard: list[Outcome] = []
+def test_before_numbering_gets_the_outcome_and_its_error_rolls_back(workspace):
+    outcomes: list[Outcome] = []
     place = make_place(workspace)
-    replace_document(place, draft("one"), heard.append)
-    replace_document(place, draft("one"), heard.append)
+    replace_document(place, draft("one"), outcomes.append)
+    replace_document(place, draft("one"), outcomes.append)
     before = everything(workspace)
 
     def refuse(outcome):
-        heard.append(outcome)
+        outcomes.append(outcome)
         raise PermissionError(outcome)
 
     with pytest.raises(PermissionError):
         replace_document(place, draft("two", "three", title="Other"), refuse)
-    assert heard == ["new", "unchanged", "updated"]
+    assert outcomes == ["new", "unchanged", "updated"]
     assert everything(workspace) == before
     assert head_of(workspace) == 1
 

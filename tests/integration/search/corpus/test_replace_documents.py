@@ -1,4 +1,4 @@
-"""Writing several documents in one transaction: each as if by itself, all of them or none."""
+"""Several documents written in one transaction: each as if written alone, all or none."""
 
 import uuid
 
@@ -24,11 +24,11 @@ def test_each_has_its_outcome_and_the_changed_ones_their_numbers_in_the_order_gi
     write(workspace, "same.md", "one")
     write(workspace, "old.md", "one", "two")
     same, new, old, other = places(workspace, "same.md", "new.md", "old.md", "b.md")
-    heard = []
+    kinds = []
     written = replace_documents(
-        [(same, draft("one")), (new, draft("three")), (old, draft("two")), (other, draft())], heard.extend
+        [(same, draft("one")), (new, draft("three")), (old, draft("two")), (other, draft())], kinds.extend
     )
-    assert heard == [each.outcome for each in written] == ["unchanged", "new", "updated", "new"]
+    assert kinds == [each.outcome for each in written] == ["unchanged", "new", "updated", "new"]
     assert [each.seq for each in written] == [None, 3, 4, 5]
     assert [each.doc_id for each in written] == [place.doc_id for place in (same, new, old, other)]
     assert list(Change.objects.filter(seq__gt=2).order_by("seq").values_list("doc_id", flat=True)) == [
@@ -60,7 +60,7 @@ def test_two_writers_of_the_same_documents_never_wait_for_each_other(workspace):
         outcomes = {each.doc_id: {each.outcome} for each in one}
         for each in other:
             outcomes[each.doc_id].add(each.outcome)
-        assert all("unchanged" in heard and len(heard) == 2 for heard in outcomes.values())
+        assert all("unchanged" in kinds and len(kinds) == 2 for kinds in outcomes.values())
     assert Document.objects.count() == Chunk.objects.count() == 12
 
 
@@ -124,7 +124,7 @@ def test_rows_of_many_statements_are_all_stored(workspace, monkeypatch):
 
 
 def vector_rows(workspace, vectors):
-    """A row for each vector, of the first chunks there are, not stored yet."""
+    """Return an unsaved row for each vector, for the first chunks of the workspace."""
     identity = {"model": "m", "revision": "1", "dim": len(vectors[0])}
     space, _ = EmbeddingSpace.objects.get_or_create(workspace=workspace, **identity)
     return [

@@ -1,4 +1,4 @@
-"""A process that knows two embedders, and workspaces that begin with the first."""
+"""Fixtures of model changes: two embedders, and workspaces that start with the first."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from search.embedders.hash_embedder import HashEmbedder
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed
-from tests.support.searching import finish_syncs, sync
+from tests.support.search import finish_syncs, sync
 
 FIRST, SECOND = "hash", "hash:512"
 
 
 @pytest.fixture
 def embedders(settings):
-    """Name the embedders of this process; every test begins with two, whose vectors can't be compared."""
+    """Configure this process's embedders; tests start with two whose vectors are not comparable."""
 
     def choose(configured, *others):
         settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = configured, list(others)
@@ -27,28 +27,28 @@ def embedders(settings):
 
 @pytest.fixture
 def workspace(transactional_db, mirrors, embedders):
-    """A workspace that other threads and processes see."""
+    """Yield a workspace that other threads and processes see."""
     yield make_workspace()
     finish_syncs()
     drop_indexes()
 
 
 @pytest.fixture
-def embedded(monkeypatch):
-    """The dimension of each text that was embedded, in order."""
+def embedded_dims(monkeypatch):
+    """Return the list of the dimensions of embedded texts, in order."""
     seen, real = [], HashEmbedder.embed_passages
 
-    def counted(self, texts):
+    def note_dims(self, texts):
         seen.extend([self.space.dim] * len(texts))
         return real(self, texts)
 
-    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
+    monkeypatch.setattr(HashEmbedder, "embed_passages", note_dims)
     return seen
 
 
 @pytest.fixture
-def filled(workspace):
-    """150 chunks with vectors of the first embedder."""
+def filled_workspace(workspace):
+    """Return a workspace of 150 chunks with vectors of the first embedder."""
     write(workspace, "a.md", *(f"apple number{n}" for n in range(149)), "pear tree")
     sync(workspace)
     assert embed(workspace).state == "succeeded"

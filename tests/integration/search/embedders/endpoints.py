@@ -1,4 +1,4 @@
-"""Endpoints that speak `/v1/embeddings` well, or fail in each way."""
+"""Behaviours of `/v1/embeddings` endpoints, correct and failing."""
 
 import base64
 import json
@@ -16,22 +16,22 @@ Vector = list[float]
 
 
 def vector_of(text: str, dim: int = DIM) -> Vector:
-    """Return the vector of length 1 that the stub has for `text`."""
+    """Return the stub's vector for `text`, of length 1."""
     return [float(number) for number in HashEmbedder(dim).embed_query(text)]
 
 
-def well(exchange: Exchange) -> None:
-    """Answer each text's vector as a list of numbers, the last first."""
+def answer_well(exchange: Exchange) -> None:
+    """Respond with each text's vector as a list of numbers, the last first."""
     answer(exchange, [vector_of(text) for text in exchange.sent["input"]])
 
 
-def in_base64(exchange: Exchange) -> None:
-    """Answer each vector as the base64 of little-endian float32."""
+def answer_in_base64(exchange: Exchange) -> None:
+    """Respond with each vector as the base64 of little-endian float32."""
     answer(exchange, [as_base64(vector_of(text)) for text in exchange.sent["input"]])
 
 
-def unscaled(exchange: Exchange) -> None:
-    """Answer vectors that are seven long."""
+def answer_unscaled(exchange: Exchange) -> None:
+    """Respond with vectors of length seven."""
     answer(exchange, [[7 * number for number in vector_of(text)] for text in exchange.sent["input"]])
 
 
@@ -50,16 +50,16 @@ def answer(exchange: Exchange, vectors: list[Any]) -> None:
 
 
 def after_a_good_start(then: Behaviour) -> Behaviour:
-    """Answer the first request, which looks whether all is well, and then behave otherwise."""
+    """Answer the first request, which is a check, and then behave as `then`."""
 
     def behave(exchange: Exchange) -> None:
-        (well if len(exchange.server.requests) == 1 else then)(exchange)
+        (answer_well if len(exchange.server.requests) == 1 else then)(exchange)
 
     return behave
 
 
 def in_turn(*behaviours: Behaviour) -> Behaviour:
-    """Behave otherwise with each request; the last way stays."""
+    """Use one behaviour after the other; the last one stays."""
 
     def behave(exchange: Exchange) -> None:
         turn = min(len(exchange.server.requests), len(behaviours))
@@ -69,29 +69,29 @@ def in_turn(*behaviours: Behaviour) -> Behaviour:
 
 
 def refusing(is_refused: Callable[[str], bool], status: int = 400) -> Behaviour:
-    """Refuse a request with such a text in it."""
+    """Refuse requests that contain such a text."""
 
     def behave(exchange: Exchange) -> None:
         if any(map(is_refused, exchange.sent["input"])):
             exchange.reply(b'{"error": {"message": "input is too long"}}', status=status)
         else:
-            well(exchange)
+            answer_well(exchange)
 
     return behave
 
 
 def document(make: Callable[[int], Any]) -> Behaviour:
-    """Answer what `make` gives for so many texts, as JSON."""
+    """Respond with the JSON that `make` returns for the number of texts."""
     return lambda exchange: exchange.reply(json.dumps(make(len(exchange.sent["input"]))).encode())
 
 
 def items(make: Callable[[int], Any]) -> Behaviour:
-    """Answer a list with what `make` gives for each index."""
+    """Respond with a list of what `make` returns for each index."""
     return document(lambda n: {"data": [make(index) for index in range(n)]})
 
 
 def item(index: int, embedding: Any = None) -> dict[str, Any]:
-    """Return an item as it should be, but for its vector if that is given."""
+    """Return a valid item, with another vector if one is given."""
     return {"index": index, "embedding": vector_of("x") if embedding is None else embedding}
 
 

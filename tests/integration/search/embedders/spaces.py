@@ -16,7 +16,7 @@ def space_in(workspace, state):
 
 
 def dims(workspace):
-    """The dimension of the space in each state."""
+    """Return the dimension of the space in each state."""
     return dict(EmbeddingSpace.objects.in_workspace(workspace).values_list("state", "dim"))
 
 
@@ -24,8 +24,8 @@ def in_space(space):
     return ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
 
 
-def changed(workspace):
-    """Change to the second embedder, to the end."""
+def change_embedder(workspace):
+    """Change to the second embedder, and run the job."""
     begin_reembedding(workspace, embedder=SECOND)
     assert work(open_job()).state == "succeeded"
     workspace.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Checks of embedders by doctor and at the start of the stack, and searches when one can't be had."""
+"""Checks of embedders by doctor and at the start, and searches without an embedder."""
 
 from dataclasses import replace
 
@@ -14,15 +14,15 @@ from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
 from tests.integration.search.embedders.conftest import FIRST, SECOND
-from tests.integration.search.embedders.endpoints import DIM, well
+from tests.integration.search.embedders.endpoints import DIM, answer_well
 from tests.integration.search.rerank.behaviours import raw
 from tests.support.corpus import write
 from tests.support.http_stub import closed_port, serving
 from tests.support.jobs import embed
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
-def found(results):
+def results_by_name(results):
     return {each.name: (each.status, each.detail) for each in results}
 
 
@@ -31,7 +31,7 @@ def at(stub):
 
 
 @pytest.fixture
-def filled(workspace):
+def embedded_workspace(workspace):
     write(workspace, "a.md", "apple")
     sync(workspace)
     embed(workspace)
@@ -48,9 +48,9 @@ def test_an_embedder_that_is_written_wrong_is_an_error_of_the_settings(embedders
 
 
 def test_every_embedder_of_the_settings_is_tried(embedders):
-    with serving(well) as good, serving(raw(b"{}", status=401)) as locked:
+    with serving(answer_well) as good, serving(raw(b"{}", status=401)) as locked:
         embedders(FIRST, at(good) + "&max_tokens=128", at(locked).replace(":m?", ":n?"), "openai:unknown")
-        results = found(embedder_checks.check_embedders(repair=False))
+        results = results_by_name(embedder_checks.check_embedders(repair=False))
     assert {name: status for name, (status, _) in results.items()} == {
         f"embedder {FIRST}": CheckStatus.OK,
         "embedder openai:m": CheckStatus.WARNING,
@@ -72,24 +72,29 @@ def test_the_stack_starts_without_the_endpoint_but_not_without_the_model(embedde
     embedder_checks.prepare_models()
 
 
-def test_doctor_says_where_another_model_is_asked_for(filled):
-    assert found(checks.check_models(repair=False))[f"model of {filled.slug}"][0] is CheckStatus.OK
-    store_settings(filled, {"embedder": SECOND})
+def test_doctor_says_where_another_model_is_asked_for(embedded_workspace):
+    assert (
+        results_by_name(checks.check_models(repair=False))[f"model of {embedded_workspace.slug}"][0]
+        is CheckStatus.OK
+    )
+    store_settings(embedded_workspace, {"embedder": SECOND})
     (result,) = checks.check_models(repair=False)
     assert result.status is CheckStatus.WARNING
     assert SECOND in result.detail
-    assert f"kebab reembed --workspace {filled.slug}" in result.remedy
+    assert f"kebab reembed --workspace {embedded_workspace.slug}" in result.remedy
 
 
-def test_doctor_looks_at_every_space_that_is_filled(filled):
-    EmbeddingSpace.objects.create(workspace=filled, model="m", revision="1", dim=2, state="building")
+def test_doctor_looks_at_every_space_that_is_filled(embedded_workspace):
+    EmbeddingSpace.objects.create(
+        workspace=embedded_workspace, model="m", revision="1", dim=2, state="building"
+    )
     results = list(checks.check_coverage(repair=False))
     assert [each.status for each in results] == [CheckStatus.OK, CheckStatus.WARNING]
     assert ["hash@1" in results[0].detail, "m@1" in results[1].detail] == [True, True]
 
 
-def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders):
-    chosen = store_settings(filled, {"embedder": SECOND})
+def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(embedded_workspace, embedders):
+    chosen = store_settings(embedded_workspace, {"embedder": SECOND})
     assert workspace_embedder_name(chosen) == SECOND
     embedders(FIRST)
     assert workspace_embedder_name(chosen) == FIRST
@@ -99,7 +104,7 @@ def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders
 def test_embedder_that_is_dead_or_cannot_be_made_costs_the_vectors_not_the_search(workspace, embedders):
     write(workspace, "a.md", "apple")
     sync(workspace)
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         embedders(at(stub))
         assert embed(workspace).state == "succeeded"
         assert ask(workspace, "apple", Mode.HYBRID).degraded == ()
@@ -111,8 +116,8 @@ def test_embedder_that_is_dead_or_cannot_be_made_costs_the_vectors_not_the_searc
     assert (result.degraded, len(result.hits), len(result.warnings)) == (("vector",), 1, 1)
 
 
-def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(filled):
-    space = live_space(filled)
+def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(embedded_workspace):
+    space = live_space(embedded_workspace)
     names = {
         replace(space, query_prefix=query, passage_prefix=passage).index_version
         for query, passage in (("", ""), ("q: ", ""), ("", "q: "), ("q: ", "p: "))
@@ -120,8 +125,8 @@ def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(filled):
     assert len(names) == 4
 
 
-def test_queries_are_remembered_for_each_embedder_apart(filled):
-    first = embedder_for_queries(filled, live_space(filled))
-    second = embedder_for_queries(store_settings(filled, {"embedder": SECOND}), None)
+def test_queries_are_remembered_for_each_embedder_apart(embedded_workspace):
+    first = embedder_for_queries(embedded_workspace, live_space(embedded_workspace))
+    second = embedder_for_queries(store_settings(embedded_workspace, {"embedder": SECOND}), None)
     assert (len(first.embed_query("apple")), len(second.embed_query("apple"))) == (64, 512)
-    assert first is embedder_for_queries(filled, live_space(filled))
+    assert first is embedder_for_queries(embedded_workspace, live_space(embedded_workspace))

@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/embedding`, and `kebab reembed`, which says the same."""
+"""`/workspaces/{ws}/embedding`, and `kebab reembed`, which returns the same."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from kebab.people.models import AuditEvent
 from search.embedders.hash_embedder import HashEmbedder
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
-from tests.cli.running import error_of, run_json
+from tests.cli.commands import error_of, run_json
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.support.actors import Role, member_client, token_client
 from tests.support.api import address
@@ -26,7 +26,7 @@ def client(workspace):
 
 
 @pytest.fixture
-def filled(workspace):
+def embedded_workspace(workspace):
     write(workspace, "a.md", "one", "two")
     embed(workspace)
     return workspace
@@ -38,7 +38,7 @@ def work_off():
 
 
 def verb(*arguments):
-    """Return what the verb prints, which is as its schema says."""
+    """Return the command's output, after a check against its schema."""
     printed = run_json("reembed", *arguments)
     validate("embedding.v1", printed)
     return printed
@@ -51,8 +51,8 @@ def states(answer):
     return {**named, "retired": [each["embedder"] for each in body["retired"]]}
 
 
-def test_a_change_of_the_model_over_http(client, filled):
-    answer = client.post(address(filled, "/embedding"), {"embedder": SECOND}, format="json")
+def test_a_change_of_the_model_over_http(client, embedded_workspace):
+    answer = client.post(address(embedded_workspace, "/embedding"), {"embedder": SECOND}, format="json")
     assert (answer.status_code, states(answer)) == (
         202,
         {"live": FIRST, "building": SECOND, "retired": []},
@@ -60,26 +60,30 @@ def test_a_change_of_the_model_over_http(client, filled):
     assert answer.json()["building"]["coverage"] == 0.0
     assert answer.json()["job"] == str(Job.objects.get(state="queued").pk)
     work_off()
-    answer = client.get(address(filled, "/embedding"))
+    answer = client.get(address(embedded_workspace, "/embedding"))
     assert (answer.status_code, states(answer)["live"], answer.json()["embedder"]) == (200, SECOND, SECOND)
-    answer = client.post(address(filled, "/embedding/rollback"))
+    answer = client.post(address(embedded_workspace, "/embedding/rollback"))
     assert (answer.status_code, states(answer)["live"], answer.json()["embedder"]) == (200, FIRST, FIRST)
     work_off()
     space_id = answer.json()["retired"][0]["id"]
-    answer = client.delete(address(filled, f"/embedding/spaces/{space_id}"))
+    answer = client.delete(address(embedded_workspace, f"/embedding/spaces/{space_id}"))
     assert (answer.status_code, states(answer)["retired"]) == (202, [SECOND])
     work_off()
-    assert states(client.get(address(filled, "/embedding")))["retired"] == []
-    acts = AuditEvent.objects.filter(workspace=filled).order_by("at").values_list("action", flat=True)
+    assert states(client.get(address(embedded_workspace, "/embedding")))["retired"] == []
+    acts = (
+        AuditEvent.objects.filter(workspace=embedded_workspace)
+        .order_by("at")
+        .values_list("action", flat=True)
+    )
     assert list(acts) == ["embedding.building", "embedding.rolled_back", "embedding.retired"]
 
 
 def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     def both():
         over_http, printed = client.get(address(workspace, "/embedding")).json(), verb("status")
-        for said in (over_http, printed):
-            validate("embedding.v1", said)
-            for space in (said["live"], said["building"], *said["retired"]):
+        for status in (over_http, printed):
+            validate("embedding.v1", status)
+            for space in (status["live"], status["building"], *status["retired"]):
                 for name in ("live_until", "kept_until", "created_at") if space else ():
                     space[name] = space[name] and datetime.fromisoformat(space[name]).replace(microsecond=0)
         assert over_http == printed
@@ -111,53 +115,66 @@ def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     ]
 
 
-def test_a_job_that_waits_says_for_what(client, filled, monkeypatch):
+def test_a_job_that_waits_says_for_what(client, embedded_workspace, monkeypatch):
     def dead(self, texts):
         raise EmbedderUnavailable("The embedder answered 503.")
 
     monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
-    write(filled, "b.md", "three")
-    embed(filled)
-    said = client.get(address(filled, "/embedding")).json()
-    validate("embedding.v1", said)
-    assert (said["error"], said["chunks"], said["live"]["vectors"]) == ("The embedder answered 503.", 3, 2)
-    assert said["live"]["eta_s"] is None
+    write(embedded_workspace, "b.md", "three")
+    embed(embedded_workspace)
+    status = client.get(address(embedded_workspace, "/embedding")).json()
+    validate("embedding.v1", status)
+    assert (status["error"], status["chunks"], status["live"]["vectors"]) == (
+        "The embedder answered 503.",
+        3,
+        2,
+    )
+    assert status["live"]["eta_s"] is None
 
 
 @pytest.mark.parametrize("texts", [["one"], ["one", "two", "three", "four"]])
-def test_what_changes_between_the_counts_never_makes_coverage_more_than_all_or_less_than_it_is(
-    client, filled, monkeypatch, texts
+def test_coverage_stays_in_range_when_rows_change_between_counts(
+    client, embedded_workspace, monkeypatch, texts
 ):
     real = model_change._vectors_by_space
 
     def write_behind(rows):
         vectors = real(rows)
-        write(filled, "a.md", *texts)
+        write(embedded_workspace, "a.md", *texts)
         return vectors
 
     monkeypatch.setattr(model_change, "_vectors_by_space", write_behind)
-    said = client.get(address(filled, "/embedding")).json()
-    validate("embedding.v1", said)
-    assert (said["live"]["vectors"], said["live"]["coverage"]) == (min(2, len(texts)), min(1, 2 / len(texts)))
+    status = client.get(address(embedded_workspace, "/embedding")).json()
+    validate("embedding.v1", status)
+    assert (status["live"]["vectors"], status["live"]["coverage"]) == (
+        min(2, len(texts)),
+        min(1, 2 / len(texts)),
+    )
 
 
-def test_switch_and_rollback_need_a_complete_space(client, filled):
+def test_switch_and_rollback_need_a_complete_space(client, embedded_workspace):
     for tail in ("switch", "rollback"):
-        answer = client.post(address(filled, f"/embedding/{tail}"))
+        answer = client.post(address(embedded_workspace, f"/embedding/{tail}"))
         assert (answer.status_code, answer.json()["code"]) == (409, "space_conflict")
-    client.post(address(filled, "/embedding"), {"embedder": SECOND, "hold": True}, format="json")
-    assert client.post(address(filled, "/embedding/switch")).status_code == 409  # it is not complete
+    client.post(address(embedded_workspace, "/embedding"), {"embedder": SECOND, "hold": True}, format="json")
+    assert (
+        client.post(address(embedded_workspace, "/embedding/switch")).status_code == 409
+    )  # it is not complete
     work_off()
-    assert states(client.get(address(filled, "/embedding")))["building"] == SECOND
-    assert states(client.post(address(filled, "/embedding/switch")))["live"] == SECOND
+    assert states(client.get(address(embedded_workspace, "/embedding")))["building"] == SECOND
+    assert states(client.post(address(embedded_workspace, "/embedding/switch")))["live"] == SECOND
 
 
-def test_embedder_that_is_not_allowed_is_refused(client, filled, subtests):
+def test_embedder_that_is_not_allowed_is_refused(client, embedded_workspace, subtests):
     for embedder in ("word2vec", "", "x" * 300, "hash:8", "openai:m?url=http://10.0.0.1/", 3, None):
         with subtests.test(embedder=embedder):
-            answer = client.post(address(filled, "/embedding"), {"embedder": embedder}, format="json")
+            answer = client.post(
+                address(embedded_workspace, "/embedding"), {"embedder": embedder}, format="json"
+            )
             assert answer.status_code in {400, 422}
-            answer = client.patch(address(filled, ""), {"settings": {"embedder": embedder}}, format="json")
+            answer = client.patch(
+                address(embedded_workspace, ""), {"settings": {"embedder": embedder}}, format="json"
+            )
             assert answer.status_code == (200 if embedder is None else 400)
     assert EmbeddingSpace.objects.count() == 1
 
@@ -169,21 +186,24 @@ def test_a_workspace_may_choose_before_its_first_vector(client, workspace):
     assert EmbeddingSpace.objects.get().dim == 512
 
 
-def test_only_who_manages_a_workspace_changes_its_model(filled):
-    readers = [token_client(filled, "search"), member_client(filled, Role.EDITOR)]
+def test_only_managers_change_the_model(embedded_workspace):
+    readers = [token_client(embedded_workspace, "search"), member_client(embedded_workspace, Role.EDITOR)]
     space = EmbeddingSpace.objects.get()
     for reader in readers:
-        assert reader.get(address(filled, "/embedding")).status_code == 200
-        assert reader.post(address(filled, "/embedding"), {}, format="json").status_code == 403
+        assert reader.get(address(embedded_workspace, "/embedding")).status_code == 200
+        assert reader.post(address(embedded_workspace, "/embedding"), {}, format="json").status_code == 403
         for tail in ("switch", "rollback"):
-            assert reader.post(address(filled, f"/embedding/{tail}")).status_code == 403
-        assert reader.delete(address(filled, f"/embedding/spaces/{space.pk}")).status_code == 403
+            assert reader.post(address(embedded_workspace, f"/embedding/{tail}")).status_code == 403
+        assert reader.delete(address(embedded_workspace, f"/embedding/spaces/{space.pk}")).status_code == 403
 
 
-def test_the_verb_refuses_as_the_address_does(filled):
+def test_the_verb_refuses_as_the_address_does(embedded_workspace):
     make_workspace()
     for arguments in (["switch"], ["rollback"], ["retire", str(EmbeddingSpace.objects.get().pk)]):
-        error = error_of("reembed", *arguments, "--workspace", filled.slug, code=1)
+        error = error_of("reembed", *arguments, "--workspace", embedded_workspace.slug, code=1)
         assert error["code"] == "space_conflict"
-    assert error_of("reembed", "retire", "999999", "--workspace", filled.slug, code=1)["code"] == "not_found"
+    assert (
+        error_of("reembed", "retire", "999999", "--workspace", embedded_workspace.slug, code=1)["code"]
+        == "not_found"
+    )
     assert error_of("reembed", "status", code=2)["code"] == "workspace_needed"

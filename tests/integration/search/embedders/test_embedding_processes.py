@@ -1,4 +1,4 @@
-"""Embedding workers as processes: one that is killed, and how much memory one takes."""
+"""Embedding workers as processes: a killed one, and the memory of one."""
 
 import os
 import signal
@@ -65,14 +65,14 @@ def test_worker_that_fills_two_spaces_stays_small(workspace, embedders):
     assert int(done.stdout.split()[-1]) / 1024 < LIMIT_MB
 
 
-def test_build_that_was_killed_goes_on_from_there(filled, embedded):
-    begin_reembedding(filled, embedder=SECOND)
+def test_build_that_was_killed_goes_on_from_there(filled_workspace, embedded_dims):
+    begin_reembedding(filled_workspace, embedder=SECOND)
     job = open_job()
     settings = {"KEBAB_EMBEDDER": FIRST, "KEBAB_EMBEDDERS": SECOND, "KEBAB_FAILPOINT": "after_vectors"}
     assert run_worker(job, **settings).returncode == -signal.SIGKILL
-    assert in_space(space_in(filled, "building")).count() == 64
+    assert in_space(space_in(filled_workspace, "building")).count() == 64
 
     Job.objects.update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
     job = work(job)
-    assert (job.state, embedded) == ("succeeded", [512] * (150 - 64))
-    assert dims(filled) == {"live": 512, "retired": 64}
+    assert (job.state, embedded_dims) == ("succeeded", [512] * (150 - 64))
+    assert dims(filled_workspace) == {"live": 512, "retired": 64}

@@ -1,4 +1,4 @@
-"""Embedding over HTTP against a real server: requests, answers, and every way of failing."""
+"""Embedding over HTTP against a real server: requests, responses, and every failure."""
 
 import logging
 import socket
@@ -19,14 +19,14 @@ from tests.integration.search.embedders.endpoints import (
     DIM,
     GARBAGE,
     after_a_good_start,
-    in_base64,
+    answer_in_base64,
+    answer_unscaled,
+    answer_well,
     in_turn,
     item,
     items,
     refusing,
-    unscaled,
     vector_of,
-    well,
 )
 from tests.integration.search.rerank.behaviours import (
     die_before_the_answer,
@@ -44,7 +44,7 @@ TEXT = "text that nobody may log"
 
 
 class Pause:
-    """A clock that only waiting moves."""
+    """A clock that only waiting advances."""
 
     def __init__(self):
         self.now_s = 100.0
@@ -60,7 +60,7 @@ class Pause:
 
 @pytest.fixture
 def pause(monkeypatch):
-    """Let embedders wait without time going by."""
+    """Let embedders wait without real time passing."""
     clock = Pause()
     real = EndpointEmbedder.__init__
 
@@ -73,7 +73,7 @@ def pause(monkeypatch):
 
 @pytest.fixture
 def embedder_at(settings):
-    """Make an embedder of a stub."""
+    """Return a function that makes an embedder of a stub."""
     made = []
 
     def make(stub, *options, model="m", dim=DIM, threads=1, api_keys=None):
@@ -94,7 +94,7 @@ def close_to(vectors, texts):
 
 def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(embedder_at, subtests):
     texts = [f"text number {n}" for n in range(5)]
-    for behaviour in (well, in_base64, unscaled):
+    for behaviour in (answer_well, answer_in_base64, answer_unscaled):
         with subtests.test(behaviour=behaviour), serving(behaviour) as stub:
             embedder = embedder_at(stub)
             passages, query = embedder.embed_passages(texts), embedder.embed_query("a query")
@@ -104,7 +104,7 @@ def test_vectors_come_in_the_order_of_the_texts_and_have_length_one(embedder_at,
 
 
 def test_the_request_is_the_protocols(embedder_at):
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         embedder_at(stub, "query_prefix=ask:+", "passage_prefix=say:+").embed_passages(["a", "b"])
         embedder_at(stub, "query_prefix=ask:+", "encoding=base64").embed_query("a")
     assert stub.paths == ["/v1/embeddings"] * 3
@@ -112,25 +112,25 @@ def test_the_request_is_the_protocols(embedder_at):
         {"model": "m", "input": ["say: a", "say: b"], "encoding_format": "float"},
         {"model": "m", "input": ["ask: a"], "encoding_format": "base64"},
     ]
-    with serving(well) as stub:  # this model can give fewer components
+    with serving(answer_well) as stub:  # this model can give fewer components
         embedder_at(stub, model="text-embedding-3-small").embed_query("a")
     assert stub.requests[0]["dimensions"] == DIM
 
 
 def test_texts_go_in_batches_by_their_number_and_their_tokens(embedder_at):
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         embedder = embedder_at(stub, "batch=4", "batch_tokens=100")
         embedder.embed_passages(["a"] * 10)
         embedder.embed_passages(["b" * 120] * 5)
     assert [len(sent["input"]) for sent in stub.requests] == [1, 4, 4, 2, 2, 2, 1]
     texts = [f"text {n}" for n in range(50)]
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         assert close_to(embedder_at(stub, "batch=3", threads=4).embed_passages(texts), texts)
 
 
 def test_the_key_goes_to_its_own_endpoint_alone(embedder_at, settings, tmp_path):
     keys = {"": "default-key", "tei": KEY}
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         embedder_at(stub, "key=tei", api_keys=keys).embed_query("a")
         embedder_at(stub, api_keys=keys).embed_query("a")
         settings.KEBAB_EMBED_URL = stub.url.removesuffix("/rerank")
@@ -140,14 +140,14 @@ def test_the_key_goes_to_its_own_endpoint_alone(embedder_at, settings, tmp_path)
 
 
 def test_key_that_cannot_be_sent_is_named_and_not_shown(embedder_at):
-    for keys, said in (({}, "KEBAB_EMBED_API_KEY_TEI"), ({"tei": "a\nb"}, "header")):
-        with pytest.raises(EmbedderUnavailable, match=said) as caught:
+    for keys, message in (({}, "KEBAB_EMBED_API_KEY_TEI"), ({"tei": "a\nb"}, "header")):
+        with pytest.raises(EmbedderUnavailable, match=message) as caught:
             embedder_at("http://127.0.0.1:1/v1", "key=tei", api_keys=keys)
         assert caught.value.is_lasting
         assert "a\nb" not in str(caught.value)
 
 
-def test_neither_key_nor_text_is_logged_or_told(embedder_at, pause, caplog):
+def test_key_and_text_are_neither_logged_nor_reported(embedder_at, pause, caplog):
     with caplog.at_level(logging.DEBUG), serving(raw(b"no", status=503)) as stub:
         embedder = embedder_at(stub, "key=tei", api_keys={"tei": KEY})
         for embed in (embedder.embed_query, lambda text: embedder.embed_passages([text])):
@@ -186,7 +186,7 @@ def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
 
 def test_another_dimension_than_was_said_is_a_lasting_fault(embedder_at):
     later = after_a_good_start(items(lambda n: {"index": n, "embedding": [1.0] * 3}))
-    for how, dim in ((well, 9), (later, DIM)):
+    for how, dim in ((answer_well, 9), (later, DIM)):
         with serving(how) as stub:
             embedder = embedder_at(stub, dim=dim)
             with pytest.raises(EmbedderUnavailable, match=rf"not {dim}\D.*\?dim=\d+") as caught:
@@ -206,7 +206,7 @@ def test_passing_failures_are_tried_again_and_lasting_ones_are_not(embedder_at, 
 
 def test_passing_failures_cost_growing_waits_with_jitter_or_what_a_rate_limit_says(embedder_at, pause):
     boom, limit = raw(b"{}", status=500), raw(b"{}", status=429, **{"Retry-After": "4"})
-    with serving(in_turn(boom, boom, boom, limit, well)) as stub:
+    with serving(in_turn(boom, boom, boom, limit, answer_well)) as stub:
         assert close_to(embedder_at(stub).embed_passages(["a"]), ["a"])
     assert len(stub.requests) == 6
     *waits, limited = pause.waits
@@ -242,7 +242,7 @@ def test_refused_text_is_embedded_by_its_beginning_and_costs_the_others_nothing(
 
 
 def test_any_text_can_be_sent_and_a_long_one_is_cut(embedder_at):
-    with serving(well) as stub:
+    with serving(answer_well) as stub:
         assert embedder_at(stub).embed_passages([]).shape == (0, DIM)
         assert stub.requests == []
         for text in ("", "\x00", "\ud800", "部署"):
@@ -275,7 +275,7 @@ def test_broken_answers_are_failures(embedder_at, pause, monkeypatch, subtests):
                 embedder.embed_passages(["a"])
 
 
-def test_nobody_listening_is_a_failure_that_may_pass(embedder_at, pause):
+def test_refused_connection_is_a_transient_failure(embedder_at, pause):
     embedder = embedder_at(f"http://127.0.0.1:{closed_port()}/v1")
     with pytest.raises(EmbedderUnavailable) as caught:
         embedder.embed_passages(["a"])
@@ -299,7 +299,7 @@ def test_a_query_is_asked_once_and_a_dead_endpoint_is_left_alone(embedder_at, pa
             with pytest.raises(EmbedderUnavailable):
                 embedder.embed_query("a")
         assert len(stub.requests) == 3
-        stub.behaviour = well
+        stub.behaviour = answer_well
         pause.now_s += 31
         assert close_to([embedder.embed_query("a")], ["a"])
         assert close_to([embedder.embed_query("b")], ["b"])

@@ -1,4 +1,4 @@
-"""Models that fastembed runs: a real one of a few operators from a folder, and known ones by name."""
+"""Models that fastembed runs: a real, tiny one from a folder, and published ones by name."""
 
 import socket
 import threading
@@ -18,7 +18,7 @@ _names = count(1)
 
 @pytest.fixture
 def tiny(tmp_path):
-    """Make an embedder of the tiny model; fastembed keeps names for the life of the process."""
+    """Return a function that makes an embedder of the tiny model, under a name of its own."""
 
     def make(*options):
         folder = make_embedding_model(tmp_path / "tiny")
@@ -77,21 +77,21 @@ def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(
 def test_model_that_is_missing_broken_or_of_another_dimension_is_refused(tiny, tmp_path):
     other, broken = (make_embedding_model(tmp_path / name) for name in ("other", "broken"))
     (broken / "onnx/model.onnx").write_bytes(b"no graph")
-    for text, said, is_lasting in [
+    for text, message, is_lasting in [
         ("acme/unknown", "acme/unknown", True),
         ("acme/unknown?folder=/nowhere&dim=3", "onnx/model.onnx", True),
         ("acme/unknown?folder=/nowhere", "dim=NUMBER", True),
         (f"acme/tiny-{next(_names)}?folder={other}&dim=13", "13 components", True),
         (f"acme/tiny-{next(_names)}?folder={broken}&dim={DIM}", "InvalidProtobuf", False),
     ]:
-        with pytest.raises(EmbedderUnavailable, match=said) as caught:
+        with pytest.raises(EmbedderUnavailable, match=message) as caught:
             create_embedder(f"fastembed:{text}", models_dir=tmp_path, threads=1).embed_query("apple")
         assert caught.value.is_lasting is is_lasting
 
 
 @pytest.fixture
 def without_network(monkeypatch):
-    """Have no name lead anywhere, and downloaders pause in no time; gives the names that were asked for."""
+    """Block name resolution and shorten the pauses of downloaders; return the names asked for."""
     asked = []
 
     def refuse(*args, **kwargs):
@@ -104,7 +104,7 @@ def without_network(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_without_a_network_the_remedy_is_told_and_not_every_query_tries_again(without_network, tmp_path):
+def test_missing_network_is_reported_with_the_remedy_and_retried_rarely(without_network, tmp_path):
     embedder = create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)
     with pytest.raises(EmbedderUnavailable, match=r"\?folder=PATH") as caught:
         embedder.embed_query("apple")
@@ -138,7 +138,7 @@ def test_a_query_does_not_wait_for_a_model_that_another_one_fetches(tiny, monkey
     assert embedder.embed_query("apple").shape == (DIM,)
 
 
-def test_without_fastembed_the_remedy_is_told(monkeypatch, tmp_path):
+def test_missing_fastembed_is_reported_with_the_remedy(monkeypatch, tmp_path):
     monkeypatch.setattr(fastembed_model, "find_spec", lambda name: None)
     with pytest.raises(EmbedderUnavailable, match=r"requirements-rerank\.txt"):
         create_embedder("fastembed:BAAI/bge-small-en-v1.5", models_dir=tmp_path, threads=1)

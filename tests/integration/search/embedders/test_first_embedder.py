@@ -1,4 +1,4 @@
-"""From words alone to vectors, and back: there is no live space to build beside yet."""
+"""Change from words alone to vectors and back, without a live space to build beside."""
 
 import pytest
 
@@ -12,11 +12,11 @@ from tests.integration.search.embedders.conftest import SECOND
 from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
 @pytest.mark.parametrize("by_verb", [True, False])
-def test_from_none_to_an_embedder_and_back_words_are_searched_all_along(workspace, by_verb):
+def test_words_are_searched_throughout_a_change_to_an_embedder_and_back(workspace, by_verb):
     workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "a.md", "pear tree")
     sync(workspace)

@@ -1,4 +1,4 @@
-"""Requests that change the model and the job that stores vectors take their locks in one order."""
+"""Requests that change the model lock in the same order as jobs that store vectors."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,8 +18,8 @@ from tests.support.jobs import embed, work
 
 
 @pytest.fixture
-def changed(workspace):
-    """One chunk with vectors of both embedders, those of the second live, and another with none."""
+def workspace_after_switch(workspace):
+    """Return a workspace with one chunk embedded by both embedders, the second live, and one by none."""
     write(workspace, "a.md", "apple")
     embed(workspace)
     begin_reembedding(workspace, embedder=SECOND)
@@ -38,17 +38,17 @@ def ends(workspace):
 
 
 @pytest.mark.parametrize("request_", [begins, roll_back_spaces, ends])
-def test_request_and_job_do_not_deadlock(changed, monkeypatch, request_):
-    job = request_embedding(changed.pk)
+def test_request_and_job_do_not_deadlock(workspace_after_switch, monkeypatch, request_):
+    job = request_embedding(workspace_after_switch.pk)
     store, asked = embedding_work.store_vectors, []
 
-    def asked_meanwhile(*args):
+    def request_and_store(*args):
         if not asked:
-            asked.append(executor.submit(in_its_own_connection, partial(request_, changed)))
+            asked.append(executor.submit(in_its_own_connection, partial(request_, workspace_after_switch)))
             until_blocked()
         return store(*args)
 
-    monkeypatch.setattr(embedding_work, "store_vectors", asked_meanwhile)
+    monkeypatch.setattr(embedding_work, "store_vectors", request_and_store)
     with ThreadPoolExecutor(1) as executor:
         assert work(job).state == "succeeded"
         asked[0].result(30)

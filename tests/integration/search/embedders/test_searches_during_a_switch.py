@@ -1,4 +1,4 @@
-"""Searches while spaces change places: each is of one space, none fails."""
+"""Searches during a switch of spaces use one space each, and none fails."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from search.vectors import leg as vector_leg
 from tests.integration.search.embedders.conftest import SECOND
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +22,8 @@ WORDS = ["apple", "pear", "cherry", "plum", "quince", "medlar", "fig", "date"]
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    """For each query against vectors, how long it and the space's vectors are."""
+def searched_dims(monkeypatch):
+    """Return for each vector query its own dimension and the space's."""
     pairs, real = [], vector_leg.nearest_chunks
 
     def nearest(scope, point, **options):
@@ -34,7 +34,7 @@ def seen(monkeypatch):
     return pairs
 
 
-def test_no_search_under_load_mixes_spaces_or_fails(workspace, seen):
+def test_no_search_under_load_mixes_spaces_or_fails(workspace, searched_dims):
     for number in range(8):
         write(workspace, f"{number}.md", *(f"{word} {number} {n}" for n, word in enumerate(WORDS * 5)))
     sync(workspace)
@@ -70,7 +70,7 @@ def test_no_search_under_load_mixes_spaces_or_fails(workspace, seen):
             each.result()
 
     assert {(degraded, warnings, hits) for degraded, warnings, hits, _ in asked} == {((), (), 10)}
-    assert {dim for dim, _ in seen} == {512, 64}
-    assert all(dim == length for dim, length in seen)
+    assert {dim for dim, _ in searched_dims} == {512, 64}
+    assert all(dim == length for dim, length in searched_dims)
     named = {"hash-1-64@" in version for *_, version in asked}
     assert named == {True, False}

@@ -1,4 +1,4 @@
-"""Changing the model when an embedder is lost, silent, refused or none."""
+"""Model changes with an embedder that is lost, silent, refused or absent."""
 
 import threading
 from datetime import timedelta
@@ -21,45 +21,45 @@ from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import dims, open_job, space_in
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 
-def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled, embedders):
+def test_one_space_of_an_allowed_embedder_is_built_at_a_time(filled_workspace, embedders):
     with pytest.raises(UnknownEmbedder, match=r"hash:8.*hash:512"):
-        begin_reembedding(filled, embedder="hash:8")
+        begin_reembedding(filled_workspace, embedder="hash:8")
     embedders(FIRST, SECOND, "hash:16")
-    building = begin_reembedding(filled, embedder=SECOND)
-    assert begin_reembedding(filled, embedder=SECOND).pk == building.pk
+    building = begin_reembedding(filled_workspace, embedder=SECOND)
+    assert begin_reembedding(filled_workspace, embedder=SECOND).pk == building.pk
     with pytest.raises(SpaceConflict, match="retire"):
-        begin_reembedding(filled, embedder="hash:16")
-    filled.refresh_from_db()
+        begin_reembedding(filled_workspace, embedder="hash:16")
+    filled_workspace.refresh_from_db()
     with pytest.raises(SpaceConflict, match="already"):
-        begin_reembedding(filled, embedder=FIRST)
+        begin_reembedding(filled_workspace, embedder=FIRST)
 
 
-def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(filled, embedders):
+def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(filled_workspace, embedders):
     embedders(SECOND, FIRST)
-    result = ask(filled, "pear tree", Mode.HYBRID)
+    result = ask(filled_workspace, "pear tree", Mode.HYBRID)
     assert (result.degraded, result.warnings) == ((), ())
-    write(filled, "b.md", "cherry")
-    assert embed(filled).state == "succeeded"
-    assert dims(filled) == {"live": 64}
-    begin_reembedding(filled)
+    write(filled_workspace, "b.md", "cherry")
+    assert embed(filled_workspace).state == "succeeded"
+    assert dims(filled_workspace) == {"live": 64}
+    begin_reembedding(filled_workspace)
     work(open_job())
-    assert dims(filled) == {"live": 512, "retired": 64}
+    assert dims(filled_workspace) == {"live": 512, "retired": 64}
 
 
-def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled, embedders):
+def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled_workspace, embedders):
     embedders(SECOND)
-    write(filled, "b.md", "cherry")
-    begin_reembedding(filled)
+    write(filled_workspace, "b.md", "cherry")
+    begin_reembedding(filled_workspace)
     assert work(open_job()).state == "succeeded"
-    assert dims(filled) == {"live": 512, "retired": 64}
-    sync(filled)
-    assert ask(filled, "cherry", Mode.VECTOR).hits[0].doc_path == "b.md"
+    assert dims(filled_workspace) == {"live": 512, "retired": 64}
+    sync(filled_workspace)
+    assert ask(filled_workspace, "cherry", Mode.VECTOR).hits[0].doc_path == "b.md"
 
 
-def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(filled, monkeypatch):
+def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(filled_workspace, monkeypatch):
     real = HashEmbedder.embed_passages
 
     def dead(self, texts):
@@ -68,21 +68,23 @@ def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(fil
         return real(self, texts)
 
     monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
-    write(filled, "b.md", "cherry")
-    begin_reembedding(filled, embedder=SECOND)
+    write(filled_workspace, "b.md", "cherry")
+    begin_reembedding(filled_workspace, embedder=SECOND)
     work(open_job())
-    assert dims(filled) == {"live": 512, "retired": 64}
-    assert count_without_vector(space_in(filled, "live")) == 0
+    assert dims(filled_workspace) == {"live": 512, "retired": 64}
+    assert count_without_vector(space_in(filled_workspace, "live")) == 0
 
 
-def test_a_job_whose_embedder_does_not_answer_waits_for_it_however_long_that_takes(filled, monkeypatch):
+def test_a_job_whose_embedder_does_not_answer_waits_for_it_however_long_that_takes(
+    filled_workspace, monkeypatch
+):
     def dead(self, texts):
         raise EmbedderUnavailable("The embedder answered 429.", retry_after_s=1_000)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HashEmbedder, "embed_passages", dead)
-        write(filled, "b.md", "cherry")
-        job = embed(filled)
+        write(filled_workspace, "b.md", "cherry")
+        job = embed(filled_workspace)
         for _ in range(12):
             assert (job.state, job.error) == ("running", "The embedder answered 429.")
             assert timedelta(seconds=900) < job.due_at - timezone.now() < timedelta(seconds=1_100)
@@ -93,17 +95,17 @@ def test_a_job_whose_embedder_does_not_answer_waits_for_it_however_long_that_tak
     assert (job.state, job.error, job.stalled_attempts) == ("succeeded", "", 0)
 
 
-def test_a_lasting_fault_ends_the_job_with_its_reason(filled, monkeypatch):
-    def refused(self, texts):
+def test_a_lasting_fault_ends_the_job_with_its_reason(filled_workspace, monkeypatch):
+    def refuse(self, texts):
         raise EmbedderUnavailable("The embedder answered 401. Check its key.", is_lasting=True)
 
-    monkeypatch.setattr(HashEmbedder, "embed_passages", refused)
-    write(filled, "b.md", "cherry")
-    job = embed(filled)
+    monkeypatch.setattr(HashEmbedder, "embed_passages", refuse)
+    write(filled_workspace, "b.md", "cherry")
+    job = embed(filled_workspace)
     assert (job.state, job.error) == ("failed", "The embedder answered 401. Check its key.")
 
 
-def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch):
+def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled_workspace, monkeypatch):
     released = threading.Event()
 
     @acting_everywhere()
@@ -115,16 +117,16 @@ def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(HashEmbedder, "embed_passages", slow)
-        write(filled, "b.md", "cherry")
-        job = embed(filled)
+        write(filled_workspace, "b.md", "cherry")
+        job = embed(filled_workspace)
         assert not released.is_set()
         released.set()
     assert job.state == "cancelled"
 
 
-def test_none_builds_nothing_and_searches_words_alone(filled):
+def test_null_embedder_builds_nothing_and_searches_words(filled_workspace):
     with pytest.raises(SpaceConflict, match="none"):
-        begin_reembedding(filled, embedder="none")
-    workspace = store_settings(filled, {"embedder": "none"})
+        begin_reembedding(filled_workspace, embedder="none")
+    workspace = store_settings(filled_workspace, {"embedder": "none"})
     result = ask(workspace, "pear tree", Mode.HYBRID)
     assert (result.degraded, bool(result.hits)) == (("vector",), True)

@@ -1,4 +1,4 @@
-"""A text embedding model of one operator, for fastembed: each token has a row of a table."""
+"""A text embedding model of one operator for fastembed: each token has a table row."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.integration.search.rerank.tiny import SPECIAL, WORDS, make_model
+from tests.integration.search.rerank.tiny_cross_encoder import SPECIAL, WORDS, make_model
 
 DIM = 12
 
@@ -19,7 +19,7 @@ def make_embedding_model(folder: Path, *, graph: str = "onnx/model.onnx") -> Pat
 
 
 def mean_of(*words: str) -> np.ndarray:
-    """Return what the model gives for a text of these words, scaled to length 1."""
+    """Return the model's vector for a text of these words, scaled to length 1."""
     tokens = ["[CLS]", *words, "[SEP]"]
     mean = np.mean([_table()[(SPECIAL + WORDS).index(token)] for token in tokens], axis=0)
     return mean / np.linalg.norm(mean)

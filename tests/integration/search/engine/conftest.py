@@ -1,4 +1,4 @@
-"""Workspaces to search, on a machine that may be busy."""
+"""Fixtures of search tests."""
 
 import pytest
 
@@ -10,20 +10,20 @@ from tests.support.mirrors import sync_in_this_thread
 
 @pytest.fixture
 def workspace(db, mirrors, monkeypatch):
-    """A workspace in the test's own transaction: no snapshot can begin there, no other thread sees it."""
+    """Return a workspace in the test's transaction, where no snapshot can begin."""
     sync_in_this_thread(monkeypatch)
     return make_workspace()
 
 
 @pytest.fixture
 def shared_workspace(transactional_db, mirrors):
-    """A workspace that other threads and connections see."""
+    """Yield a workspace that other threads and connections see."""
     return make_workspace()
 
 
 @pytest.fixture
 def filled(filled, monkeypatch):
-    """The committed workspace for one test, which may change rows and leaves the mirror alone."""
+    """Yield the committed workspace to a test that may change rows but not the mirror."""
     monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
     yield filled
     local_mirrors.reader_pool().close()
@@ -31,7 +31,7 @@ def filled(filled, monkeypatch):
 
 @pytest.fixture
 def set_embedder(settings):
-    """Choose this process's embedder by name, for one test."""
+    """Return a function that sets this process's embedder for one test."""
 
     def choose(name):
         settings.KEBAB_EMBEDDER = name

@@ -1,4 +1,4 @@
-"""The statements that PostgreSQL is sent."""
+"""Recording of the statements sent to PostgreSQL."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from django.db import connection
 
 @contextmanager
 def noted_statements() -> Iterator[list[str]]:
-    """Note the statements that this thread sends, in order."""
+    """Record the statements that this thread sends, in order."""
     sent: list[str] = []
 
     def note(execute, sql, params, many, context):

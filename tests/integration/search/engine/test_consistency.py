@@ -1,4 +1,4 @@
-"""Documents written anew while a search is under way: between its mirror's state and the read-back."""
+"""Documents rewritten during a search, between its mirror's state and the read-back."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from search.engine.hits import HitBuilder
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, finish_syncs, paths, sync
+from tests.support.search import ask, embed, finish_syncs, paths, sync
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def workspace(shared_workspace):
 
 @pytest.fixture
 def before_read_back(monkeypatch):
-    """Have something done between the reading of the mirror and each read-back, so often."""
+    """Return a function that registers an action before each read-back, so often."""
 
     def arrange(act, *, times=1):
         read, left = search.read_back, [times]
@@ -43,9 +43,7 @@ def seq(workspace):
 
 
 @pytest.mark.parametrize("mode", [Mode.LEXICAL, Mode.HYBRID])
-def test_search_that_waited_for_a_change_finds_what_is_written_meanwhile(
-    workspace, seq, before_read_back, mode
-):
+def test_search_that_waited_for_a_change_finds_concurrent_writes(workspace, seq, before_read_back, mode):
     embed(workspace)
     before_read_back(lambda: write(workspace, "a.md", "apple second"))
     found = ask(workspace, "apple", mode, min_seq=seq)
@@ -88,7 +86,7 @@ def test_mirror_that_can_not_catch_up_in_time_is_named(workspace, seq, before_re
     assert (paths(found), found.lag, found.degraded) == ([], 1, ("lexical",))
 
 
-def test_document_deleted_meanwhile_is_not_missed(workspace, seq, before_read_back):
+def test_concurrently_deleted_document_is_left_out_silently(workspace, seq, before_read_back):
     doc_id = write(workspace, "b.md", "apple other").doc_id
     before_read_back(lambda: delete_documents(workspace, [doc_id]))
     found = ask(workspace, "apple", min_seq=seq + 1)

@@ -9,13 +9,13 @@ from search.retrieval.fusion.convex import ScoredList, convex_combination
 from search.retrieval.fusion.score_scales import bm25_magnitude
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 QUERY = "apple harvest"
 
 
 def fill(workspace):
-    """Documents of which the legs have different opinions."""
+    """Write documents that the legs rank differently."""
     texts = [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n} {'pear ' * n}" for n in range(12)]
     write_each(workspace, texts)
 
@@ -77,7 +77,7 @@ def test_chunk_without_a_vector_is_weighed_by_its_words(workspace):
     assert 0 < new.score < 1
 
 
-def test_without_vectors_the_order_is_that_of_the_words(workspace):
+def test_order_without_vectors_is_lexical(workspace):
     write_each(workspace, ["apple", "apple harvest", "harvest of pears and more"])
     sync(workspace)
     convex = ask(workspace, QUERY, Mode.HYBRID, fusion=Fusion.CONVEX)

@@ -1,4 +1,4 @@
-"""Lists are kept for a while, for their owner, and only so much for each."""
+"""Ranked lists are stored for a limited time, for their owner, and in a limited number."""
 
 from unittest.mock import patch
 

@@ -1,4 +1,4 @@
-"""A query that found nothing may have been meant otherwise, in words that the caller may see."""
+"""Suggestions for a query without results, from words that the caller may see."""
 
 import apsw
 
@@ -10,7 +10,7 @@ from search.mirror.query.reader import MirrorReading
 from search.models import Chunk
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 SUGGESTIONS = {
     "configuraton": "configuration",
@@ -42,7 +42,7 @@ def fill(workspace):
     write(workspace, "a.md", "only hereafter", version="v2")
 
 
-def meant(workspace, text, **filters):
+def suggest(workspace, text, **filters):
     return suggest_query(
         mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
     )
@@ -51,7 +51,7 @@ def meant(workspace, text, **filters):
 def test_suggestion_spells_the_words_as_the_corpus_does(filled, subtests):
     for query, suggestion in SUGGESTIONS.items():
         with subtests.test(query=query):
-            assert meant(filled, query) == suggestion
+            assert suggest(filled, query) == suggestion
 
 
 def test_search_suggests_only_where_it_found_nothing_and_keeps_the_query(filled):
@@ -62,45 +62,45 @@ def test_search_suggests_only_where_it_found_nothing_and_keeps_the_query(filled)
 
 
 def test_words_outside_the_filters_are_not_suggested(filled):
-    assert meant(filled, "kubernets", path_glob=("b.md",)) is None
-    assert meant(filled, "kubernets", path_glob=("a.md",)) == "kubernetes"
-    assert meant(filled, "hereaftr", version=("v2",)) == "hereafter"
+    assert suggest(filled, "kubernets", path_glob=("b.md",)) is None
+    assert suggest(filled, "kubernets", path_glob=("a.md",)) == "kubernetes"
+    assert suggest(filled, "hereaftr", version=("v2",)) == "hereafter"
 
 
 def test_word_that_postgres_no_longer_has_is_not_suggested(filled):
     Chunk.objects.in_workspace(filled).filter(text__contains="Kubernetes").delete()
-    assert meant(filled, "kubernets") is None
+    assert suggest(filled, "kubernets") is None
 
 
 def test_interrupted_mirror_suggests_nothing(filled, monkeypatch):
-    def interrupted(reading):
+    def interrupt(reading):
         raise apsw.InterruptError("late")
 
-    monkeypatch.setattr(MirrorReading, "connection", interrupted)
-    assert meant(filled, "kubernets") is None
+    monkeypatch.setattr(MirrorReading, "connection", interrupt)
+    assert suggest(filled, "kubernets") is None
 
 
 def test_node_without_a_mirror_suggests_nothing(workspace):
-    assert meant(workspace, "kubernets") is None
+    assert suggest(workspace, "kubernets") is None
 
 
 def test_nearer_word_comes_before_the_commoner_one(workspace):
     write_each(workspace, ["contents and contents"] * 3)
     write(workspace, "a.md", "a context of it")
     sync(workspace)
-    assert meant(workspace, "contexxt") == "context"
-    assert meant(workspace, "contesnt") == "contents"
+    assert suggest(workspace, "contexxt") == "context"
+    assert suggest(workspace, "contesnt") == "contents"
 
 
 def test_commoner_of_equally_near_words_is_meant(workspace):
     write_each(workspace, ["the table", "a table", "a cable"])
     sync(workspace)
-    assert meant(workspace, "tabel") == "table"
-    assert meant(workspace, "xable") == "table"
+    assert suggest(workspace, "tabel") == "table"
+    assert suggest(workspace, "xable") == "table"
 
 
 def test_word_is_found_behind_chunks_with_other_forms_of_it(workspace):
     write_each(workspace, ["except this"] * 10)
     write(workspace, "z.md", "an exception")
     sync(workspace)
-    assert meant(workspace, "excepton") == "exception"
+    assert suggest(workspace, "excepton") == "exception"

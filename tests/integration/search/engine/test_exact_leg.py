@@ -1,4 +1,4 @@
-"""Names and quoted phrases are found to the letter, and fusion does not bury them."""
+"""Names and quoted phrases are found exactly, and stay high after fusion."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from search.retrieval.errors import LegTimeout
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def leg(workspace, text, **filters):
@@ -22,7 +22,7 @@ def leg(workspace, text, **filters):
     )
 
 
-def found(workspace, text, **filters):
+def found_paths(workspace, text, **filters):
     chunks = Chunk.objects.in_workspace(workspace).select_related("document")
     by_id = {each.chunk_id.hex: each.document.path for each in chunks}
     return [by_id[candidate.chunk_id] for candidate in leg(workspace, text, **filters).search(100)]
@@ -35,7 +35,7 @@ def below(heading, text, **fields):
 
 
 def fill(workspace):
-    """A function that is documented, defined, used, and looked like."""
+    """Write documents that document, define, use and resemble a function."""
     write(workspace, "use.md", "Call rate_limit(5) before anything else, rate_limit is cheap.")
     write(workspace, "code.py", chunk("def rate_limit(n):\n    return n", breadcrumb="code.py"))
     write(workspace, "reference.md", below("rate_limit", "How often a caller may ask."), lang="de")
@@ -43,14 +43,14 @@ def fill(workspace):
 
 
 def test_documentation_comes_before_definition_and_use_and_lookalikes_are_left_out(filled):
-    assert found(filled, "rate_limit") == ["reference.md", "code.py", "use.md"]
-    assert found(filled, '"rate limit"') == ["plural.md"]
+    assert found_paths(filled, "rate_limit") == ["reference.md", "code.py", "use.md"]
+    assert found_paths(filled, '"rate limit"') == ["plural.md"]
 
 
 def test_filters_narrow_the_leg(filled):
-    assert found(filled, "rate_limit", lang=("de",)) == ["reference.md"]
-    assert found(filled, "rate_limit", path_glob=("*.py",)) == ["code.py"]
-    assert found(filled, "rate_limit", lang=("xx",)) == []
+    assert found_paths(filled, "rate_limit", lang=("de",)) == ["reference.md"]
+    assert found_paths(filled, "rate_limit", path_glob=("*.py",)) == ["code.py"]
+    assert found_paths(filled, "rate_limit", lang=("xx",)) == []
 
 
 def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_embedder, monkeypatch):
@@ -75,7 +75,7 @@ def test_deleted_chunk_is_not_found_by_its_name(workspace):
     sync(workspace)
     write(workspace, "reference.md", "Nothing here any more.")
     sync(workspace)
-    assert found(workspace, "rate_limit") == ["code.py", "use.md"]
+    assert found_paths(workspace, "rate_limit") == ["code.py", "use.md"]
 
 
 def test_node_without_a_mirror_finds_no_names(workspace):
@@ -91,8 +91,8 @@ def test_member_is_found_below_its_container(workspace):
     write(workspace, "vector.md", chunk("Adds to the end.", breadcrumb="vector class > push_back"))
     write(workspace, "deque.md", chunk("Adds to the end.", breadcrumb="deque class > push_back"))
     sync(workspace)
-    assert found(workspace, "std::vector::push_back") == ["vector.md"]
-    assert found(workspace, "FTP.makeport") == ["ftplib.py"]
+    assert found_paths(workspace, "std::vector::push_back") == ["vector.md"]
+    assert found_paths(workspace, "FTP.makeport") == ["ftplib.py"]
 
 
 def test_method_is_found_by_the_units_that_its_breadcrumb_names(workspace):
@@ -102,8 +102,8 @@ def test_method_is_found_by_the_units_that_its_breadcrumb_names(workspace):
         write(workspace, path, chunk("  make_port() {\n  }", breadcrumb=crumb, **code), media="code")
     write(workspace, "use.js", chunk("make_port()", breadcrumb="use.js > function f", **code), media="code")
     sync(workspace)
-    assert found(workspace, "Ftp.make_port") == ["net.js"]
-    *defining, using = found(workspace, "make_port")
+    assert found_paths(workspace, "Ftp.make_port") == ["net.js"]
+    *defining, using = found_paths(workspace, "make_port")
     assert (sorted(defining), using) == (["net.js", "other.js"], "use.js")
 
 
@@ -113,7 +113,7 @@ def test_name_that_is_a_common_word_is_found_where_code_declares_it(workspace, m
         write(workspace, f"{number}.md", f"one or the other {number}")
     write(workspace, "operator.py", chunk("def or_(a, b):", breadcrumb="operator.py"))
     sync(workspace)
-    assert found(workspace, "or_") == ["operator.py"]
+    assert found_paths(workspace, "or_") == ["operator.py"]
 
 
 def test_declaration_is_found_among_more_uses_than_are_read(workspace, monkeypatch):
@@ -121,7 +121,7 @@ def test_declaration_is_found_among_more_uses_than_are_read(workspace, monkeypat
     write(workspace, "uses.md", *["get_it get_it get_it"] * 40)
     write(workspace, "code.py", chunk(f"{'word ' * 40}\ndef get_it():", breadcrumb="code.py"))
     sync(workspace)
-    assert found(workspace, "get_it")[0] == "code.py"
+    assert found_paths(workspace, "get_it")[0] == "code.py"
 
 
 def test_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
@@ -129,8 +129,8 @@ def test_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
     write(workspace, "apple.md", below("apple", "A fruit."))
     write(workspace, "prose.md", "strtoul is used here, strtoul it is.")
     sync(workspace)
-    assert found(workspace, "strtoul") == ["strtoul.md"]
-    assert found(workspace, "converts") == found(workspace, "apple") == []
+    assert found_paths(workspace, "strtoul") == ["strtoul.md"]
+    assert found_paths(workspace, "converts") == found_paths(workspace, "apple") == []
 
 
 def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspace, set_embedder):
@@ -169,7 +169,7 @@ def test_exact_list_takes_part_only_with_something_found(workspace, set_embedder
 def test_one_sign_of_a_script_without_spaces_is_found_in_a_phrase(workspace):
     write(workspace, "a.md", "阅读部署指南")
     sync(workspace)
-    assert found(workspace, "「署」") == ["a.md"]
+    assert found_paths(workspace, "「署」") == ["a.md"]
     assert paths(ask(workspace, "「署」", Mode.LEXICAL)) == ["a.md"]
 
 

@@ -1,4 +1,4 @@
-"""Counts beside filters: as many documents as choosing the value leaves, of what may be read alone."""
+"""Facet counts: the number of readable documents that choosing the value leaves."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,14 +12,14 @@ from search.models import Document, Source
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write
-from tests.support.searching import ask, sync
+from tests.support.search import ask, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 BOTH_WORDS = "'apple AND tree'"
 
 
 def fill(workspace):
-    """Documents with the same words, several passages to some, each different in what is said about it."""
+    """Write documents with the same words and different fields, some with several passages."""
     write(
         workspace, "a.md", "apple tree", "apple again, tree", tags=("fruit", "plant"), trust_level="primary"
     )
@@ -55,7 +55,7 @@ def test_documents_with_the_words_are_counted_once_and_by_value(filled):
     assert counts(filled, "zebra")["tags_any"] == {}
 
 
-def test_other_filters_narrow_the_counts_and_the_own_does_not(filled):
+def test_counts_are_narrowed_by_the_other_filters_only(filled):
     found = counts(filled, lang="de")
     assert found["tags_any"] == {"plant": 1}
     assert found["lang"]["und"] == 1
@@ -76,13 +76,13 @@ def test_choosing_a_value_leaves_as_many_documents_as_it_says(filled, subtests):
                     assert len({hit.doc_id for hit in found.hits}) == documents
 
 
-def test_with_few_documents_of_all_words_those_of_any_count(filled):
+def test_documents_of_any_word_count_where_few_have_all(filled):
     relaxed = facets(filled, "tree elephant")
     assert relaxed.is_relaxed
     assert {each.value for each in relaxed.by_filter["tags_any"]} == {"plant", "fruit"}
 
 
-def test_what_may_not_be_read_counts_nowhere(filled):
+def test_hidden_documents_are_not_counted(filled):
     source = Source.objects.get(workspace=filled, key="web")
     group = Group.objects.create(workspace=filled, name="few")
     restrict(source, [group.pk])
@@ -104,7 +104,7 @@ def test_renamed_source_no_longer_counts(filled):
     assert "web" not in counts(filled, "apple")["source"]
 
 
-def test_without_time_there_are_no_counts(filled, settings):
+def test_counts_are_left_out_past_the_time_limit(filled, settings):
     settings.KEBAB_LEG_LIMIT_MS = 0
     assert facets(filled, "apple") is None
 
@@ -114,7 +114,7 @@ def test_wrong_syntax_is_refused(filled):
         counts(filled, "'\"'")
 
 
-def test_only_so_many_values_are_given(workspace):
+def test_number_of_values_is_limited(workspace):
     write(workspace, "a.md", "apple", tags=tuple(f"tag{n}" for n in range(MAX_VALUES + 5)))
     sync(workspace)
     assert len(counts(workspace, "apple")["tags_any"]) == MAX_VALUES

@@ -1,4 +1,4 @@
-"""Words and meaning fused, and the last word that Postgres has."""
+"""Hybrid search, and the final read-back from Postgres."""
 
 import json
 from datetime import timedelta
@@ -13,7 +13,7 @@ from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
 from search.retrieval.wire import hit_to_wire
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 QUERY = "apple harvest"
 
@@ -27,7 +27,7 @@ def ranks(result):
 
 
 def fill(workspace):
-    """Ten documents that both legs rank."""
+    """Write ten documents that both legs rank."""
     write_each(
         workspace, [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n}" for n in range(10)]
     )
@@ -87,12 +87,12 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     assert paths(result) == ["words.md", "meaning.md"]
 
 
-def test_where_words_find_nothing_meaning_orders(filled):
+def test_vectors_order_the_list_where_words_find_nothing(filled):
     fused, by_meaning = (ask(filled, "zzz", mode).hits for mode in (Mode.HYBRID, Mode.VECTOR))
     assert [hit.chunk_id for hit in fused] == [hit.chunk_id for hit in by_meaning]
 
 
-def test_order_of_the_words_stands_between_a_write_and_its_vectors(workspace):
+def test_lexical_order_holds_between_a_write_and_its_vectors(workspace):
     """The rare word weighs more than both terms of a chunk that has them all; and yet that is first."""
     write(workspace, "some.md", "harvest harvest harvest")
     write(workspace, "all.md", "apple harvest " + "and many other words " * 40)

@@ -1,15 +1,15 @@
-"""Searching in any language, and for names, with the right words marked."""
+"""Search in any language and for names, with the right words highlighted."""
 
 import pytest
 
 from kebab.people.workspaces import store_settings
 from search.retrieval.types import Mode
-from tests.integration.search.corpus.marked import EXAMPLES
+from tests.integration.search.corpus.highlight_examples import EXAMPLES
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
-def marked(hit):
+def highlighted_words(hit):
     return [hit.snippet[start:end] for start, end in hit.highlights]
 
 
@@ -22,7 +22,7 @@ def test_words_of_any_language_are_found_and_marked(workspace, subtests):
     for number, (query, _, highlights) in enumerate(EXAMPLES):
         with subtests.test(query=query):
             (hit,) = ask(workspace, query, path_glob=(f"{number}/*", "other.md")).hits
-            assert (hit.doc_path, marked(hit)) == (f"{number}/held.md", highlights)
+            assert (hit.doc_path, highlighted_words(hit)) == (f"{number}/held.md", highlights)
     for query in ("指南", "limit"):
         with subtests.test("in a heading", query=query):
             assert paths(ask(workspace, query, path_glob=("a.md",))) == ["a.md"]
@@ -51,7 +51,7 @@ def test_run_without_spaces_relaxes_into_pairs(workspace):
     sync(workspace)
     result = ask(workspace, "设定部署方法")
     assert paths(result) == ["whole.md", "part.md"]
-    assert [marked(hit) for hit in result.hits] == [["设定部署方法"], ["设定", "方法"]]
+    assert [highlighted_words(hit) for hit in result.hits] == [["设定部署方法"], ["设定", "方法"]]
 
 
 def test_question_in_another_language_is_answered_by_other_forms(workspace):
@@ -59,7 +59,7 @@ def test_question_in_another_language_is_answered_by_other_forms(workspace):
     write_each(workspace, ["Das ist ein Text von der Bank und von dem Geld"] * 3)
     sync(workspace)
     hit = ask(workspace, "Wo sind die Häuser und die Brücken?").hits[0]
-    assert (hit.doc_path, marked(hit)) == ("de.md", ["Brücke", "Häusern"])
+    assert (hit.doc_path, highlighted_words(hit)) == ("de.md", ["Brücke", "Häusern"])
 
 
 def test_hit_of_the_vector_leg_alone_is_marked_in_the_same_way(workspace, subtests):
@@ -69,7 +69,7 @@ def test_hit_of_the_vector_leg_alone_is_marked_in_the_same_way(workspace, subtes
     for query, highlight in (("limits", "Limit"), ("部署", "部署"), ("署", "署"), ("next.js", "next.js")):
         with subtests.test(query=query):
             (hit,) = ask(workspace, query, Mode.VECTOR).hits
-            assert marked(hit) == [highlight]
+            assert highlighted_words(hit) == [highlight]
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_hits_of_every_mode_mark_what_the_index_finds_with_and_without_stemming(
     sync(workspace)
     embed(workspace)
     for mode in Mode:
-        assert marked(ask(workspace, "installing", mode).hits[0]) == expected
+        assert highlighted_words(ask(workspace, "installing", mode).hits[0]) == expected

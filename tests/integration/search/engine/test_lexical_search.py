@@ -13,10 +13,10 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode
 from tests.support.corpus import chunk, write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
-def found(workspace, text, **options):
+def found_paths(workspace, text, **options):
     return paths(ask(workspace, text, **options))
 
 
@@ -88,8 +88,8 @@ def test_stop_words_do_not_relax_a_query_and_are_found_alone(workspace):
     write(workspace, "signal.md", "replication lag")
     write(workspace, "band.md", "the who")
     sync(workspace)
-    assert found(workspace, "how is the replication lag of the mirror") == ["signal.md"]
-    assert found(workspace, "the who")[0] == "band.md"
+    assert found_paths(workspace, "how is the replication lag of the mirror") == ["signal.md"]
+    assert found_paths(workspace, "the who")[0] == "band.md"
 
 
 def test_query_pasted_from_a_page_is_searched_by_its_rarest_words(workspace):
@@ -97,9 +97,9 @@ def test_query_pasted_from_a_page_is_searched_by_its_rarest_words(workspace):
     write(workspace, "rare.md", "common xylophone")
     sync(workspace)
     words = [f"w{n}" for n in range(10_000)]
-    assert found(workspace, " ".join(["common", "words", "xylophone", *words]))[0] == "rare.md"
+    assert found_paths(workspace, " ".join(["common", "words", "xylophone", *words]))[0] == "rare.md"
     with pytest.raises(InvalidQuery):
-        found(workspace, f"'{' OR '.join(words)}'")
+        found_paths(workspace, f"'{' OR '.join(words)}'")
 
 
 def test_raw_queries_speak_fts5(workspace, subtests):
@@ -119,7 +119,9 @@ def test_raw_queries_speak_fts5(workspace, subtests):
             result = ask(workspace, raw)
             assert set(paths(result)) == expected
             assert {hit.retrieval.tier for hit in result.hits} <= {None}
-    assert found(workspace, "'apple' pear")[0] == "both.md"  # quotes around one word of several are not raw
+    assert (
+        found_paths(workspace, "'apple' pear")[0] == "both.md"
+    )  # quotes around one word of several are not raw
 
 
 def test_raw_query_with_wrong_syntax_is_the_caller_s_mistake(workspace, subtests):
@@ -147,13 +149,13 @@ def test_forms_of_a_word_and_words_of_the_breadcrumb_are_found(workspace):
     write(workspace, "b.md", chunk("First words of the chunk.", heading="Guide > Deployment"))
     write(workspace, "c.md", "before AND OR after")
     sync(workspace)
-    assert found(workspace, "connection pool") == ["a.md"]
-    assert found(workspace, "AND OR") == ["c.md"]
+    assert found_paths(workspace, "connection pool") == ["a.md"]
+    assert found_paths(workspace, "AND OR") == ["c.md"]
     (hit,) = ask(workspace, "deployment").hits
     assert (hit.doc_path, hit.snippet, hit.highlights) == ("b.md", "First words of the chunk.", ())
 
 
-def test_stopped_leg_is_named_and_the_response_stands(workspace, settings):
+def test_stopped_leg_is_named_in_a_valid_response(workspace, settings):
     write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
     settings.KEBAB_LEG_LIMIT_MS = 0
@@ -170,16 +172,16 @@ def test_leg_stopped_while_it_reads_the_query_is_named(workspace, monkeypatch):
     embed(workspace)
     sync(workspace)
 
-    def stopped(*_):
+    def interrupt(*_):
         raise apsw.InterruptError("interrupted")
 
-    monkeypatch.setattr(lexical, "compile_match", stopped)
+    monkeypatch.setattr(lexical, "compile_match", interrupt)
     result = ask(workspace, "apple", Mode.HYBRID)
     assert (paths(result), result.degraded) == (["a.md"], ("lexical",))
     assert ask(workspace, "apple", Mode.LEXICAL).degraded == ("lexical",)
 
 
-def marked(hit):
+def highlighted_words(hit):
     return [hit.snippet[start:end] for start, end in hit.highlights]
 
 
@@ -189,10 +191,10 @@ def test_snippet_marks_the_words_and_keeps_to_its_length_in_code_points(workspac
     write(workspace, "b.md", "Grüße 🙂 aus Köln, " * 60 + "wo der Schlüssel liegt")
     sync(workspace)
     (hit,) = ask(workspace, "replica primary").hits
-    assert (marked(hit), len(hit.snippet) <= 220) == (["Replicas", "primary", "replica"], True)
+    assert (highlighted_words(hit), len(hit.snippet) <= 220) == (["Replicas", "primary", "replica"], True)
     for chars in (1, 3, 20, 220, 1_000):
         with subtests.test(chars=chars):
             (hit,) = ask(workspace, "Schlüssel", snippet_chars=chars).hits
             assert 0 < len(hit.snippet) <= chars
             assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
-            assert chars < 220 or marked(hit) == ["Schlüssel"]
+            assert chars < 220 or highlighted_words(hit) == ["Schlüssel"]

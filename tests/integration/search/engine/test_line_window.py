@@ -1,4 +1,4 @@
-"""Windows of lines: the same lines as the parsers number, with bounded memory."""
+"""Windows of lines agree with the parsers' line numbers, within bounded memory."""
 
 from io import BytesIO
 
@@ -52,7 +52,7 @@ def test_any_bytes_are_shown(content):
     assert all("\0" not in line for line in read_all(content))
 
 
-def test_only_so_much_of_a_line_is_kept(monkeypatch):
+def test_long_line_is_truncated(monkeypatch):
     monkeypatch.setattr(line_window, "_BLOCK_BYTES", 1 << 16)
     content = ("é" * 1_000_000 + "\nnext").encode()
     first, second = read_lines(BytesIO(content), first=1, count=5).lines

@@ -1,4 +1,4 @@
-"""Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
+"""Read your writes, reported lag, and repair of mirrors that a search finds damaged."""
 
 import threading
 from types import SimpleNamespace
@@ -16,9 +16,9 @@ from search.mirror.sync import sync as mirror_sync
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
-from tests.integration.search.mirror.looking import tampering
+from tests.integration.search.mirror.inspection import tampering
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, finish_syncs, paths, sync
+from tests.support.search import ask, embed, finish_syncs, paths, sync
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def workspace(shared_workspace):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The node's clock, which sleeping moves on."""
+    """Return the node's clock, which sleeping advances."""
     clock = SimpleNamespace(now=1_000.0, slept=[])
 
     def sleep(seconds):
@@ -46,8 +46,8 @@ def web_role(monkeypatch):
 
 
 @pytest.fixture
-def held_up(monkeypatch):
-    """Hold up a step of mirror syncs until the event that is returned is set."""
+def hold_up_sync(monkeypatch):
+    """Return a function that delays a step of mirror syncs until the returned event is set."""
     may_go_on = threading.Event()
 
     def hold_up(name):
@@ -89,7 +89,7 @@ def test_write_that_another_process_is_mirroring_is_waited_for(workspace, monkey
 
 @pytest.fixture
 def ahead(workspace):
-    """A workspace that was restored to change 1 under a mirror that had come to change 10."""
+    """Return a workspace at change 1, restored below its mirror at change 10."""
     write(workspace, "a.md", "apple")
     sync(workspace)
     with tampering(local_mirrors.mirror_files(workspace.pk)) as connection:
@@ -135,14 +135,14 @@ def test_wait_for_a_change_that_nobody_wrote_sleeps_between_looks(workspace, clo
 
 
 def test_mirror_that_is_built_or_far_behind_is_waited_for_no_longer_than_the_limit(
-    workspace, held_up, monkeypatch, web_role, subtests
+    workspace, hold_up_sync, monkeypatch, web_role, subtests
 ):
     monkeypatch.setattr(mirror_sync, "_BRIEF_BACKLOG", 1)
     for step in ("_rebuild", "_apply_tail"):
         with subtests.test(step=step):
             for n in range(2):
                 seq = write(workspace, f"{n}.md", f"apple {step}").seq
-            may_go_on = held_up(step)
+            may_go_on = hold_up_sync(step)
             with pytest.raises(NotSearchableYet):
                 local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=0.1)
             may_go_on.set()
@@ -165,40 +165,40 @@ def test_command_makes_a_mirror_itself_however_long_that_takes(workspace, monkey
 
 
 def test_wait_for_a_mirror_raises_the_error_of_postgres(workspace, monkeypatch, web_role):
-    def lost(*given, **named):
+    def lose_connection(*given, **named):
         raise OperationalError("the server closed the connection")
 
-    monkeypatch.setattr(mirror_sync, "_rebuild", lost)
+    monkeypatch.setattr(mirror_sync, "_rebuild", lose_connection)
     seq = write(workspace, "a.md", "apple").seq
     with pytest.raises(OperationalError):
         local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=30)
 
 
 def test_unexpected_failure_of_a_sync_is_logged_and_the_search_answers(workspace, monkeypatch, caplog):
-    def broken(*_, **__):
+    def run_out_of_memory(*_, **__):
         raise MemoryError
 
     write(workspace, "a.md", "apple")
-    monkeypatch.setattr(local_mirrors, "sync_mirror", broken)
+    monkeypatch.setattr(local_mirrors, "sync_mirror", run_out_of_memory)
     assert ask(workspace, "apple").degraded == ("lexical",)
     assert str(workspace.pk) in caplog.text
 
 
 def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_role, clock):
-    begun = []
+    syncs = []
 
     def full(*given, **named):
-        begun.append(given)
+        syncs.append(given)
         raise OSError("No space left on device")
 
     seq = write(workspace, "a.md", "apple").seq
     monkeypatch.setattr(mirror_sync, "_rebuild", full)
     with pytest.raises(NotSearchableYet):
         local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=5)
-    assert 1 <= len(begun) <= 6
+    assert 1 <= len(syncs) <= 6
 
 
-def test_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):
+def test_lagging_mirror_answers_reports_its_lag_and_catches_up(workspace):
     write(workspace, "a.md", "apple")
     assert paths(ask(workspace, "apple")) == ["a.md"]  # the first search has it built
     write(workspace, "b.md", "apple")
@@ -223,7 +223,7 @@ def test_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkey
 
 
 @pytest.fixture
-def mirrored(workspace):
+def mirrored_workspace(workspace):
     write(workspace, "a.md", *(f"apple {n}" for n in range(50)))
     embed(workspace)
     sync(workspace)
@@ -232,50 +232,50 @@ def mirrored(workspace):
 
 
 @pytest.mark.parametrize("offset", [0, 4096])
-def test_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(mirrored, offset):
-    generation = local_mirrors.mirror_files(mirrored.pk).current()
+def test_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(mirrored_workspace, offset):
+    generation = local_mirrors.mirror_files(mirrored_workspace.pk).current()
     with generation.open("r+b") as file:
         size = file.seek(0, 2)
         file.seek(offset)
         file.write(b"\xa5" * (size - offset))
-    assert ask(mirrored, "apple", Mode.HYBRID).hits
+    assert ask(mirrored_workspace, "apple", Mode.HYBRID).hits
     finish_syncs()
-    healed = ask(mirrored, "apple", Mode.HYBRID)
+    healed = ask(mirrored_workspace, "apple", Mode.HYBRID)
     assert (healed.degraded, healed.lag) == ((), 0)
     assert healed.hits[0].retrieval.lexical_rank is not None
-    assert local_mirrors.mirror_files(mirrored.pk).current() != generation
+    assert local_mirrors.mirror_files(mirrored_workspace.pk).current() != generation
 
 
-def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(mirrored):
-    files = local_mirrors.mirror_files(mirrored.pk)
+def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(mirrored_workspace):
+    files = local_mirrors.mirror_files(mirrored_workspace.pk)
     with tampering(files) as connection:
         connection.execute("UPDATE chunks_fts_data SET block = x'ffffffffffff' WHERE id > 10")
     generation = files.current()
     # The postings still rank and texts are Postgres's; a phrase is FTS5's to find.
-    assert len(ask(mirrored, "apple").hits) == 10
+    assert len(ask(mirrored_workspace, "apple").hits) == 10
     assert files.current() == generation
-    assert ask(mirrored, "apple/7").degraded == ("lexical",)
+    assert ask(mirrored_workspace, "apple/7").degraded == ("lexical",)
     finish_syncs()
-    assert len(ask(mirrored, "apple").hits) == 10
+    assert len(ask(mirrored_workspace, "apple").hits) == 10
     assert files.current() != generation
 
 
-def test_search_of_a_deleted_workspace_is_told_so(workspace):
+def test_search_of_a_deleted_workspace_is_refused_as_such(workspace):
     sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     type(workspace).objects.all().delete()
     with pytest.raises(type(workspace).DoesNotExist):
         ask(workspace, "apple")
 
 
-def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored):
-    name = blob_name(mirrored.pk, store_blob(mirrored.pk, b"apple"))
+def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored_workspace):
+    name = blob_name(mirrored_workspace.pk, store_blob(mirrored_workspace.pk, b"apple"))
     assert default_storage.exists(name)
-    delete_workspace(command_line_access(mirrored))
-    assert not local_mirrors.mirror_files(mirrored.pk).directory.exists()
+    delete_workspace(command_line_access(mirrored_workspace))
+    assert not local_mirrors.mirror_files(mirrored_workspace.pk).directory.exists()
     assert not default_storage.exists(name)
 
 
-def test_one_search_gets_threads_and_another_meanwhile_does_not():
+def test_concurrent_search_gets_no_threads():
     with local_mirrors.leg_threads() as first, local_mirrors.leg_threads() as second:
         assert first is not None
         assert second is None

@@ -1,4 +1,4 @@
-"""Statements of the search path that a connection plans once, and what makes it plan them anew."""
+"""Statements of the search path that a connection plans once, and when it plans again."""
 
 import pytest
 from django.db import connection, transaction
@@ -8,7 +8,7 @@ from search.models import Chunk
 from search.retrieval.types import Mode
 from tests.integration.search.engine.statements import noted_statements
 from tests.support.corpus import write, write_each
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Vectors take no part for a question in a language that the model doesn't know."""
+"""Vectors are not used for a question in a language that the model does not know."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space, update_known_share
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, paths
+from tests.support.search import ask, embed, paths
 
 GERMAN = "Wie viele Punkte gab die Verteidigung der Panthers ab?"
 ENGLISH = "How many points did the Panthers defense surrender?"
@@ -88,7 +88,7 @@ def test_share_of_documents_that_the_model_can_read_is_noted(filled, english):
     assert live_space(filled).known_share == 2 / 4
 
 
-def test_without_a_document_of_a_known_language_nothing_is_noted(workspace, english):
+def test_known_share_is_unset_without_a_document_of_a_known_language(workspace, english):
     write(workspace, "code.md", "x = 1", lang="und")
     update_known_share(embed(workspace), english.space)
     assert live_space(workspace).known_share is None

@@ -1,4 +1,4 @@
-"""A search of a workspace where nothing was written, and hits without snippets."""
+"""Searches in an empty workspace, and hits without snippets."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode, SearchQuery
 from tests.support.corpus import write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def test_search_where_nothing_was_written_is_whole_and_finds_nothing(workspace, subtests):

@@ -1,4 +1,4 @@
-"""Each filter narrows both legs and the read-back alike; none makes a list shorter than it has to be."""
+"""Each filter applies to both legs and the read-back, and shortens no list needlessly."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -19,13 +19,13 @@ from search.retrieval.types import Mode
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import live_space
 from tests.support.corpus import chunk, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def fill(workspace):
-    """Five documents with the same words, each different in what is said about it."""
+    """Write five documents with the same words and different fields."""
     write(workspace, "docs/a.md", "apple tree", tags=("fruit", "plant"), trust_level="primary", lang="en")
     write(workspace, "docs/deep/b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
     code = {"media": "code", "trust_level": "generated", "lang": "und"}

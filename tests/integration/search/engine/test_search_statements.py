@@ -17,7 +17,7 @@ from search.models import Chunk, ChunkVector
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import write_each
-from tests.support.searching import ask
+from tests.support.search import ask
 
 IDS_ASKED = f'"{Chunk._meta.db_table}"."chunk_id" = ANY'
 
@@ -33,8 +33,8 @@ def orchard(filled, settings):
 
 
 @pytest.fixture
-def sent():
-    """The statements that PostgreSQL is sent with their values, in order."""
+def sent_statements():
+    """Return the list of statements sent to PostgreSQL, with their values."""
     statements = []
 
     def note(execute, sql, params, many, context):
@@ -47,7 +47,7 @@ def sent():
 
 @pytest.fixture
 def read(monkeypatch):
-    """The statements that mirrors are sent, in order."""
+    """Return the list of statements sent to mirrors."""
     statements = []
     lend = ReaderPool.reader
 
@@ -56,7 +56,7 @@ def read(monkeypatch):
         return True
 
     @contextmanager
-    def traced(pool, path):
+    def lend_traced(pool, path):
         with lend(pool, path) as reader:
             reader.set_exec_trace(note)
             try:
@@ -64,52 +64,52 @@ def read(monkeypatch):
             finally:
                 reader.set_exec_trace(None)
 
-    monkeypatch.setattr(ReaderPool, "reader", traced)
+    monkeypatch.setattr(ReaderPool, "reader", lend_traced)
     return statements
 
 
 @pytest.fixture
 def snippets_asked(monkeypatch):
-    """The chunks of which snippets were made."""
+    """Return the list of chunks for which snippets were made."""
     asked, snippets = [], LexicalLeg.snippets
 
-    def noted(leg, chunk_ids, snippet_chars):
+    def note_snippets(leg, chunk_ids, snippet_chars):
         asked.extend(chunk_ids)
         return snippets(leg, chunk_ids, snippet_chars)
 
-    monkeypatch.setattr(LexicalLeg, "snippets", noted)
+    monkeypatch.setattr(LexicalLeg, "snippets", note_snippets)
     return asked
 
 
-def test_query_without_a_word_looks_for_nothing(orchard, sent, read):
+def test_query_without_a_word_looks_for_nothing(orchard, sent_statements, read):
     for mode in Mode:
         for text in ("", " \t\n", "''", "\0"):
-            sent.clear()
+            sent_statements.clear()
             assert ask(orchard, text, mode).hits == ()
             # One statement says what the answer has to name: the change that was reached and the live space.
-            assert len([sql for sql, _ in sent if sql.startswith("SELECT")]) <= 1
-            assert not any("chunk" in sql for sql in [*(sql for sql, _ in sent), *read])
+            assert len([sql for sql, _ in sent_statements if sql.startswith("SELECT")]) <= 1
+            assert not any("chunk" in sql for sql in [*(sql for sql, _ in sent_statements), *read])
 
 
-def test_hybrid_search_asks_for_scope_vectors_candidates_and_hits(orchard, sent, read):
+def test_hybrid_search_asks_for_scope_vectors_candidates_and_hits(orchard, sent_statements, read):
     assert ask(orchard, "apple", Mode.HYBRID, k=5).hits
-    assert len(sent) == 4
-    assert any(ChunkVector._meta.db_table in sql for sql, _ in sent)
-    candidates, hits = [sql for sql, _ in sent if IDS_ASKED in sql]  # those of both legs at once
+    assert len(sent_statements) == 4
+    assert any(ChunkVector._meta.db_table in sql for sql, _ in sent_statements)
+    candidates, hits = [sql for sql, _ in sent_statements if IDS_ASKED in sql]  # those of both legs at once
     assert '"text"' not in candidates and '"text"' in hits
     assert any("chunks_fts" in sql for sql in read)
     assert len([sql for sql in read if "FROM meta" in sql]) == 1
 
 
 @pytest.mark.parametrize(("filters", "count"), [({"lang": ("en",)}, 4), ({"source": ("docs",)}, 5)])
-def test_source_filter_looks_up_its_versions_before_the_vectors(orchard, sent, filters, count):
+def test_source_filter_looks_up_its_versions_before_the_vectors(orchard, sent_statements, filters, count):
     assert ask(orchard, "apple", Mode.HYBRID, **filters).hits
-    assert len(sent) == count
+    assert len(sent_statements) == count
 
 
-def test_read_back_is_by_index(orchard, sent):
+def test_read_back_is_by_index(orchard, sent_statements):
     ask(orchard, "apple", k=5)
-    sql, params = next(each for each in sent if IDS_ASKED in each[0])
+    sql, params = next(each for each in sent_statements if IDS_ASKED in each[0])
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")  # forty rows are read faster without
         cursor.execute(f"EXPLAIN {sql}", params)
@@ -131,11 +131,11 @@ def test_hits_of_a_long_query_cost_one_statement_for_rarity_and_one_for_snippets
 def test_refill_does_not_compile_the_query_again(orchard, monkeypatch):
     compiled = []
 
-    def noted(*given):
+    def note_match(*given):
         compiled.append(given)
         return compile_match(*given)
 
-    monkeypatch.setattr(lexical, "compile_match", noted)
+    monkeypatch.setattr(lexical, "compile_match", note_match)
     leg = lexical_leg(orchard, resolve_scope(orchard, SearchFilters(), Reader()), "apple")
     assert [len(leg.search(limit)) for limit in (10, 20)] == [10, 20]
     assert len(compiled) == 1

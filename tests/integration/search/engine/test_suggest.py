@@ -1,11 +1,11 @@
-"""What is suggested while somebody types: titles, headings and words that they may see."""
+"""Suggestions while a user types: titles, headings and words that they may see."""
 
 from kebab.people.reader import Reader
 from search.engine.suggest import MAX_LIMIT, suggest
 from search.mirror import local_mirrors
 from search.models import Chunk, Document
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 BEGINNINGS = {
     "p": "Pushing changes",
@@ -68,13 +68,13 @@ def test_titles_come_first_then_headings_then_words_each_with_its_place(filled):
     assert suggest(filled, "push", reader=Reader()).suggestions == found
 
 
-def test_what_begins_as_typed_is_suggested(filled, subtests):
+def test_completions_of_the_typed_text_are_suggested(filled, subtests):
     for typed, expected in BEGINNINGS.items():
         with subtests.test(typed=typed):
             assert expected in texts(filled, typed)
 
 
-def test_nothing_is_suggested_for_what_begins_nothing(filled, subtests):
+def test_text_without_completions_gets_no_suggestions(filled, subtests):
     for typed in NO_BEGINNINGS:
         with subtests.test(typed=typed):
             assert texts(filled, typed) == []
@@ -113,7 +113,7 @@ def test_another_workspace_is_not_suggested(workspace):
     assert {"Pushkin", "pushka", "pushy"} <= set(texts(other, "push", limit=MAX_LIMIT))
 
 
-def test_without_a_mirror_there_are_titles(workspace, monkeypatch):
+def test_titles_are_suggested_without_a_mirror(workspace, monkeypatch):
     monkeypatch.setattr(local_mirrors, "build_mirror", lambda workspace_id, limit_s: None)
     write(workspace, "a.md", section("Pushing", "push_back"), title="Pushing")
     found = suggest(workspace, "push", reader=Reader())

@@ -1,4 +1,4 @@
-"""PostgreSQL is told to count tables that it has never counted, and leaves those it knows."""
+"""Tables without statistics are analysed, others are left alone."""
 
 from django.db import connection
 

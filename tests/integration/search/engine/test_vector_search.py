@@ -14,7 +14,7 @@ from search.vectors.backfill import count_without_vector
 from search.vectors.spaces import ensure_live_space
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 
 def test_nearest_chunk_comes_first(workspace):
@@ -63,7 +63,7 @@ def test_vectors_of_another_workspace_or_of_a_space_that_is_not_live_are_never_f
         assert ask(twin, "apple", Mode.VECTOR).hits == ()
 
 
-def test_without_an_embedder_the_leg_takes_no_part_and_is_named(workspace, set_embedder):
+def test_vector_leg_without_an_embedder_is_skipped_and_named(workspace, set_embedder):
     write(workspace, "a.md", "apple")
     sync(workspace)
     embed(workspace)

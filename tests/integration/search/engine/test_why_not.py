@@ -1,4 +1,4 @@
-"""The gate at which a chunk fell: each gate once, and nothing about what the caller may not see."""
+"""The gate at which a chunk was dropped; nothing is reported about hidden chunks."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from search.retrieval.query.filters import ChunkKind
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 
 def chunk_of(workspace, path, ordinal=0):
@@ -26,7 +26,7 @@ def verdict(workspace, target, text="apple", mode=Mode.LEXICAL, **options):
 
 @pytest.fixture
 def orchard(workspace):
-    """One document with the word, one without, one in a language of code."""
+    """Return a workspace of three documents: one with the word, one without, one of code."""
     write(workspace, "a.md", "apple")
     write(workspace, "pear.md", "pear")
     write(workspace, "a.py", chunk("apple", kind="code", language="python"))
@@ -35,8 +35,8 @@ def orchard(workspace):
 
 
 def test_hit_is_returned_with_its_ranks(orchard):
-    said = verdict(orchard, chunk_of(orchard, "a.md"), lang=("en",), path_glob=("*.md",))
-    assert (said["gate"], said["fused_rank"], said["ranks"]) == ("returned", 1, {"lexical": 1})
+    reported = verdict(orchard, chunk_of(orchard, "a.md"), lang=("en",), path_glob=("*.md",))
+    assert (reported["gate"], reported["fused_rank"], reported["ranks"]) == ("returned", 1, {"lexical": 1})
 
 
 def test_chunk_that_may_not_be_seen_is_as_unknown_as_one_that_does_not_exist(orchard):
@@ -59,26 +59,26 @@ def test_chunk_that_may_not_be_seen_is_as_unknown_as_one_that_does_not_exist(orc
     ],
 )
 def test_filter_that_stops_a_chunk_is_named(orchard, path, filters, named):
-    said = verdict(orchard, chunk_of(orchard, path), **filters)
-    assert said["gate"] == "filtered"
-    assert all(name in said["detail"] for name in named)
+    reported = verdict(orchard, chunk_of(orchard, path), **filters)
+    assert reported["gate"] == "filtered"
+    assert all(name in reported["detail"] for name in named)
 
 
 def test_change_that_is_not_mirrored_yet_is_named_with_its_number(orchard):
     write(orchard, "b.md", "apple")
-    said = verdict(orchard, chunk_of(orchard, "b.md"))
-    assert said["gate"] == "not_indexed"
-    assert "change 4" in said["detail"] and "come to 3" in said["detail"]
+    reported = verdict(orchard, chunk_of(orchard, "b.md"))
+    assert reported["gate"] == "not_indexed"
+    assert "change 4" in reported["detail"] and "come to 3" in reported["detail"]
 
 
-def test_chunk_without_the_words_or_a_vector_is_told_so(orchard):
+def test_chunk_without_the_words_or_a_vector_is_reported(orchard):
     assert verdict(orchard, chunk_of(orchard, "pear.md"))["gate"] == "no_query_term"
     embed(orchard)
     write(orchard, "b.md", "plum")
     write(orchard, "tree.md", "apple tree")
     sync(orchard)
-    said = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)
-    assert said["gate"] == "no_query_term" and "no vector" in said["detail"]
+    reported = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)
+    assert reported["gate"] == "no_query_term" and "no vector" in reported["detail"]
     by_vectors = verdict(orchard, chunk_of(orchard, "tree.md"), mode=Mode.VECTOR)
     assert by_vectors["gate"] == "outside_window"
     assert "no vector" in by_vectors["detail"] and "word" not in by_vectors["detail"]
@@ -88,31 +88,31 @@ def test_chunk_behind_the_last_hit_is_outside_the_window_with_its_rank(workspace
     write(workspace, "a.md", *(f"apple {'pear ' * n}" for n in range(90)))
     sync(workspace)
     for ordinal, options in ((82, {}), (4, {"k": 2})):
-        said = verdict(workspace, chunk_of(workspace, "a.md", ordinal), **options)
-        assert (said["gate"], said["fused_rank"]) == ("outside_window", ordinal + 1)
-        assert str(ordinal + 1) in said["detail"] and str(options.get("k", 10)) in said["detail"]
+        reported = verdict(workspace, chunk_of(workspace, "a.md", ordinal), **options)
+        assert (reported["gate"], reported["fused_rank"]) == ("outside_window", ordinal + 1)
+        assert str(ordinal + 1) in reported["detail"] and str(options.get("k", 10)) in reported["detail"]
     assert verdict(workspace, chunk_of(workspace, "a.md", 2), per_file_cap=1)["gate"] == "cap"
 
 
-def test_chunk_that_the_cutoff_took_out_is_told_so(workspace):
+def test_chunk_removed_by_the_cutoff_is_reported(workspace):
     for n in range(10):
         write(workspace, f"{n}.md", f"apple {'pear ' * n}")
     sync(workspace)
-    said = verdict(workspace, chunk_of(workspace, "9.md"), cutoff=True, per_file_cap=0)
-    assert said["gate"] == "cutoff"
+    reported = verdict(workspace, chunk_of(workspace, "9.md"), cutoff=True, per_file_cap=0)
+    assert reported["gate"] == "cutoff"
 
 
-def test_chunk_that_came_furthest_speaks_for_its_document(workspace):
+def test_document_is_reported_by_the_chunk_that_came_furthest(workspace):
     write(workspace, "a.md", "pear", "apple")
     write(workspace, "b.md", chunk("pear", kind="code", language="python"), chunk("pear", 1))
     sync(workspace)
-    said = verdict(workspace, document_of(workspace, "a.md").hex)
-    assert (said["gate"], said["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
-    said = verdict(workspace, document_of(workspace, "b.md").hex, kind=(ChunkKind.INFO,))
-    assert (said["gate"], said["chunk_id"]) == ("no_query_term", chunk_of(workspace, "b.md", 1))
+    reported = verdict(workspace, document_of(workspace, "a.md").hex)
+    assert (reported["gate"], reported["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
+    reported = verdict(workspace, document_of(workspace, "b.md").hex, kind=(ChunkKind.INFO,))
+    assert (reported["gate"], reported["chunk_id"]) == ("no_query_term", chunk_of(workspace, "b.md", 1))
 
 
-class WordLiker:
+class WordReranker:
     """A reranker that likes the passages with a word best."""
 
     name, gives_logits = "likes a word", False
@@ -125,20 +125,20 @@ class WordLiker:
 
 
 def test_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
-    monkeypatch.setattr(runtime(), "reranker", WordLiker("fig"))
+    monkeypatch.setattr(runtime(), "reranker", WordReranker("fig"))
     write(workspace, "a.md", "apple apple apple", "apple apple fig")
     write(workspace, "b.md", "apple pear pear pear")
     sync(workspace)
-    said = verdict(workspace, document_of(workspace, "a.md").hex, rerank=True, cutoff=True)
-    assert (said["gate"], said["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
-    assert said["fused_rank"] == 2
+    reported = verdict(workspace, document_of(workspace, "a.md").hex, rerank=True, cutoff=True)
+    assert (reported["gate"], reported["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
+    assert reported["fused_rank"] == 2
 
 
 def test_hit_by_its_vector_is_returned_before_its_words_are_indexed(orchard):
     write(orchard, "b.md", "apple")
     embed(orchard)
-    said = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)
-    assert (said["gate"], list(said["ranks"])) == ("returned", ["vector"])
+    reported = verdict(orchard, chunk_of(orchard, "b.md"), mode=Mode.HYBRID)
+    assert (reported["gate"], list(reported["ranks"])) == ("returned", ["vector"])
 
 
 def test_explain_lists_what_cap_and_cutoff_took_out_and_which_rule_found_each(workspace):

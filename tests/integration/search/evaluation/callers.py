@@ -8,12 +8,12 @@ from search.evaluation.judged import JudgedTopic, Qrel
 
 
 def operator_of(workspace: Workspace) -> Access:
-    """Return whoever reads everything."""
+    """Return a caller who reads everything."""
     return command_line_access(workspace)
 
 
 def token_of(workspace: Workspace, *groups: Group) -> Access:
-    """Return a token that may do everything and reads what is open and what these groups read."""
+    """Return a token with all scopes that reads open sources and those of these groups."""
     token, _ = mint_token(workspace, scopes=TokenScope)
     for group in groups:
         TokenGroup.objects.create(workspace=workspace, group=group, token=token)
@@ -22,6 +22,6 @@ def token_of(workspace: Workspace, *groups: Group) -> Access:
 
 
 def topic(topic_id: str, text: str, *relevant: str | Qrel, **fields: object) -> JudgedTopic:
-    """Return a topic; a text is a path of `docs` that is relevant."""
+    """Return a topic; a plain text stands for a relevant path of `docs`."""
     qrels = tuple(each if isinstance(each, Qrel) else Qrel(path=each, source="docs") for each in relevant)
     return JudgedTopic(topic_id=topic_id, text=text, qrels=qrels, **fields)

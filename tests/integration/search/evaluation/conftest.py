@@ -5,7 +5,7 @@ import pytest
 from tests.integration.search.engine.conftest import workspace  # noqa: F401 - a fixture
 from tests.integration.search.evaluation.callers import operator_of
 from tests.support.corpus import write
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 TEXTS = {
     "apples.md": ("apple harvest in autumn", "apple pie with cinnamon"),
@@ -16,7 +16,7 @@ TEXTS = {
 
 @pytest.fixture
 def orchard(workspace):  # noqa: F811 - the fixture
-    """The workspace with its documents, lexically and by vectors; the source is `docs`."""
+    """Return the workspace with its documents in source `docs`, indexed and embedded."""
     for path, texts in TEXTS.items():
         write(workspace, path, *texts)
     sync(workspace)
@@ -26,5 +26,5 @@ def orchard(workspace):  # noqa: F811 - the fixture
 
 @pytest.fixture
 def access(orchard):
-    """A caller who reads everything."""
+    """Return a caller who reads everything."""
     return operator_of(orchard)

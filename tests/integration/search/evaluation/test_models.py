@@ -1,4 +1,4 @@
-"""The tables of evaluation: what goes with what, and what the database itself refuses."""
+"""Tables of evaluation: cascades and database constraints."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -45,7 +45,7 @@ def test_reference_into_another_workspace_and_unknown_value_are_refused(workspac
     for each in (workspace, other):
         fill(each)
     theirs = {model: model.objects.in_workspace(other).get() for model in MODELS}
-    for model, change, said in (
+    for model, change, message in (
         (Judgement, {"topic_id": theirs[Topic].pk}, "_fk"),
         (Judgement, {"source_id": theirs[Judgement].source_id}, "_fk"),
         (RunTopic, {"run_id": theirs[Run].pk}, "_fk"),
@@ -53,7 +53,7 @@ def test_reference_into_another_workspace_and_unknown_value_are_refused(workspac
         (Topic, {"origin": "elsewhere"}, "topic_origin_known"),
         (Run, {"state": "asleep"}, "run_state_known"),
     ):
-        refused = pytest.raises(IntegrityError, match=said)
+        refused = pytest.raises(IntegrityError, match=message)
         with subtests.test(model=model, change=change), refused, transaction.atomic():
             model.objects.in_workspace(workspace).update(**change)
 

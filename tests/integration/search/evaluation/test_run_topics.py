@@ -1,4 +1,4 @@
-"""Topics asked of a workspace: rankings, measures and figures by hand, under a run's own settings."""
+"""Topics run in a workspace: rankings, measures and hand-computed figures, under a run's settings."""
 
 from unittest.mock import Mock
 
@@ -16,7 +16,7 @@ from search.retrieval.errors import InvalidJudgedSet, InvalidMeasure
 from search.retrieval.types import Mode
 from tests.integration.search.evaluation.callers import topic
 from tests.support.corpus import restrict, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 # Lexical scores of four chunks lie near 0: nothing but the absence of a hit is a refusal.
 LEXICAL = RunSettings.of({"mode": "lexical", "score_gate": 0})
@@ -27,7 +27,7 @@ def only(result):
     return found
 
 
-def test_document_stands_once_where_its_best_chunk_does(orchard):
+def test_document_is_ranked_once_at_its_best_chunk(orchard):
     found = only(evaluate(orchard, [topic("q", "apple harvest", "pears.md")], LEXICAL))
     assert [str(each.document) for each in found.ranking] == ["docs:apples.md", "docs:pears.md"]
     assert found.ranking[0].fragment == "L1-L9"
@@ -146,7 +146,7 @@ def test_a_run_s_fusion_is_the_one_that_fuses(orchard):
         assert scores({"fusion": fusion}) == scores({})
 
 
-def test_what_took_no_part_is_counted(orchard, settings):
+def test_degraded_legs_are_counted(orchard, settings):
     settings.KEBAB_EMBEDDER = "none"
     result = evaluate(orchard, [topic("a", "apple"), topic("b", "pear")], RunSettings())
     assert result.degradation_counts == {"vector": 2}

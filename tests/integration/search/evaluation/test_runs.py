@@ -1,4 +1,4 @@
-"""Runs as they are kept: carried out, taken up again, repeated, exported, compared, and who sees them."""
+"""Stored runs: executed, resumed, repeated, exported, compared, and their visibility."""
 
 from unittest.mock import Mock
 
@@ -32,7 +32,7 @@ from search.models import Run, RunState, RunTopic, Source
 from search.retrieval.errors import EmbedderUnavailable, InvalidComparison, InvalidJudgedSet, InvalidMeasure
 from tests.integration.search.evaluation.callers import token_of, topic
 from tests.support.corpus import restrict, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 TOPICS = [
     topic("apples", "apple harvest", "apples.md", Qrel(path="pears.md", source="docs", grade=2)),
@@ -43,7 +43,7 @@ TOPICS = [
 LEXICAL = RunSettings.of({"mode": "lexical", "score_gate": 0})
 
 
-def done(access, topics=TOPICS, settings=LEXICAL, **fields):
+def finished_run(access, topics=TOPICS, settings=LEXICAL, **fields):
     run = open_run(access, topics, settings, **{"topic_set": "golden", **fields})
     return execute_run(run, reader=access.reader)
 
@@ -58,8 +58,8 @@ def test_a_run_takes_its_topics_along_before_it_is_carried_out(access):
     assert execute_run(run, reader=OPERATOR).state == RunState.SUCCEEDED
 
 
-def test_what_is_kept_is_what_an_evaluation_gives(orchard, access):
-    run, result = done(access), evaluate(orchard, TOPICS, LEXICAL)
+def test_stored_run_equals_the_evaluation(orchard, access):
+    run, result = finished_run(access), evaluate(orchard, TOPICS, LEXICAL)
     assert measure_values(run) == {each.topic.topic_id: each.measures for each in result.topics}
     measured = {name: each for name, each in run.figures.items() if not name.endswith("_ms")}
     assert measured == {name: each for name, each in result.figures.items() if not name.endswith("_ms")}
@@ -72,7 +72,7 @@ def test_what_is_kept_is_what_an_evaluation_gives(orchard, access):
 
 
 def test_the_record_has_what_a_repetition_needs(orchard, access):
-    run = done(access, settings=RunSettings.of({"fusion": "convex", "rrf_k": 7}))
+    run = finished_run(access, settings=RunSettings.of({"fusion": "convex", "rrf_k": 7}))
     record = run.record
     assert (
         record["run"]
@@ -92,19 +92,19 @@ def test_the_record_has_what_a_repetition_needs(orchard, access):
 
 
 def test_the_digests_tell_whether_topics_or_judgements_are_others(access):
-    digests = done(access).record["set"]["sha256"]
-    assert done(access, TOPICS[::-1]).record["set"]["sha256"] == digests
-    reworded = done(access, [*TOPICS[:3], topic("a b", "pears", Qrel(path="pears.md"))])
+    digests = finished_run(access).record["set"]["sha256"]
+    assert finished_run(access, TOPICS[::-1]).record["set"]["sha256"] == digests
+    reworded = finished_run(access, [*TOPICS[:3], topic("a b", "pears", Qrel(path="pears.md"))])
     assert reworded.record["set"]["sha256"]["topics"] != digests["topics"]
     assert reworded.record["set"]["sha256"]["qrels"] == digests["qrels"]
-    rejudged = done(access, [*TOPICS[:3], topic("a b", "pear", Qrel(path="pears.md", grade=2))])
+    rejudged = finished_run(access, [*TOPICS[:3], topic("a b", "pear", Qrel(path="pears.md", grade=2))])
     assert rejudged.record["set"]["sha256"]["topics"] == digests["topics"]
     assert rejudged.record["set"]["sha256"]["qrels"] != digests["qrels"]
 
 
 def test_a_repetition_gives_the_same_values(access):
     store_topics(access, TOPICS)
-    first = done(access, judged_topics(access), RunSettings.of({"fusion": "convex"}), name="nightly")
+    first = finished_run(access, judged_topics(access), RunSettings.of({"fusion": "convex"}), name="nightly")
     delete_topics(access, "golden")
     again = execute_run(repeat_run(access, first), reader=OPERATOR)
     assert (again.name, again.settings, again.measures) == ("nightly", first.settings, first.measures)
@@ -139,7 +139,7 @@ def test_a_run_that_stopped_is_taken_up_where_it_stood(access):
     steps = Stopping(at=0)
     assert execute_run(run, reader=OPERATOR, advance=steps).state == RunState.SUCCEEDED
     assert steps.calls == 2
-    assert measure_values(run) == measure_values(done(access))
+    assert measure_values(run) == measure_values(finished_run(access))
     assert run.figures["topics"] == 4
 
 
@@ -156,7 +156,7 @@ def test_a_run_that_ended_is_not_carried_out_until_it_is_reopened(access):
         assert Run.objects.get().state == RunState.SUCCEEDED
 
 
-def test_run_that_ended_meanwhile_writes_nothing(access):
+def test_concurrently_ended_run_writes_nothing(access):
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
     with pytest.raises(Conflict):
         execute_run(run, reader=OPERATOR, advance=lambda: end_run(run, RunState.CANCELLED))
@@ -181,7 +181,7 @@ def test_run_is_asked_as_its_reader_and_says_why_it_failed(access):
     assert [call.kwargs["reader"] for call in ask.call_args_list] == [reader]
 
 
-def test_what_can_not_be_run_is_told(access):
+def test_invalid_run_is_refused_with_a_reason(access):
     with pytest.raises(InvalidJudgedSet, match="nightly"):
         open_run(access, [], LEXICAL, topic_set="nightly")
     with pytest.raises(InvalidMeasure):
@@ -192,21 +192,21 @@ def test_what_can_not_be_run_is_told(access):
 
 
 def test_run_is_exported_for_trec_eval(access):
-    run = done(access, name="my run")
+    run = finished_run(access, name="my run")
     lines = format_trec_run(run).splitlines()
     assert lines[0].split() == ["apples", "Q0", "docs:apples.md", "1", "2", "my-run"]
     assert "a%20b Q0 pears.md 1" in format_trec_run(run)
 
 
 def test_two_runs_are_compared_over_what_both_asked_and_judged_alike(access):
-    first = done(access)
+    first = finished_run(access)
     narrowed = [
         TOPICS[0],
         topic("lines", "plum jam", "plums.md"),  # judged otherwise
         topic("none", "helicopters", is_unanswerable=True),  # asked otherwise
         topic("new", "pear", "pears.md"),
     ]
-    found = compare_runs(first, done(access, narrowed, RunSettings.of({"mode": "lexical", "k": 1})))
+    found = compare_runs(first, finished_run(access, narrowed, RunSettings.of({"mode": "lexical", "k": 1})))
     assert found.unlike == ("lines", "none")
     assert (found.only_first, found.only_second) == (("a b",), ("new",))
     recall = found.measures["R@100"]
@@ -214,14 +214,14 @@ def test_two_runs_are_compared_over_what_both_asked_and_judged_alike(access):
 
 
 def test_only_runs_that_succeeded_are_compared(access):
-    first, queued = done(access), open_run(access, TOPICS, LEXICAL, topic_set="golden")
+    first, queued = finished_run(access), open_run(access, TOPICS, LEXICAL, topic_set="golden")
     for pair in ((first, queued), (queued, first)):
         with pytest.raises(InvalidComparison, match="queued"):
             compare_runs(*pair)
 
 
 def test_a_deleted_run_is_gone_with_its_topics_and_in_the_audit_log(access):
-    run = done(access, name="old")
+    run = finished_run(access, name="old")
     delete_run(access, run.pk)
     assert not RunTopic.objects.exists()
     event = AuditEvent.objects.get(action="run.deleted")
@@ -233,7 +233,7 @@ def test_a_deleted_run_is_gone_with_its_topics_and_in_the_audit_log(access):
 
 @pytest.fixture
 def vault(orchard):
-    """A source that the group `legal` reads, with a document about apples."""
+    """Return a source that the group `legal` reads, with a document about apples."""
     write(orchard, "secret.md", "apple harvest of the director", source="vault")
     legal = Group.objects.create(workspace=orchard, name="legal")
     restrict(Source.objects.get(workspace=orchard, key="vault"), legal)
@@ -243,8 +243,8 @@ def vault(orchard):
 
 def test_a_run_is_there_for_its_caller_and_for_who_reads_all(orchard, access, vault):
     mine, other, insider = token_of(orchard), token_of(orchard), token_of(orchard, vault)
-    run = done(mine, [topic("q", "apple harvest", "apples.md")])
-    theirs = done(access)
+    run = finished_run(mine, [topic("q", "apple harvest", "apples.md")])
+    theirs = finished_run(access)
     assert [each.pk for each in visible_runs(mine)] == [run.pk]
     assert not visible_runs(other).exists()
     assert {each.pk for each in visible_runs(insider)} == {run.pk, theirs.pk}
@@ -257,13 +257,13 @@ def test_a_run_is_there_for_its_caller_and_for_who_reads_all(orchard, access, va
 
 def test_a_run_is_hidden_from_its_caller_once_they_may_not_read_what_it_names(orchard, vault):
     caller = token_of(orchard, vault)
-    ranked = done(caller, [topic("q", "director")])
+    ranked = finished_run(caller, [topic("q", "director")])
     judged = open_run(
         caller, [topic("q", "pear", Qrel(path="secret.md", source="vault"))], LEXICAL, topic_set="golden"
     )
     vault_id = str(Source.objects.get(key="vault").pk)
     filtered = open_run(caller, [topic("q", "x", filters={"source": vault_id})], LEXICAL, topic_set="golden")
-    plain = done(caller, [topic("q", "pear", "pears.md")])
+    plain = finished_run(caller, [topic("q", "pear", "pears.md")])
     assert visible_runs(caller).count() == 4
     barred = token_of(orchard)
     Run.objects.update(creator=barred.identity)

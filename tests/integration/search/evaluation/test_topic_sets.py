@@ -1,4 +1,4 @@
-"""Topics and judgements as a workspace keeps them, and who sees them."""
+"""Stored topics and judgements, and their visibility."""
 
 import pytest
 
@@ -31,7 +31,7 @@ LINES = Qrel(path="apples.md", source="docs", fragment="L1-L9", grade=2)
 
 @pytest.fixture
 def place(db):
-    """A workspace with an open source and one that the group `legal` reads."""
+    """Return a workspace with an open source and one that the group `legal` reads."""
     workspace = make_workspace()
     write(workspace, "apples.md", "apples")
     write(workspace, "secret.md", "secrets", source="vault")
@@ -49,7 +49,7 @@ def ids(access, topic_set=None):
     return sorted(visible_topics(access, topic_set).values_list("topic_id", flat=True))
 
 
-def test_what_is_kept_is_there_again(access):
+def test_stored_topics_are_read_back(access):
     asked = [
         topic("a", "apple", LINES, "apples.md", filters={"lang": ["en"]}),
         topic("b", "nothing", is_unanswerable=True),
@@ -153,16 +153,16 @@ def test_paths_are_normalised_and_judged_once(access):
 
 
 def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
-    said = []
+    messages = []
     for key in ("vault", "gone"):
         with pytest.raises(UnknownSource) as error:
             store_topics(token_of(place[0]), [topic("a", "x", Qrel(path="secret.md", source=key))])
-        said.append(str(error.value).replace(key, "KEY"))
-    assert said[0] == said[1]
+        messages.append(str(error.value).replace(key, "KEY"))
+    assert messages[0] == messages[1]
     assert not Topic.objects.exists()
 
 
-def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
+def test_restricted_reader_sees_only_topics_of_readable_sources(place, access):
     workspace, legal = place
     store_topics(
         access,

@@ -1,4 +1,4 @@
-"""A workspace whose libraries can be searched from the test's own transaction."""
+"""Fixtures of library tests."""
 
 import pytest
 

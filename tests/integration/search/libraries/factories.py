@@ -9,7 +9,7 @@ from search.models import Source
 
 
 def add_library(workspace: Any, title: str, **fields: Any) -> Source:
-    """Return an indexed source of this title; `fields` are set as they are."""
+    """Return an indexed source with this title and these fields."""
     key = fields.pop("key", title.lower().replace(" ", "-"))
     source = ensure_source(workspace, key, kind="upload")
     values = {"title": title, "state": "indexed", "last_indexed_at": timezone.now(), **fields}

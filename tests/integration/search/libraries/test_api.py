@@ -10,7 +10,7 @@ from tests.integration.search.libraries.factories import add_library
 from tests.support.actors import token_client
 from tests.support.corpus import chunk, write
 from tests.support.schemas import check_response
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
 @pytest.fixture
@@ -139,11 +139,11 @@ def test_third_part_is_a_version_where_the_library_has_it_else_a_deeper_group(wo
     add_library(workspace, "Deeper", library_id="/group-sub/repo")
     sync(workspace)
 
-    def found(library):
+    def found_texts(library):
         return texts(ask("/context", libraryId=library, query="of"))
 
-    assert found("/group/sub/repo") == found("/group-sub/repo") == ["of the deeper group"]
+    assert found_texts("/group/sub/repo") == found_texts("/group-sub/repo") == ["of the deeper group"]
     for library in ("/group/sub/repo/v1.2", "/group/sub/repo@v1.2", "/group-sub/repo/v1.2"):
-        assert found(library) == ["of the tag in the deeper group"]
+        assert found_texts(library) == ["of the tag in the deeper group"]
     add_library(workspace, "Shallow", library_id="/group/sub")
-    assert found("/group/sub/repo") == ["of the tag"]
+    assert found_texts("/group/sub/repo") == ["of the tag"]

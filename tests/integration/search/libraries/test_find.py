@@ -1,4 +1,4 @@
-"""Finding libraries by name: who is found, in which order, with which score."""
+"""Libraries found by name, with their order and scores."""
 
 import pytest
 from django.db import connection
@@ -9,10 +9,10 @@ from search.libraries.find import find_libraries
 from search.models import Source
 from tests.integration.search.libraries.factories import add_library
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 
-def found(workspace, name, **options):
+def found_libraries(workspace, name, **options):
     return [
         (each.source.title, each.score)
         for each in find_libraries(workspace, Reader(), name, **options).libraries
@@ -20,7 +20,7 @@ def found(workspace, name, **options):
 
 
 def titles(workspace, name, **options):
-    return [title for title, _ in found(workspace, name, **options)]
+    return [title for title, _ in found_libraries(workspace, name, **options)]
 
 
 def test_libraries_score_as_the_specification_works_it_out(workspace):
@@ -30,8 +30,12 @@ def test_libraries_score_as_the_specification_works_it_out(workspace):
     add_library(workspace, "L'écran", key="a")
     add_library(workspace, "Strasse", key="b")
     add_library(workspace, "λόγος", key="c")
-    assert found(workspace, "react") == [("React", 274.47), ("React Router", 133.0), ("Preact", 103.0)]
-    assert found(workspace, "REACT") == found(workspace, "react")
+    assert found_libraries(workspace, "react") == [
+        ("React", 274.47),
+        ("React Router", 133.0),
+        ("Preact", 103.0),
+    ]
+    assert found_libraries(workspace, "REACT") == found_libraries(workspace, "react")
     assert titles(workspace, "react", limit=2) == ["React", "React Router"]
     assert titles(workspace, "ÉCRAN") == ["L'écran"]
     assert titles(workspace, "straSSE") == ["Strasse"]
@@ -42,7 +46,7 @@ def test_percent_and_underscore_mean_themselves(workspace, subtests):
     add_library(workspace, "React")
     for name in ("%", "_", "\\", "re%t", "r_act"):
         with subtests.test(name=name):
-            assert found(workspace, name) == []
+            assert found_libraries(workspace, name) == []
             library = add_library(workspace, f"About {name} signs", key="signs")
             assert titles(workspace, name) == [f"About {name} signs"]
             library.delete()
@@ -53,7 +57,7 @@ def test_title_id_and_description_are_searched(workspace):
     add_library(workspace, "Beta zeta")
     add_library(workspace, "Gamma", description="Of zeta.")
     add_library(workspace, "Delta")
-    assert found(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
+    assert found_libraries(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
 
 
 def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
@@ -67,9 +71,9 @@ def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
         add_library(workspace, title, total_snippets=100)
     sync(workspace)
     sync(other)
-    assert found(workspace, "quixotic") == [("Alpha", 1.0)]
-    assert found(workspace, "adapter quixotic") == [("Alpha", 1.0)]
-    assert found(workspace, "quixotic else") == []
+    assert found_libraries(workspace, "quixotic") == [("Alpha", 1.0)]
+    assert found_libraries(workspace, "adapter quixotic") == [("Alpha", 1.0)]
+    assert found_libraries(workspace, "quixotic else") == []
     assert titles(workspace, "alpha") == ["Alpha"]
 
 
@@ -105,7 +109,7 @@ def test_libraries_indexed_once_are_found_and_equal_scores_stand_by_id(workspace
 
 
 @pytest.fixture
-def tied(workspace):
+def tied_libraries(workspace):
     write(workspace, "a.md", "nothing of it", source="tool-a")
     write(workspace, "b.md", "about waffles and many other things that one may bake at home", source="tool-b")
     write(workspace, "c.md", "waffles", source="tool-c")
@@ -117,18 +121,23 @@ def tied(workspace):
     return workspace
 
 
-def test_query_breaks_ties_by_the_best_snippet(tied, subtests):
-    assert titles(tied, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
-    assert titles(tied, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
-    assert titles(tied, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
-    assert found(tied, "tool", query="waffles")[0] == ("Tool d", 50.01)
-    assert titles(tied, "tool d", query="nothing") == ["Tool d"]
+def test_query_breaks_ties_by_the_best_snippet(tied_libraries, subtests):
+    assert titles(tied_libraries, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
+    assert titles(tied_libraries, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
+    assert titles(tied_libraries, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
+    assert found_libraries(tied_libraries, "tool", query="waffles")[0] == ("Tool d", 50.01)
+    assert titles(tied_libraries, "tool d", query="nothing") == ["Tool d"]
     for query in ("'waffles AND'", "'", '"', "(", "NEAR(", "waffles*"):
         with subtests.test(query=query):
-            assert sorted(titles(tied, "tool", query=query)) == ["Tool a", "Tool b", "Tool c", "Tool d"]
+            assert sorted(titles(tied_libraries, "tool", query=query)) == [
+                "Tool a",
+                "Tool b",
+                "Tool c",
+                "Tool d",
+            ]
     for name in ("'tool AND'", "'", '"', "(", "*", "a\u202eb", "NOT", "x" * 300):
         with subtests.test(name=name):
-            assert titles(tied, name) == []
+            assert titles(tied_libraries, name) == []
 
 
 def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
@@ -146,11 +155,11 @@ def queries(workspace, name, **options):
     return len(captured)
 
 
-def test_more_libraries_take_no_more_queries(tied):
-    few = queries(tied, "tool", query="waffles", limit=50)
+def test_more_libraries_take_no_more_queries(tied_libraries):
+    few = queries(tied_libraries, "tool", query="waffles", limit=50)
     for number in range(20):
-        write(tied, "x.md", "waffles", source=f"tool-{number}")
-        add_library(tied, f"Tool {number}")
-    sync(tied)
-    assert queries(tied, "tool", query="waffles", limit=50) == few
-    assert Source.objects.in_workspace(tied).count() == 24
+        write(tied_libraries, "x.md", "waffles", source=f"tool-{number}")
+        add_library(tied_libraries, f"Tool {number}")
+    sync(tied_libraries)
+    assert queries(tied_libraries, "tool", query="waffles", limit=50) == few
+    assert Source.objects.in_workspace(tied_libraries).count() == 24

@@ -1,4 +1,4 @@
-"""A library's snippets, letter by letter: whoever types a word sees what has it from the third letter on."""
+"""Search as you type in a library, from the third letter on."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from kebab.people.reader import Reader
 from search.libraries.library import choose_library
 from search.libraries.snippets import SnippetPage, search_snippets
 from tests.support.corpus import chunk, write
-from tests.support.searching import sync
+from tests.support.search import sync
 
 WORDS = (
     "configuration routing happily organisations RATE_LIMIT_TRUSTED_PROXY getUserById next.js foo-bar "
@@ -15,7 +15,7 @@ WORDS = (
 
 
 @pytest.fixture
-def typed(workspace):
+def find_snippets(workspace):
     write(workspace, "words.md", chunk(WORDS, heading="Words"))
     write(workspace, "other.md", chunk("Testing a parser of nothing in particular."))
     write(workspace, "old.md", "configurable", version="v1")
@@ -29,37 +29,37 @@ def typed(workspace):
     return find
 
 
-def test_every_beginning_of_a_word_finds_it(typed, subtests):
+def test_every_beginning_of_a_word_finds_it(find_snippets, subtests):
     for word in WORDS.split():
         first = 3 + word.startswith("@")
         for end in {first, max(first, len(word) - 1), len(word)}:
             with subtests.test(typed=word[:end]):
-                assert typed(word[:end]) == [WORDS]
+                assert find_snippets(word[:end]) == [WORDS]
     for word in ("routing", "next.js"):
         for end in range(3, len(word) + 1):
             with subtests.test(typed=word[:end]):
-                assert typed(word[:end]) == typed(f"path {word[:end]}") == [WORDS]
-                assert typed(f"parser {word[:end]}") == []
+                assert find_snippets(word[:end]) == find_snippets(f"path {word[:end]}") == [WORDS]
+                assert find_snippets(f"parser {word[:end]}") == []
     for sign in "部署南설을":
         with subtests.test(sign=sign):
-            assert typed(sign) == typed(f"{sign} happily") == [WORDS]
+            assert find_snippets(sign) == find_snippets(f"{sign} happily") == [WORDS]
 
 
-def test_what_begins_no_word_finds_nothing(typed, subtests):
+def test_text_that_begins_no_word_finds_nothing(find_snippets, subtests):
     unknown = "configurab routix testix next.q getUserByName RATE_LIMIT_X 部署充 充 ab zzz"
     expressions = ["zzz OR configura", '"configura"', "configura* OR zzz", '"of" testi*x']
     for text in (*unknown.split(), *expressions):
         with subtests.test(text=text):
-            assert typed(text) == []
+            assert find_snippets(text) == []
 
 
-def test_page_of_snippets_is_a_part_of_all(workspace, typed):
+def test_page_of_snippets_is_a_part_of_all(workspace, find_snippets):
     texts = [f"Organising {'and ' * number}resources" for number in range(5)]
     for number, text in enumerate(texts):
         write(workspace, f"{number}.md", chunk(text, heading="Page"))
     sync(workspace)
-    whole = typed("organisi")
+    whole = find_snippets("organisi")
     assert sorted(whole) == sorted(texts)
-    assert typed("organisi", limit=2) == whole[:2]
-    assert typed("organisi", limit=2, offset=1) == whole[1:3]
-    assert typed("organisi", offset=5) == typed("configur", offset=1) == []
+    assert find_snippets("organisi", limit=2) == whole[:2]
+    assert find_snippets("organisi", limit=2, offset=1) == whole[1:3]
+    assert find_snippets("organisi", offset=5) == find_snippets("configur", offset=1) == []

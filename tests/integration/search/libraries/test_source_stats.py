@@ -1,4 +1,4 @@
-"""A library keeps its id, its total of snippets and its trust score."""
+"""A library's id, number of snippets and trust score."""
 
 import threading
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A workspace, and the files of its mirror on this node."""
+"""Fixtures of mirror tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Documents as mirrors take them, and a mirror that is written and asked without Postgres."""
+"""Documents in the form that mirrors store, and a mirror that works without Postgres."""
 
 import uuid
 from collections.abc import Callable, Iterable
@@ -74,7 +74,7 @@ def apply(connection: apsw.Connection, *states: DocumentState, gone: Iterable[st
         applier.finish()
 
 
-class Shelf:
+class StandaloneMirror:
     """A mirror that is written and asked without Postgres."""
 
     def __init__(self, root: Path) -> None:
@@ -86,15 +86,15 @@ class Shelf:
             connections.create_file(path).close()
             self.files.publish(path)
 
-    def put(self, path: str, *texts: str, **fields: Any) -> None:
+    def write(self, path: str, *texts: str, **fields: Any) -> None:
         """Write one document."""
-        self.put_all([document_state(path, texts, **fields)])
+        self.write_all([document_state(path, texts, **fields)])
 
-    def put_all(self, states: Iterable[DocumentState]) -> None:
+    def write_all(self, states: Iterable[DocumentState]) -> None:
         """Write documents in this order."""
         self._change(lambda connection: apply(connection, *states))
 
-    def drop(self, path: str) -> None:
+    def delete(self, path: str) -> None:
         """Delete the document at `path`."""
         self._change(lambda connection: apply(connection, gone=[path]))
 
@@ -107,7 +107,7 @@ class Shelf:
         connection.close()
 
     def damage(self, sql: str) -> None:
-        """Change the file past the code that writes mirrors."""
+        """Change the file, bypassing the code that writes mirrors."""
         connection = connections.open_writer(self.files.current())
         connection.execute(sql)
         connection.close()

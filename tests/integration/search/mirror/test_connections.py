@@ -1,4 +1,4 @@
-"""Opening a mirror while others open and close it: whoever closes last folds the write-ahead log in."""
+"""Concurrent opening and closing of a mirror; the last to close checkpoints the write-ahead log."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_opening_waits_for_whoever_closes_last(tmp_path: Path, monkeypatch):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The pool's clock, set by hand."""
+    """Return the pool's clock, set by hand."""
     clock = SimpleNamespace(now=1_000.0)
     monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: clock.now))
     return clock
@@ -64,7 +64,7 @@ def read(pool, path):
 
 
 def opened_below(folder: Path) -> list[str]:
-    """The files below a folder that this process has open, as the system calls them."""
+    """Return the files below a folder that this process has open, according to the system."""
     links = []
     for descriptor in Path("/proc/self/fd").iterdir():
         try:
@@ -104,7 +104,7 @@ def read_whole(pool, path):
 
 
 def pages_kept(reader: apsw.Connection) -> int:
-    """The bytes of the file that a reader keeps in memory."""
+    """Return the bytes of the file that a reader keeps in memory."""
     return reader.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
 
 

@@ -1,4 +1,4 @@
-"""Mirrors that nobody uses are dropped, and made anew when a search asks for them."""
+"""Unused mirrors are evicted, and rebuilt when a search needs them."""
 
 import errno
 import os
@@ -18,27 +18,27 @@ from search.mirror.sync.last_used import UseRecorder
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.types import Mode
 from search.tasks import sync_mirror_task
-from tests.integration.search.mirror.looking import age, reading, texts
+from tests.integration.search.mirror.inspection import age, reading, texts
 from tests.support.corpus import make_workspace, write
 from tests.support.runtime import renew_runtime
-from tests.support.searching import ask, embed, paths
+from tests.support.search import ask, embed, paths
 
 
 @pytest.fixture
-def mirrored(workspace, files):
+def mirrored_workspace(workspace, files):
     write(workspace, "a.md", "apple")
     sync_mirror(files, workspace.pk)
     return workspace
 
 
 def use(files, days_ago):
-    """Have the mirror last used so long ago."""
+    """Set the last use of the mirror back by days."""
     files.record_use()
     age(files.directory / "USED", hours=24 * days_ago)
 
 
 def mirrors_used(mirrors, *days_ago):
-    """Mirror a new workspace for each number, last used so long ago."""
+    """Mirror a new workspace for each number of days since its last use."""
     made = []
     for days in days_ago:
         workspace = make_workspace()
@@ -60,7 +60,7 @@ def evict(mirrors, *, idle_days=0, limit_bytes=0):
     return evict_unused(mirrors, idle_days=idle_days, limit_bytes=limit_bytes)
 
 
-def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored, files, mirrors):
+def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored_workspace, files, mirrors):
     assert evict(mirrors, idle_days=1) == 0  # never used, it counts from when it was made
     age(files.directory / "CURRENT", hours=48)
     use(files, days_ago=29)
@@ -70,7 +70,7 @@ def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored, files, 
     assert evict(mirrors, idle_days=30) == 1
     assert not is_there(files)
     assert not files.directory.exists()
-    sync_mirror(files, mirrored.pk)
+    sync_mirror(files, mirrored_workspace.pk)
     age(files.directory / "CURRENT", hours=48)
     assert evict(mirrors, idle_days=1) == 1
 
@@ -110,27 +110,29 @@ def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, m
     assert synced == [workspace.pk]
 
 
-def test_search_is_a_use_and_makes_a_dropped_mirror_anew(mirrored, files, mirrors):
+def test_search_counts_as_use_and_rebuilds_an_evicted_mirror(mirrored_workspace, files, mirrors):
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert not (files.directory / "USED").exists()  # following is none
     renew_runtime()
-    assert paths(ask(mirrored, "apple")) == ["a.md"]
+    assert paths(ask(mirrored_workspace, "apple")) == ["a.md"]
     assert (files.directory / "USED").exists()
     use(files, days_ago=31)
     assert evict(mirrors, idle_days=30) == 1
-    found = ask(mirrored, "apple")
+    found = ask(mirrored_workspace, "apple")
     assert (paths(found), found.degraded) == (["a.md"], ())
     assert is_there(files)
     assert not files.is_evicted
 
 
-def test_search_that_can_not_wait_for_the_mirror_answers_by_meaning(mirrored, files, mirrors, monkeypatch):
-    embed(mirrored)
+def test_search_that_can_not_wait_for_the_mirror_answers_by_meaning(
+    mirrored_workspace, files, mirrors, monkeypatch
+):
+    embed(mirrored_workspace)
     use(files, days_ago=31)
     evict(mirrors, idle_days=30)
     monkeypatch.setattr(local_mirrors, "_FIRST_MIRROR_S", 0.05)
     with files.write_lock():  # another process is still at it when the time is over
-        found = ask(mirrored, "apple", Mode.HYBRID)
+        found = ask(mirrored_workspace, "apple", Mode.HYBRID)
     assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
 
 
@@ -151,13 +153,15 @@ def test_room_is_made_by_those_that_nobody_uses_before_any_other(transactional_d
     assert [is_there(each) for each in made] == [True, False, False]
 
 
-def test_mirror_used_a_moment_ago_stays_however_little_room_there_is(mirrored, files, mirrors, caplog):
+def test_mirror_used_a_moment_ago_stays_however_little_room_there_is(
+    mirrored_workspace, files, mirrors, caplog
+):
     files.record_use()
     assert evict(mirrors, limit_bytes=1) == 0
     assert "KEBAB_MIRROR_LIMIT_BYTES" in caplog.text
 
 
-def test_mirror_is_not_dropped_under_a_reader_or_a_writer(mirrored, files, mirrors):
+def test_mirror_is_not_dropped_under_a_reader_or_a_writer(mirrored_workspace, files, mirrors):
     use(files, days_ago=31)
     for held in (local_mirrors.reader_pool().reader(files.current()), files.write_lock(), files.read_lock()):
         with held:
@@ -166,13 +170,13 @@ def test_mirror_is_not_dropped_under_a_reader_or_a_writer(mirrored, files, mirro
     assert evict(mirrors, idle_days=30) == 1
 
 
-def test_reader_goes_on_when_its_folder_is_removed(mirrored, files):
+def test_reader_goes_on_when_its_folder_is_removed(mirrored_workspace, files):
     with reading(files) as reader:
         files.delete_all()
         assert reader.execute("SELECT count(*) FROM chunks").fetchone() == (1,)
 
 
-def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirrored, files):
+def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirrored_workspace, files):
     holds, released, acquired = threading.Event(), threading.Event(), threading.Event()
 
     def drop_while_another_waits():
@@ -200,53 +204,55 @@ def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirror
 def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatch):
     real, others = MirrorFiles._open_lock_file, []
 
-    def opened(mirror):
+    def open_and_fail_later(mirror):
         if not others and not mirror.directory.exists():
             return real(mirror)
         others.append(os.open("/dev/null", os.O_RDONLY))  # as another thread does at that moment
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(MirrorFiles, "_open_lock_file", opened)
+    monkeypatch.setattr(MirrorFiles, "_open_lock_file", open_and_fail_later)
     monkeypatch.setattr(mirror_files, "is_at", lambda path, descriptor: False)
     with pytest.raises(OSError, match=str(errno.EMFILE)), files.write_lock():
         raise AssertionError("it is not held")
     os.close(others.pop())  # it is open still
 
 
-def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored, files, mirrors):
+def test_writes_do_not_rebuild_an_evicted_mirror(mirrored_workspace, files, mirrors):
     use(files, days_ago=31)
     evict(mirrors, idle_days=30)
-    write(mirrored, "b.md", "pear")
-    sync_mirror_task(str(mirrored.pk))
+    write(mirrored_workspace, "b.md", "pear")
+    sync_mirror_task(str(mirrored_workspace.pk))
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert not is_there(files)
-    sync_mirror(files, mirrored.pk)
+    sync_mirror(files, mirrored_workspace.pk)
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
-    write(mirrored, "c.md", "plum")
-    sync_mirror_task(str(mirrored.pk))
+    write(mirrored_workspace, "c.md", "plum")
+    sync_mirror_task(str(mirrored_workspace.pk))
     assert "c.md" in texts(files)
 
 
 @pytest.mark.parametrize("step", ["pathlib.Path.unlink", "shutil.rmtree"])
-def test_drop_that_is_killed_leaves_what_can_be_made_anew(mirrored, files, mirrors, monkeypatch, step):
+def test_killed_eviction_leaves_a_mirror_that_can_be_rebuilt(
+    mirrored_workspace, files, mirrors, monkeypatch, step
+):
     class Killed(BaseException):
         pass
 
-    def killed(*_, **__):
+    def kill(*_, **__):
         raise Killed
 
     with monkeypatch.context() as patched, pytest.raises(Killed), files.write_lock():
-        patched.setattr(step, killed)
+        patched.setattr(step, kill)
         files.evict()
-    write(mirrored, "b.md", "pear")
-    local_mirrors.ensure_mirror(mirrored.pk, 2)
+    write(mirrored_workspace, "b.md", "pear")
+    local_mirrors.ensure_mirror(mirrored_workspace.pk, 2)
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
 
 
-def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored, files, mirrors):
+def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored_workspace, files, mirrors):
     kept = make_workspace()
-    for each in (mirrored, kept):
+    for each in (mirrored_workspace, kept):
         others = local_mirrors.mirror_files(each.pk)
         sync_mirror(others, each.pk)
         with others.write_lock():
@@ -254,21 +260,21 @@ def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored
     follower = MirrorFollower(mirrors, threading.Event())
     follower.catch_up()
     assert files.is_evicted
-    Workspace.objects.filter(pk=mirrored.pk).delete()  # by another node, which has other files
+    Workspace.objects.filter(pk=mirrored_workspace.pk).delete()  # by another node, which has other files
     follower.catch_up()
     assert not files.is_evicted
     assert local_mirrors.mirror_files(kept.pk).is_evicted
 
 
-def test_use_is_noted_once_in_a_while(mirrored, files):
+def test_use_is_noted_once_in_a_while(mirrored_workspace, files):
     use(files, days_ago=5)
     before = files.last_used()
     recent = UseRecorder(local_mirrors.mirror_files, every_s=3600)
-    recent.record(mirrored.pk)
+    recent.record(mirrored_workspace.pk)
     noted = files.last_used()
     assert noted > before
     use(files, days_ago=5)
-    recent.record(mirrored.pk)
+    recent.record(mirrored_workspace.pk)
     assert files.last_used() < noted
-    UseRecorder(local_mirrors.mirror_files, every_s=3600).record(mirrored.pk)
+    UseRecorder(local_mirrors.mirror_files, every_s=3600).record(mirrored_workspace.pk)
     assert files.last_used() >= noted

@@ -14,9 +14,9 @@ from search.mirror.sync import follow, log_heads, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
-from tests.integration.search.mirror.looking import (
+from tests.integration.search.mirror.inspection import (
     age,
-    catch_up_wholly,
+    catch_up_completely,
     generations,
     raw_bytes,
     reading,
@@ -27,14 +27,14 @@ from tests.support.corpus import make_workspace, write
 
 @pytest.fixture
 def files(files, workspace):
-    """The files of a mirror that is current."""
+    """Return the files of a mirror that is current."""
     sync_mirror(files, workspace.pk)
     return files
 
 
 @pytest.fixture
 def other(mirrors):
-    """Another workspace with a mirror, and its files."""
+    """Return another workspace with a mirror, and its files."""
     workspace = make_workspace()
     files = MirrorFiles.of(mirrors, workspace.pk)
     sync_mirror(files, workspace.pk)
@@ -48,20 +48,20 @@ def follower(mirrors):
 
 @pytest.fixture
 def syncs(files, monkeypatch):
-    """Which workspaces were synced, in order."""
+    """Return the list of synced workspaces, in order."""
     seen, real = [], sync.sync_mirror
 
-    def counted(files, workspace_id, **options):
+    def note_sync(files, workspace_id, **options):
         seen.append(workspace_id)
         return real(files, workspace_id, **options)
 
-    monkeypatch.setattr(sync, "sync_mirror", counted)
+    monkeypatch.setattr(sync, "sync_mirror", note_sync)
     return seen
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The follower's clock, set by hand."""
+    """Return the follower's clock, set by hand."""
     clock = SimpleNamespace(now=1_000.0)
     patched = SimpleNamespace(monotonic=lambda: clock.now, time_ns=time.time_ns, sleep=lambda seconds: None)
     monkeypatch.setattr(follow, "time", patched)
@@ -69,7 +69,7 @@ def clock(monkeypatch):
 
 
 def change_index(workspace):
-    """Change a setting that has the mirror made anew."""
+    """Change a setting that requires a new mirror."""
     Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
 
 
@@ -144,7 +144,7 @@ def test_old_generations_of_a_workspace_that_nobody_writes_to_are_removed(worksp
     assert generations(files) == {files.current().name}
 
 
-def test_follower_hears_of_a_change_and_stops_when_told(workspace, files, mirrors, monkeypatch):
+def test_follower_is_notified_of_a_change_and_stops_on_request(workspace, files, mirrors, monkeypatch):
     stop, caught_up = threading.Event(), threading.Semaphore(0)
     follower = MirrorFollower(mirrors, stop)
     real = follower.catch_up
@@ -172,11 +172,11 @@ def test_follower_hears_of_a_change_and_stops_when_told(workspace, files, mirror
 def test_no_heads_are_read_while_none_has_moved(files, follower, monkeypatch):
     read = []
 
-    def counted(among=None):
+    def note_heads(among=None):
         read.append(among)
         return log_heads.read_heads(among)
 
-    monkeypatch.setattr(follow, "read_heads", counted)
+    monkeypatch.setattr(follow, "read_heads", note_heads)
     follower.catch_up()
     before = len(read)
     follower.catch_up()
@@ -200,15 +200,15 @@ def test_notification_has_its_own_workspace_looked_at_alone(workspace, other, fo
 
 @pytest.fixture
 def reconnect(follower, monkeypatch):
-    """Connect the follower to a server that has started then, and leave again."""
+    """Return a function that connects the follower to a server of another start time, and disconnects."""
 
-    def reconnected(started):
+    def reconnect_as(started):
         monkeypatch.setattr(follow, "_SERVER", f"SELECT '{started}'")
         follower._stop.set()
         follower._follow_while_connected()
         follower._stop.clear()
 
-    return reconnected
+    return reconnect_as
 
 
 def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files, follower, reconnect):
@@ -221,7 +221,7 @@ def test_same_number_in_a_log_that_was_restored_is_another_one(workspace, files,
     Workspace.objects.update(head_seq=0)
     write(workspace, "b.md", "another history")
     reconnect("tuesday")
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert texts(files) == {"b.md": ["another history"]}
 
 
@@ -233,17 +233,17 @@ def test_broken_connection_costs_no_look_at_mirrors_that_are_current(workspace, 
 
 
 def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, clock, monkeypatch):
-    def hung():
+    def hang():
         clock.now += 30.0
         return log_heads.heads_digest()
 
-    monkeypatch.setattr(follow, "heads_digest", hung)
+    monkeypatch.setattr(follow, "heads_digest", hang)
     began = clock.now
     follower.catch_up()
     assert follower._check_heads_at <= began + 10.0
 
 
-def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, clock):
+def test_failing_sync_is_retried_with_growing_delays(workspace, files, follower, syncs, clock):
     rebuild_mirror(files, workspace.pk)  # whose old generation stays for a minute
     for second in range(30):
         clock.now += second and 1
@@ -254,23 +254,23 @@ def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, 
 def test_mirror_that_can_not_be_made_is_tried_less_and_less_often(
     workspace, files, follower, clock, monkeypatch
 ):
-    begun = []
+    tasks = []
 
     def full(*given, **named):
-        begun.append(given)
+        tasks.append(given)
         raise OSError("No space left on device")
 
     change_index(workspace)
     monkeypatch.setattr(sync, "_rebuild", full)
     for _ in range(30):
         clock.now += 1
-        catch_up_wholly(follower)
-    assert 3 <= len(begun) <= 8
+        catch_up_completely(follower)
+    assert 3 <= len(tasks) <= 8
 
 
 @pytest.fixture
-def held_up(files, other, monkeypatch):
-    """Hold up what is made beside until it is set."""
+def rebuild_gate(files, other, monkeypatch):
+    """Return the event that background rebuilds wait for."""
     may_go_on, build = threading.Event(), sync._rebuild
 
     def slow(*given, **named):
@@ -282,7 +282,7 @@ def held_up(files, other, monkeypatch):
     may_go_on.set()
 
 
-def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, follower, held_up):
+def test_rebuild_of_a_mirror_delays_no_other(workspace, files, other, follower, rebuild_gate):
     before = files.current()
     change_index(workspace)
     write(workspace, "a.md", "one")
@@ -290,29 +290,29 @@ def test_mirror_that_is_made_anew_holds_up_no_other(workspace, files, other, fol
     write(other[0], "b.md", "two")
     follower.catch_up()
     assert (texts(files), texts(other[1])) == ({}, {"b.md": ["two"]})
-    held_up.set()
-    catch_up_wholly(follower)
+    rebuild_gate.set()
+    catch_up_completely(follower)
     assert texts(files) == {"a.md": ["one"]}
     assert files.current() != before
 
 
-def test_change_written_while_a_mirror_was_made_follows(workspace, files, follower, held_up):
+def test_change_written_while_a_mirror_was_made_follows(workspace, files, follower, rebuild_gate):
     change_index(workspace)
     follower.catch_up()
-    held_up.set()
+    rebuild_gate.set()
     wait(list(follower._long_syncs._tasks.values()), timeout=30)
     write(workspace, "a.md", "one")
     follower._check_all_heads()  # which finds it behind, and busy
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert texts(files) == {"a.md": ["one"]}
 
 
-def test_mirror_that_is_far_behind_follows_beside(workspace, files, follower, monkeypatch):
+def test_mirror_far_behind_follows_in_the_background(workspace, files, follower, monkeypatch):
     monkeypatch.setattr(sync, "_BRIEF_BACKLOG", 1)
     before = files.current()
     write(workspace, "a.md", "one")
     write(workspace, "b.md", "two")
     follower.catch_up()
     assert workspace.pk in follower._long_syncs
-    catch_up_wholly(follower)
+    catch_up_completely(follower)
     assert (texts(files), files.current()) == ({"a.md": ["one"], "b.md": ["two"]}, before)

@@ -1,4 +1,4 @@
-"""The daily check of mirrors finds indexes that differ from their text where no search would."""
+"""The daily check of mirrors finds indexes that differ from their text."""
 
 import threading
 from concurrent.futures import wait
@@ -13,28 +13,28 @@ from search.mirror.sync import follow, integrity, sync
 from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.integrity import check_mirror, due_checks, remove_copies
 from search.mirror.sync.sync import sync_mirror
-from tests.integration.search.mirror.looking import age, catch_up_wholly, tampering, texts
+from tests.integration.search.mirror.inspection import age, catch_up_completely, tampering, texts
 from tests.support.corpus import make_workspace, write
 
 GOING = threading.Event()
 
 
 @pytest.fixture
-def mirrored(workspace, files):
+def mirrored_workspace(workspace, files):
     write(workspace, "a.md", "apple")
     sync_mirror(files, workspace.pk)
     return workspace
 
 
 @pytest.fixture
-def due(mirrored, files):
-    """A mirror whose check is due."""
+def due(mirrored_workspace, files):
+    """Return a mirror whose check is due."""
     age(files.directory / "CURRENT", hours=25)
-    return mirrored
+    return mirrored_workspace
 
 
 def damage(files, sql="UPDATE chunks_fts_content SET c3 = 'changed'"):
-    """Have the index say other words than the text, as no error tells of."""
+    """Make the index disagree with the text without an error."""
     with tampering(files) as connection:
         connection.execute(sql)
 
@@ -43,37 +43,37 @@ def copies(mirrors):
     return list(mirrors.glob(".check-*"))
 
 
-def check_beside(follower):
+def check_in_background(follower):
     follower.check_one()
     wait(list(follower._checks._tasks.values()), timeout=30)
     follower.check_one()
 
 
-def test_mirrors_unchecked_for_a_day_are_due_the_longest_first(mirrored, files, mirrors):
+def test_mirrors_unchecked_for_a_day_are_due_the_longest_first(mirrored_workspace, files, mirrors):
     other = make_workspace()
     others = MirrorFiles.of(mirrors, other.pk)
     sync_mirror(others, other.pk)
     assert due_checks(mirrors) == []
     age(files.directory / "CURRENT", hours=25)
     age(others.directory / "CURRENT", hours=30)
-    assert due_checks(mirrors) == [other.pk, mirrored.pk]
+    assert due_checks(mirrors) == [other.pk, mirrored_workspace.pk]
     check_mirror(others, GOING)
-    assert due_checks(mirrors) == [mirrored.pk]
+    assert due_checks(mirrors) == [mirrored_workspace.pk]
     age(others.directory / "CHECKED", hours=26)
-    assert due_checks(mirrors) == [other.pk, mirrored.pk]
+    assert due_checks(mirrors) == [other.pk, mirrored_workspace.pk]
 
 
 def test_sound_mirror_stays_as_it_is_while_writes_go_on_and_its_copy_is_removed(
-    mirrored, files, mirrors, monkeypatch
+    mirrored_workspace, files, mirrors, monkeypatch
 ):
     real, seen = integrity.check_integrity, []
 
-    def written_meanwhile(connection):
-        write(mirrored, "b.md", "pear")
-        seen.append(sync_mirror(files, mirrored.pk).documents)
+    def write_and_check(connection):
+        write(mirrored_workspace, "b.md", "pear")
+        seen.append(sync_mirror(files, mirrored_workspace.pk).documents)
         real(connection)
 
-    monkeypatch.setattr(integrity, "check_integrity", written_meanwhile)
+    monkeypatch.setattr(integrity, "check_integrity", write_and_check)
     check_mirror(files, GOING)
     assert seen == [1]
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
@@ -105,8 +105,8 @@ def test_damaged_mirror_is_rebuilt_by_the_follower_and_counted(due, files, mirro
     damage(files)
     follower = MirrorFollower(mirrors, threading.Event())
     follower.catch_up()
-    check_beside(follower)
-    catch_up_wholly(follower)
+    check_in_background(follower)
+    catch_up_completely(follower)
     assert (texts(files), counted) == ({"a.md": ["apple"]}, ["damaged"])
 
 
@@ -131,10 +131,10 @@ def test_check_that_ended_its_process_is_not_begun_by_the_next(due, files, mirro
     class Killed(BaseException):
         pass
 
-    def killed(_):
+    def kill(_):
         raise Killed
 
-    monkeypatch.setattr(integrity, "check_integrity", killed)
+    monkeypatch.setattr(integrity, "check_integrity", kill)
     with pytest.raises(Killed):
         check_mirror(files, GOING)
     assert due_checks(mirrors) == []
@@ -144,27 +144,27 @@ def test_check_that_ended_its_process_is_not_begun_by_the_next(due, files, mirro
 def test_stopped_check_is_due_again(due, files, mirrors, monkeypatch, step):
     stop, real = threading.Event(), getattr(integrity, step)
 
-    def stopped(*arguments):
+    def stop_and_check(*arguments):
         stop.set()
         real(*arguments)
 
     monkeypatch.setattr(integrity, "_STEPS", 1)
-    monkeypatch.setattr(integrity, step, stopped)
+    monkeypatch.setattr(integrity, step, stop_and_check)
     check_mirror(files, stop)
     assert due_checks(mirrors) == [due.pk]
     assert not copies(mirrors)
 
 
 def test_check_that_fails_for_whatever_reason_ends_no_follower(due, mirrors, monkeypatch, caplog):
-    def broken(*_):
+    def run_out_of_memory(*_):
         raise MemoryError
 
-    monkeypatch.setattr(follow, "check_mirror", broken)
-    check_beside(MirrorFollower(mirrors, threading.Event()))
+    monkeypatch.setattr(follow, "check_mirror", run_out_of_memory)
+    check_in_background(MirrorFollower(mirrors, threading.Event()))
     assert str(due.pk) in caplog.text
 
 
-def test_copy_of_a_killed_check_is_removed(mirrored, mirrors):
+def test_copy_of_a_killed_check_is_removed(mirrored_workspace, mirrors):
     (mirrors / ".check-left").mkdir()
     (mirrors / ".check-left" / "copy.sqlite3").write_text("apple")
     remove_copies(mirrors)

@@ -1,4 +1,4 @@
-"""The window that a snippet shows is the one that FTS5 would show, without FTS5."""
+"""The window of a snippet equals the one that FTS5 would choose."""
 
 import itertools
 import random
@@ -38,7 +38,7 @@ def of_tokens(text, match, size):
     return marked_window(text, analysis.analyse(text), match.marked_units, size)
 
 
-def matched(query):
+def match_of(query):
     return compile_match(query, lambda terms: dict.fromkeys(terms, 1))
 
 
@@ -51,7 +51,7 @@ def test_window_of_prose_is_that_of_fts5(index, subtests):
         ["apple", "plum running", '"the plum" x1', "naive arger", "apple pear of the"], [1, 5, 10, 55, 64]
     ):
         with subtests.test(query=query, size=size):
-            rng, match, compared = random.Random(f"{query} {size}"), matched(query), 0
+            rng, match, compared = random.Random(f"{query} {size}"), match_of(query), 0
             for _ in range(30):
                 text = a_text(rng, _WORDS)
                 expected = by_fts5(index, text, match, size)
@@ -63,7 +63,7 @@ def test_window_of_prose_is_that_of_fts5(index, subtests):
 
 def test_window_of_a_script_without_spaces_begins_and_ends_where_that_of_fts5_does(index, subtests):
     for query in ("部署", "设置 部署", "指南"):
-        rng, match = random.Random(query), matched(query)
+        rng, match = random.Random(query), match_of(query)
         for number in range(30):
             text = "。".join(rng.choice(_CJK) for _ in range(rng.randrange(1, 40)))
             expected = by_fts5(index, text, match, 10)
@@ -78,7 +78,7 @@ def test_window_of_a_script_without_spaces_begins_and_ends_where_that_of_fts5_do
 
 def test_name_and_its_parts_are_marked_once_and_written_once(index):
     text = "A pointer to the embedded `CMFCPopupMenuBar`."
-    match = matched("CMFCPopupMenu::GetMenuBar")
+    match = match_of("CMFCPopupMenu::GetMenuBar")
     assert by_fts5(index, text, match, 55)[0] != text  # FTS5 writes the rest of the text twice
     window, highlights = of_tokens(text, match, 55)
     assert window == text
@@ -86,6 +86,6 @@ def test_name_and_its_parts_are_marked_once_and_written_once(index):
 
 
 def test_window_without_a_match_is_the_start_and_without_a_word_the_whole():
-    assert of_tokens("One two three four.", matched("absent"), 2) == ("One two…", [])
-    assert of_tokens("---", matched("word"), 5) == ("---", [])
-    assert of_tokens("", matched("word"), 5) == ("", [])
+    assert of_tokens("One two three four.", match_of("absent"), 2) == ("One two…", [])
+    assert of_tokens("---", match_of("word"), 5) == ("---", [])
+    assert of_tokens("", match_of("word"), 5) == ("", [])

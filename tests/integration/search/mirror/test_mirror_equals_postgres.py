@@ -1,4 +1,4 @@
-"""A mirror after any changes and syncs equals Postgres and a rebuilt mirror."""
+"""A mirror equals Postgres and a rebuilt mirror after any changes and syncs."""
 
 import shutil
 from functools import partial
@@ -12,7 +12,7 @@ from search.mirror.files import MirrorFiles
 from search.mirror.sync.checksum import check_integrity, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document
-from tests.integration.search.mirror.looking import checksum, tampering
+from tests.integration.search.mirror.inspection import checksum, tampering
 from tests.support.corpus import chunk, make_workspace, write
 
 PATHS = st.sampled_from(["a.md", "dir/b.md"])
@@ -43,16 +43,16 @@ def rebuild(workspace, files):
     rebuild_mirror(files, workspace.pk)
 
 
-def drawn(action, **values):
+def step_with(action, **values):
     return st.builds(partial, st.just(action), **values)
 
 
 ACTIONS = st.one_of(
-    drawn(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
-    drawn(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
-    drawn(delete, path=PATHS),
-    drawn(restate, path=PATHS, tags=TAGS, trust=st.sampled_from(["primary", "unknown"])),
-    drawn(rebuild),
+    step_with(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
+    step_with(replace, path=PATHS, chunks=CHUNKS, tags=TAGS),
+    step_with(delete, path=PATHS),
+    step_with(restate, path=PATHS, tags=TAGS, trust=st.sampled_from(["primary", "unknown"])),
+    step_with(rebuild),
 )
 
 

@@ -1,4 +1,4 @@
-"""The postings against FTS5: the same chunks, the same scores, whatever happened before."""
+"""The postings give the same chunks and scores as FTS5 after any changes."""
 
 import random
 import tracemalloc
@@ -37,7 +37,7 @@ def document(name, texts, breadcrumb="Fruit > Apple"):
     return document_state(name, texts, breadcrumb=breadcrumb)
 
 
-def ranked_by_fts5(connection, query):
+def fts5_scores(connection, query):
     expression = compile_any(build_units(query.split(), analysis))
     rows = connection.execute(
         "SELECT rowid, -bm25(chunks_fts, 0, 0, 2, 1) FROM chunks_fts WHERE chunks_fts MATCH ?", (expression,)
@@ -45,7 +45,7 @@ def ranked_by_fts5(connection, query):
     return dict(rows)
 
 
-def ranked_by_postings(connection, query):
+def postings_scores(connection, query):
     chunks = read_chunk_table(connection)
     added = []
     for unit in build_units(query.split(), analysis):
@@ -65,8 +65,8 @@ def ranked_by_postings(connection, query):
 
 def assert_equals_fts5(connection, query):
     check_postings(connection)
-    ranked = ranked_by_postings(connection, query)
-    assert ranked == pytest.approx(ranked_by_fts5(connection, query), rel=1e-9)
+    ranked = postings_scores(connection, query)
+    assert ranked == pytest.approx(fts5_scores(connection, query), rel=1e-9)
 
 
 def terms_of(connection):
@@ -127,13 +127,13 @@ def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypa
     monkeypatch.setattr(postings_write, "_MOST_REMOVED", 10)
     taken, real = [], PostingsWriter._delete_entries
 
-    def counted(writer):
+    def note_removed(writer):
         taken.append(sum(map(len, writer._removed.values())))
         real(writer)
 
     before = [document(f"{n:02x}", ["apple pear", f"pear secret{n}", "fruit the"]) for n in range(20)]
     apply(mirror, *before)
-    monkeypatch.setattr(PostingsWriter, "_delete_entries", counted)
+    monkeypatch.setattr(PostingsWriter, "_delete_entries", note_removed)
     after = [document(f"{n:02x}", ["apple pear", f"rate {n}"], "Fruit > Pear") for n in range(0, 20, 2)]
     apply(mirror, *after, gone=[f"{n:02x}" for n in range(1, 20, 2)])
     assert 10 <= max(taken) <= 15
@@ -169,7 +169,7 @@ def test_occurrences_are_counted_up_to_the_most_that_fits(mirror):
 
 
 def test_frequency_of_a_term_is_the_number_of_its_chunks_over_all_parts(mirror):
-    assert ranked_by_postings(mirror, "apple") == {}
+    assert postings_scores(mirror, "apple") == {}
     assert read_chunk_table(mirror).chunk_count == 0
     for n in range(9):
         apply(mirror, document(f"{n:02x}", ["pear", "pear apple"]))
@@ -224,7 +224,7 @@ def test_damage_is_found_by_the_check_by_a_query_and_by_a_removal(mirror, subtes
     apply(mirror, document("a", ["apple", "apple pear"]))
     for statements, find in (
         (DAMAGE, lambda: check_postings(mirror)),
-        (DAMAGE_FOR_A_QUERY, lambda: ranked_by_postings(mirror, "apple")),
+        (DAMAGE_FOR_A_QUERY, lambda: postings_scores(mirror, "apple")),
         (DAMAGE_FOR_A_REMOVAL, lambda: apply(mirror, gone=["a"])),
     ):
         for damage in statements:
@@ -254,8 +254,8 @@ def test_another_connection_reads_the_state_of_its_transaction(mirror, tmp_path)
 N_ROWS = 20_000
 
 
-def weighed_query(seed):
-    """A few words, from rare and telling to common and worth little, and the rows that pass a filter."""
+def weighted_query(seed):
+    """Return a few words, from rare to common, and the rows that pass a filter."""
     chance = np.random.default_rng(seed)
     found = []
     for count, worth in ((200, 9.0), (1_500, 6.0), (6_000, 1.0), (15_000, 0.3)):
@@ -273,7 +273,7 @@ def sums_of(found):
 
 def test_best_rows_are_among_those_that_are_kept(subtests):
     for seed in range(5):
-        found, passes = weighed_query(seed)
+        found, passes = weighted_query(seed)
         best = np.argsort(-np.where(passes, sums_of(found), 0.0), kind="stable")
         for limit in (1, 10, 100, 1_000):
             with subtests.test(seed=seed, limit=limit):
@@ -283,14 +283,14 @@ def test_best_rows_are_among_those_that_are_kept(subtests):
 
 
 def test_common_words_are_not_added_up_for_all_rows(monkeypatch):
-    found, passes = weighed_query(0)
+    found, passes = weighted_query(0)
     kept = len(rows_of_best(found, passes, 10))
     monkeypatch.setattr(weighing, "_LONG", N_ROWS + 1)
     assert kept < len(rows_of_best(found, passes, 10)) / 10
 
 
 def test_sums_are_those_of_all_rows_however_few_are_asked_for():
-    found, _ = weighed_query(1)
+    found, _ = weighted_query(1)
     for count in (0, 3, 300, N_ROWS):
         rows = np.sort(np.random.default_rng(2).choice(N_ROWS, count, replace=False))
         assert sums_at(rows, found, N_ROWS).tolist() == sums_of(found)[rows].tolist()

@@ -1,4 +1,4 @@
-"""A mirror is disposable: whatever is wrong with it, the next sync makes a new generation."""
+"""A mirror is disposable: whatever its damage, the next sync builds a new generation."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
 from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
-from tests.integration.search.mirror.looking import (
+from tests.integration.search.mirror.inspection import (
     age,
     checksum,
     generations,
@@ -32,14 +32,14 @@ THREE = {"000.md": ["one"], "001.md": ["two"], "002.md": ["three"]}
 
 
 @pytest.fixture
-def mirrored(workspace, files):
-    """A mirror of three documents, at change 3."""
+def mirrored_files(workspace, files):
+    """Return the files of a mirror of three documents, at change 3."""
     write_each(workspace, ["one", "two", "three"])
     sync_mirror(files, workspace.pk)
     return files
 
 
-def is_rebuilt_and_right(files, workspace):
+def is_rebuilt_correctly(files, workspace):
     report = sync_mirror(files, workspace.pk)
     return report.was_rebuilt and checksum(files) == postgres_checksum(workspace.pk)
 
@@ -58,11 +58,11 @@ def prune_all():
 
 
 @pytest.mark.parametrize("written", [[], ["another history"], ["four", "five", "six", "seven"]])
-def test_restored_log_is_mirrored_anew_though_its_numbers_are_used_again(workspace, mirrored, written):
+def test_restored_log_is_mirrored_again_though_its_numbers_are_reused(workspace, mirrored_files, written):
     rewind(workspace, 2)
     write_each(workspace, written, source="again")
-    assert is_rebuilt_and_right(mirrored, workspace)
-    assert [text for each in texts(mirrored).values() for text in each if text in written] == written
+    assert is_rebuilt_correctly(mirrored_files, workspace)
+    assert [text for each in texts(mirrored_files).values() for text in each if text in written] == written
 
 
 def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace, files):
@@ -70,105 +70,105 @@ def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace
     for texts_ in (["one", "two", "three"], ["four", "five"]):
         write_each(workspace, texts_, source=texts_[0])
         prune_all()
-        assert is_rebuilt_and_right(files, workspace)
+        assert is_rebuilt_correctly(files, workspace)
     prune_all()
     write(workspace, "new.md", "new")
     assert not sync_mirror(files, workspace.pk).was_rebuilt
     assert checksum(files) == postgres_checksum(workspace.pk)
 
 
-def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored):
+def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored_files):
     write_each(workspace, ["four", "five"], source="more")
     Change.objects.in_workspace(workspace).filter(seq=4).delete()
-    assert is_rebuilt_and_right(mirrored, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
-def test_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
+def test_mirror_far_behind_is_rebuilt(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 3)
     write_each(workspace, ["a", "b", "c"], source="few")
-    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
     write_each(workspace, ["a", "b", "c", "d"], source="many")
-    assert is_rebuilt_and_right(mirrored, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
-def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored, monkeypatch):
+def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored_files, monkeypatch):
     write(workspace, "most.md", *(f"part {n}" for n in range(9)))
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 8)
-    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt  # what comes anew is no less work so
+    assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt  # what comes anew is no less work so
     write(workspace, "most.md", *(f"part {n}" for n in range(8)))
-    assert is_rebuilt_and_right(mirrored, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
     write(workspace, "most.md", "little")
-    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
-    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+    assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
+    assert checksum(mirrored_files) == postgres_checksum(workspace.pk)
 
 
-def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored, monkeypatch):
+def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 4)
     write(workspace, "some.md", *(f"part {n}" for n in range(5)))
     write(workspace, "most.md", *(f"part {n}" for n in range(20)))
-    sync_mirror(mirrored, workspace.pk)
+    sync_mirror(mirrored_files, workspace.pk)
     write(workspace, "some.md", "another")
-    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
 
 
-def test_mirror_with_many_rows_of_deleted_chunks_is_rebuilt(workspace, mirrored, monkeypatch):
+def test_mirror_with_many_rows_of_deleted_chunks_is_rebuilt(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._SPARSE_FROM", 10)
     rebuilt, rows = [], []
     for n in range(20):
         write(workspace, "again.md", f"state {n}")
-        rebuilt.append(sync_mirror(mirrored, workspace.pk).was_rebuilt)
-        with reading(mirrored) as mirror:
+        rebuilt.append(sync_mirror(mirrored_files, workspace.pk).was_rebuilt)
+        with reading(mirrored_files) as mirror:
             rows.append(mirror.execute("SELECT max(chunk) FROM chunks").get)
     assert rebuilt.count(True) == 1
     assert max(rows) == 17
-    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+    assert checksum(mirrored_files) == postgres_checksum(workspace.pk)
 
 
-def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored, monkeypatch):
+def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._SPARSE_FROM", 5)
     write_each(workspace, [f"kept {n}" for n in range(6)], source="kept")
     for n in range(6):
         write(workspace, "again.md", f"state {n}")
-        assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+        assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
 
 
-def test_log_that_is_far_too_long_is_not_read(workspace, mirrored, monkeypatch):
+def test_log_that_is_far_too_long_is_not_read(workspace, mirrored_files, monkeypatch):
     monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 1)
     for n in range(10):
         write(workspace, "a.md", f"state {n}")
-    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    assert not sync_mirror(mirrored_files, workspace.pk).was_rebuilt
     for n in range(11):
         write(workspace, "a.md", f"state again {n}")
     with CaptureQueriesContext(connection) as asked:
-        assert is_rebuilt_and_right(mirrored, workspace)
+        assert is_rebuilt_correctly(mirrored_files, workspace)
     assert not [each for each in asked if 'seq" >= ' in each["sql"]]
 
 
-def test_file_of_another_schema_is_rebuilt(workspace, mirrored):
-    with tampering(mirrored) as connection:
+def test_file_of_another_schema_is_rebuilt(workspace, mirrored_files):
+    with tampering(mirrored_files) as connection:
         connection.pragma("user_version", schema.FILE_VERSION + 1)
-    with pytest.raises(MirrorOutdated), reading(mirrored):
+    with pytest.raises(MirrorOutdated), reading(mirrored_files):
         pass
-    assert is_rebuilt_and_right(mirrored, workspace)
+    assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
-def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored, subtests):
+def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored_files, subtests):
     for offset in (0, 100, 4096):
         with subtests.test("overwritten", offset=offset):
-            with mirrored.current().open("r+b") as file:
+            with mirrored_files.current().open("r+b") as file:
                 size = file.seek(0, 2)
                 file.seek(offset)
                 file.write(b"\xa5" * (size - offset))
             write(workspace, f"{offset}.md", "new")
-            assert is_rebuilt_and_right(mirrored, workspace)
+            assert is_rebuilt_correctly(mirrored_files, workspace)
     for name, damage in (
-        ("emptied", lambda: os.truncate(mirrored.current(), 0)),
-        ("no file", lambda: mirrored.current().unlink()),
-        ("no pointer", lambda: (mirrored.directory / "CURRENT").unlink()),
+        ("emptied", lambda: os.truncate(mirrored_files.current(), 0)),
+        ("no file", lambda: mirrored_files.current().unlink()),
+        ("no pointer", lambda: (mirrored_files.directory / "CURRENT").unlink()),
     ):
         with subtests.test(name):
             damage()
-            assert is_rebuilt_and_right(mirrored, workspace)
+            assert is_rebuilt_correctly(mirrored_files, workspace)
 
 
 def test_mirror_without_generation_is_absent(files):
@@ -180,46 +180,46 @@ def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_killed_rebuild_publishes_nothing_and_is_cleaned_up(workspace, mirrored):
-    before = generations(mirrored)
+def test_killed_rebuild_publishes_nothing_and_is_cleaned_up(workspace, mirrored_files):
+    before = generations(mirrored_files)
 
     def die():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rebuild_mirror(mirrored, workspace.pk, on_document=die)
-    assert generations(mirrored) == before
-    assert list(mirrored.directory.glob("*.tmp"))
-    assert texts(mirrored) == THREE
-    sync_mirror(mirrored, workspace.pk)
-    assert not list(mirrored.directory.glob("*.tmp*"))
+        rebuild_mirror(mirrored_files, workspace.pk, on_document=die)
+    assert generations(mirrored_files) == before
+    assert list(mirrored_files.directory.glob("*.tmp"))
+    assert texts(mirrored_files) == THREE
+    sync_mirror(mirrored_files, workspace.pk)
+    assert not list(mirrored_files.directory.glob("*.tmp*"))
 
 
 @pytest.mark.parametrize("step", ["begin", "write", "name"])
-def test_rebuild_without_room_leaves_nothing(workspace, mirrored, monkeypatch, step):
-    before = generations(mirrored)
+def test_rebuild_without_room_leaves_nothing(workspace, mirrored_files, monkeypatch, step):
+    before = generations(mirrored_files)
     with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
         if step == "begin":
             patched.setattr(connections, "_configure_writer", full)
         if step == "name":
             patched.setattr("pathlib.Path.write_text", full)
-        rebuild_mirror(mirrored, workspace.pk, on_document=full if step == "write" else lambda: None)
-    assert not list(mirrored.directory.glob("*.tmp*"))
-    assert generations(mirrored) == before
-    assert texts(mirrored) == THREE
+        rebuild_mirror(mirrored_files, workspace.pk, on_document=full if step == "write" else lambda: None)
+    assert not list(mirrored_files.directory.glob("*.tmp*"))
+    assert generations(mirrored_files) == before
+    assert texts(mirrored_files) == THREE
 
 
-def test_pool_lends_the_same_reader_until_the_generation_changes(workspace, mirrored):
+def test_pool_lends_the_same_reader_until_the_generation_changes(workspace, mirrored_files):
     pool = ReaderPool()
-    before = mirrored.current()
+    before = mirrored_files.current()
     with pool.reader(before) as first:
         pass
     with pool.reader(before) as old:
         assert old is first
         write(workspace, "new.md", "new")
-        rebuild_mirror(mirrored, workspace.pk)
+        rebuild_mirror(mirrored_files, workspace.pk)
         assert old.execute("SELECT count(*) FROM documents").fetchone() == (3,)
-        after = mirrored.current()
+        after = mirrored_files.current()
         assert after != before
         with pool.reader(after) as new:
             assert new.execute("SELECT count(*) FROM documents").fetchone() == (4,)
@@ -228,20 +228,20 @@ def test_pool_lends_the_same_reader_until_the_generation_changes(workspace, mirr
     pool.close()
 
 
-def test_old_generations_are_removed_after_a_grace_time(workspace, mirrored):
-    before = mirrored.current()
-    rebuild_mirror(mirrored, workspace.pk)
+def test_old_generations_are_removed_after_a_grace_time(workspace, mirrored_files):
+    before = mirrored_files.current()
+    rebuild_mirror(mirrored_files, workspace.pk)
     assert before.exists()
-    assert not sync_mirror(mirrored, workspace.pk).is_settled
-    age(mirrored.directory / "CURRENT", hours=1)
-    assert sync_mirror(mirrored, workspace.pk).is_settled
-    assert generations(mirrored) == {mirrored.current().name}
+    assert not sync_mirror(mirrored_files, workspace.pk).is_settled
+    age(mirrored_files.directory / "CURRENT", hours=1)
+    assert sync_mirror(mirrored_files, workspace.pk).is_settled
+    assert generations(mirrored_files) == {mirrored_files.current().name}
 
 
-def test_text_deleted_before_a_rebuild_is_in_no_byte_of_the_new_generation(workspace, mirrored):
+def test_text_deleted_before_a_rebuild_is_in_no_byte_of_the_new_generation(workspace, mirrored_files):
     delete_documents(workspace, [write(workspace, "a.md", "unrepeatable").doc_id])
-    rebuild_mirror(mirrored, workspace.pk)
-    assert b"unrepeatable" not in raw_bytes(mirrored)
+    rebuild_mirror(mirrored_files, workspace.pk)
+    assert b"unrepeatable" not in raw_bytes(mirrored_files)
 
 
 DAMAGE = [
@@ -270,8 +270,8 @@ class UndoneError(Exception):
     pass
 
 
-def test_integrity_check_finds_an_index_that_differs_from_its_contents(mirrored, subtests):
-    with tampering(mirrored) as connection:
+def test_integrity_check_finds_an_index_that_differs_from_its_contents(mirrored_files, subtests):
+    with tampering(mirrored_files) as connection:
         check_integrity(connection)
         for damage in DAMAGE:
             with subtests.test(damage=damage), pytest.raises(UndoneError), connection:
@@ -282,9 +282,9 @@ def test_integrity_check_finds_an_index_that_differs_from_its_contents(mirrored,
         check_integrity(connection)
 
 
-def test_checksum_finds_every_difference_from_postgres(workspace, mirrored, subtests):
+def test_checksum_finds_every_difference_from_postgres(workspace, mirrored_files, subtests):
     expected = postgres_checksum(workspace.pk)
-    with tampering(mirrored) as connection:
+    with tampering(mirrored_files) as connection:
         assert mirror_checksum(connection) == expected
         for difference in DIFFERENCES:
             with subtests.test(difference=difference), pytest.raises(UndoneError), connection:

@@ -1,4 +1,4 @@
-"""Documents as they are in Postgres, read one after the other."""
+"""Documents streamed from Postgres one by one."""
 
 import gc
 import uuid

@@ -1,4 +1,4 @@
-"""Following the log: the mirror shows what was written and nothing that was deleted."""
+"""A sync applies the log: the mirror has all writes and no deleted document."""
 
 import os
 from functools import partial
@@ -14,7 +14,7 @@ from search.mirror.sync.apply import Applier
 from search.mirror.sync.checksum import postgres_checksum
 from search.mirror.sync.sync import applied_seq, rebuild_mirror, sync_mirror
 from search.models import Document
-from tests.integration.search.mirror.looking import checksum, raw_bytes, reading, texts
+from tests.integration.search.mirror.inspection import checksum, raw_bytes, reading, texts
 from tests.support.concurrency import at_once
 from tests.support.corpus import chunk, make_workspace, write
 
@@ -106,7 +106,7 @@ def test_syncs_at_the_same_time_build_one_mirror_and_apply_each_change_once(work
         assert checksum(files) == postgres_checksum(workspace.pk)
 
 
-def test_syncs_beside_writers_end_where_postgres_is(workspace, files):
+def test_syncs_during_writes_end_at_the_state_of_postgres(workspace, files):
     def write_some(writer):
         for n in range(6):
             write(workspace, f"{writer}-{n % 3}.md", f"{writer} {n}", source=f"source-{writer}")
@@ -120,7 +120,7 @@ def test_syncs_beside_writers_end_where_postgres_is(workspace, files):
     assert checksum(files) == postgres_checksum(workspace.pk)
 
 
-def test_sync_beside_another_process_raises_mirror_busy(workspace, files):
+def test_sync_during_another_process_raises_mirror_busy(workspace, files):
     with files.write_lock(), pytest.raises(MirrorBusy):
         sync_mirror(files, workspace.pk)
     with files.write_lock(), pytest.raises(MirrorBusy):
@@ -186,7 +186,7 @@ def test_deleted_text_is_in_no_byte_of_the_files_though_readers_are_idle(workspa
     assert b"unrepeatable" not in raw_bytes(files)
 
 
-def test_erasure_beside_a_busy_reader_is_finished_by_the_next_sync(workspace, files):
+def test_erasure_blocked_by_a_reader_is_finished_by_the_next_sync(workspace, files):
     write(workspace, "a.md", "unrepeatable")
     sync_mirror(files, workspace.pk)
     with reading(files) as reader:

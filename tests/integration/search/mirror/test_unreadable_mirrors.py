@@ -1,4 +1,4 @@
-"""A mirror that the disk lets nobody read now: searches answer without it and say so, and the file stays."""
+"""Searches do without a temporarily unreadable mirror, report it, and keep the file."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ from search.mirror.errors import MirrorBusy
 from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
-from tests.integration.search.mirror.looking import texts
+from tests.integration.search.mirror.inspection import texts
 from tests.support.corpus import write
 from tests.support.runtime import renew_runtime
-from tests.support.searching import ask, embed, finish_syncs, paths
+from tests.support.search import ask, embed, finish_syncs, paths
 
 # Whose process may write no byte finds what a full disk has for it: no room for the file of the locks.
 READER = """
@@ -37,8 +37,8 @@ except MirrorBusy as error:
 
 
 @pytest.fixture
-def mirrored(workspace, files):
-    """A workspace whose mirror nobody has open."""
+def mirrored_workspace(workspace, files):
+    """Yield a workspace whose mirror nobody has open."""
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync_mirror(files, workspace.pk)
@@ -48,21 +48,21 @@ def mirrored(workspace, files):
 
 
 @pytest.fixture
-def full_disk(mirrored, monkeypatch):
-    """Whoever opens a mirror to read it is told what a full disk says."""
+def full_disk(mirrored_workspace, monkeypatch):
+    """Make opening a mirror for reading fail as on a full disk."""
     real = connections._open_and_check
 
-    def refused(path, flags):
+    def refuse_reading(path, flags):
         if flags == apsw.SQLITE_OPEN_READONLY:
             raise apsw.IOError("disk I/O error")
         return real(path, flags)
 
-    monkeypatch.setattr(connections, "_open_and_check", refused)
-    return mirrored
+    monkeypatch.setattr(connections, "_open_and_check", refuse_reading)
+    return mirrored_workspace
 
 
 @pytest.mark.slow
-def test_process_without_room_for_the_lock_file_finds_the_mirror_busy(mirrored, files):
+def test_process_without_room_for_the_lock_file_finds_the_mirror_busy(mirrored_workspace, files):
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     asked = subprocess.run(
         [sys.executable, "-c", READER, str(files.current())],
@@ -92,7 +92,7 @@ def test_change_waited_for_on_a_full_disk_is_not_searchable_yet(full_disk, setti
 
 
 @pytest.mark.parametrize("refusal", [apsw.IOError, apsw.FullError])
-def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored, files, refusal):
+def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored_workspace, files, refusal):
     pool = ReaderPool()
     with pytest.raises(MirrorBusy), pool.reader(files.current()):
         raise refusal("disk I/O error")
@@ -100,11 +100,11 @@ def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored, files, refu
     pool.close()
 
 
-def test_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch):
+def test_use_that_can_not_be_noted_costs_no_search(mirrored_workspace, files, monkeypatch):
     def full(path, **options):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.touch", full)
     files.record_use()
     renew_runtime()
-    assert paths(ask(mirrored, "apple")) == ["a.md"]
+    assert paths(ask(mirrored_workspace, "apple")) == ["a.md"]

@@ -1,4 +1,4 @@
-"""Descriptions of tables from the catalog, in a form that can be compared."""
+"""Comparable descriptions of tables from the catalog."""
 
 from django.db import connection
 
@@ -33,8 +33,8 @@ _QUERIES = {
 }
 
 
-def described(table: str) -> dict[str, list[tuple[object, ...]]]:
-    """Return everything that a table has beside its rows."""
+def describe_table(table: str) -> dict[str, list[tuple[object, ...]]]:
+    """Return everything about a table except its rows."""
     with connection.cursor() as cursor:
         found = {}
         for name, query in _QUERIES.items():

@@ -26,13 +26,13 @@ def capacity():
 
 
 @pytest.fixture(scope="module")
-def measured(capacity):
+def figures(capacity):
     return capacity.read_figures(FIGURES)
 
 
 @pytest.fixture(scope="module")
-def costs(capacity, measured):
-    return capacity.Costs.of(measured)
+def costs(capacity, figures):
+    return capacity.Costs.of(figures)
 
 
 def ask(*arguments):
@@ -73,8 +73,8 @@ def test_a_level_curve_has_a_floor_and_never_falls_beyond_what_was_measured(capa
     assert level.where(11) == float("inf")
 
 
-def test_predictions_are_what_was_measured(capacity, costs, measured):
-    for row in measured["growth"]["rows"]:
+def test_predictions_are_what_was_measured(capacity, costs, figures):
+    for row in figures["growth"]["rows"]:
         found, disk, modes = capacity.predict(costs, row["chunks"]), row["disk_mb"], row["modes"]
         expected = {
             "tables_mb": disk["tables"],
@@ -97,18 +97,18 @@ FORETOLD = {
 }
 
 
-def test_size_that_was_left_out_is_foretold_from_the_others(capacity, measured, subtests):
+def test_size_that_was_left_out_is_foretold_from_the_others(capacity, figures, subtests):
     for name, (begins, value, factor) in FORETOLD.items():
         for place in (1, 2, 3, 4):
-            points = [(row["chunks"], value(row)) for row in measured["growth"]["rows"]]
+            points = [(row["chunks"], value(row)) for row in figures["growth"]["rows"]]
             chunks, expected = points.pop(place)
             curve = getattr(capacity.Curve, begins)(points)
             with subtests.test(figure=name, place=place):
                 assert near(curve.at(chunks), expected, factor)
 
 
-def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, measured):
-    limit = measured["growth"]["exact_scan_limit"]
+def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, figures):
+    limit = figures["growth"]["exact_scan_limit"]
     scanned, indexed = capacity.predict(costs, limit), capacity.predict(costs, limit + 1)
     assert scanned["codes_mb"] > 0 == scanned["vector_index_mb"]
     assert indexed["vector_index_mb"] > 0 == indexed["codes_mb"]
@@ -131,14 +131,14 @@ def test_more_chunks_and_more_queries_take_more_machines(capacity, costs):
     assert machines(days_to_load=0.1)["worker"] > ten["worker"]
 
 
-def test_what_breaks_comes_in_order_with_what_to_do(capacity, costs):
+def test_limits_are_listed_in_order_with_remedies(capacity, costs):
     found = capacity.limits(costs)
     assert [limit.chunks for limit in found] == sorted(limit.chunks for limit in found)
     assert all(limit.remedy for limit in found)
 
 
-def test_it_answers_people_and_programs():
-    said = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
-    assert "database" in said
+def test_model_answers_people_and_programs():
+    output = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
+    assert "database" in output
     found = json.loads(ask("--chunks", "1_000_000_000", "--workspaces", "100000", "--json"))
     assert {fleet["name"] for fleet in found["machines"]} == {"database", "search node", "worker"}

@@ -1,4 +1,4 @@
-"""The contracts of whole tables hold on partitioned ones: their tests run once more."""
+"""The contract tests of whole tables, run again on partitioned ones."""
 
 import os
 import subprocess

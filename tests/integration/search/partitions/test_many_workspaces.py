@@ -1,4 +1,4 @@
-"""Many workspaces on one node: what a process holds open, and what following costs, has an end.
+"""Many workspaces on one node: open files and the cost of following are bounded.
 
 KEBAB_TEST_WORKSPACES makes it more of them than the few that show it.
 """
@@ -20,9 +20,9 @@ from search.mirror.sync.follow import MirrorFollower
 from search.mirror.sync.sync import sync_mirror
 from search.query_log.storage import prune_queries
 from tests.integration.search.engine.statements import noted_statements
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, paths
+from tests.support.search import ask, paths
 
 NUMBER = int(os.environ.get("KEBAB_TEST_WORKSPACES", "250"))
 # The file, its log, its index in shared memory.

@@ -1,4 +1,4 @@
-"""Partitioned tables are migrated like whole ones: by any operation, and by all present migrations."""
+"""Partitioned tables migrate like whole ones, by any operation and by all present migrations."""
 
 import pytest
 from django.core.management import call_command
@@ -11,9 +11,9 @@ from kebab.tenancy.roles import OWNER, grant_truncate
 from search.corpus.partitions import TABLES, table_sizes
 from search.models import Document
 from search.retrieval.types import Mode
-from tests.integration.search.partitions.catalog import described, rows_of
+from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
-from tests.support.searching import ask
+from tests.support.search import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
 
@@ -33,13 +33,13 @@ OPERATIONS = [
 
 
 def migrate_forward():
-    """Migrate, and let tables that were made anew be emptied between tests, as all others may be."""
+    """Migrate, and let new tables be emptied between tests like all others."""
     call_command("migrate", verbosity=0)
     grant_truncate()
 
 
 def apply(operations):
-    """Apply operations to the models as they are, one after the other; give each with both its states."""
+    """Apply operations to the models, one after the other; yield each with the states before and after."""
     executor = MigrationExecutor(connections[OWNER])
     states = [executor.loader.project_state()]
     for operation in operations:
@@ -57,28 +57,28 @@ def _do(move, before: ProjectState, after: ProjectState) -> None:
         move("search", editor, before, after)
 
 
-def test_columns_indexes_and_constraints_are_added_and_taken_back(filled):
+def test_columns_indexes_and_constraints_are_added_and_taken_back(filled_workspaces):
     cut(4)
-    before = {table: (described(table), rows_of(table)) for table in TABLES}
+    before = {table: (describe_table(table), rows_of(table)) for table in TABLES}
     steps = apply(OPERATIONS)
-    found = described("search_chunk")
+    found = describe_table("search_chunk")
     assert {"chunk_weighs", "chunk_w"} <= {row[0] for row in found["constraints"]}
     assert "chunk_by_weight" in {row[0] for row in found["indexes"]}
     assert "weight" in {row[0] for row in found["columns"]}
     cut(2)
-    assert described("search_chunk")["indexes"] == found["indexes"]
+    assert describe_table("search_chunk")["indexes"] == found["indexes"]
 
     for operation, state, after in reversed(steps):
         _do(operation.database_backwards, after, state)
-    assert {table: (described(table), rows_of(table)) for table in TABLES}.keys() == before.keys()
-    assert described("search_chunk")["indexes"] == before["search_chunk"][0]["indexes"]
-    assert described("search_chunk")["constraints"] == before["search_chunk"][0]["constraints"]
+    assert {table: (describe_table(table), rows_of(table)) for table in TABLES}.keys() == before.keys()
+    assert describe_table("search_chunk")["indexes"] == before["search_chunk"][0]["indexes"]
+    assert describe_table("search_chunk")["constraints"] == before["search_chunk"][0]["constraints"]
 
 
-def test_the_migrations_there_are_go_back_and_forward_on_parts(filled):
-    workspace = filled[1]
+def test_the_migrations_there_are_go_back_and_forward_on_parts(filled_workspaces):
+    workspace = filled_workspaces[1]
     found = [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits]
-    whole = {table: described(table) for table in TABLES}
+    whole = {table: describe_table(table) for table in TABLES}
     documents = Document.objects.count()
     cut(4)
     try:
@@ -90,7 +90,7 @@ def test_the_migrations_there_are_go_back_and_forward_on_parts(filled):
     assert [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits] == found
     cut(0)
     # Columns that were taken away and added again come last.
-    assert {table: _without_columns(described(table)) for table in TABLES} == {
+    assert {table: _without_columns(describe_table(table)) for table in TABLES} == {
         table: _without_columns(each) for table, each in whole.items()
     }
 

@@ -9,18 +9,18 @@ from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
 from search.corpus import partitions
 from search.corpus.partitions import TABLES
-from tests.cli.running import error_of, run, run_json
+from tests.cli.commands import error_of, run, run_json
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
 
-def test_it_shows_how_tables_are_cut(whole_again):
+def test_command_shows_the_partitions_of_tables(whole_again):
     found = run_json("partition")
     assert [(row["table"], row["parts"]) for row in found["tables"]] == [(table, 0) for table in TABLES]
 
 
 @pytest.mark.slow
-def test_it_cuts_them_and_tells_people_what_it_needs(whole_again):
+def test_command_partitions_tables_and_states_its_needs(whole_again):
     code, out, err = run("partition", "--parts", "2")
     assert code == Exit.DONE
     assert "disk" in err

@@ -1,4 +1,4 @@
-"""Tables are cut into parts and put together again, and nothing of them is lost on the way."""
+"""Tables are partitioned and merged again without loss."""
 
 import psycopg
 import pytest
@@ -17,20 +17,20 @@ from search.corpus.table_statistics import refresh_statistics
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.index import drop_index_concurrently, ensure_index, index_name
-from tests.integration.search.partitions.catalog import described, rows_of
+from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.corpus import make_workspace, write
-from tests.support.searching import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, sync
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
 
 def everything():
-    return {table: (described(table), rows_of(table)) for table in TABLES}
+    return {table: (describe_table(table), rows_of(table)) for table in TABLES}
 
 
 def answers(workspaces):
-    """All but those of the graph, which is another one each time that it is built."""
+    """Return the hits of all workspaces: of words, and of every mode where vectors are scanned exactly."""
     indexed, *scanned = workspaces
     asked = [(indexed, Mode.LEXICAL), *((workspace, mode) for workspace in scanned for mode in Mode)]
     return [
@@ -45,31 +45,31 @@ def execute(statement, *values):
         return cursor.fetchall()
 
 
-def test_tables_are_carried_over_and_back(filled):
-    whole, found = everything(), answers(filled)
+def test_tables_are_carried_over_and_back(filled_workspaces):
+    whole, found = everything(), answers(filled_workspaces)
 
     assert cut(2)
     assert {each.parts for each in table_sizes()} == {2}
     assert everything() == whole
-    assert answers(filled) == found
+    assert answers(filled_workspaces) == found
     assert cut(0)
     assert everything() == whole
     assert not execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'kebab\\_%%'")
 
 
 @pytest.mark.slow
-def test_parts_become_more_and_fewer(filled):
-    whole, found = everything(), answers(filled)
+def test_parts_become_more_and_fewer(filled_workspaces):
+    whole, found = everything(), answers(filled_workspaces)
     for parts in (4, 3, 0):
         assert cut(parts)
         assert {each.parts for each in table_sizes()} == {parts}
         assert everything() == whole
-        assert answers(filled) == found
+        assert answers(filled_workspaces) == found
 
 
 @pytest.mark.slow
-def test_cut_tables_are_written_and_followed_like_whole_ones(filled):
-    first, second, _ = filled
+def test_cut_tables_are_written_and_followed_like_whole_ones(filled_workspaces):
+    first, second, _ = filled_workspaces
     last = max(Document.objects.values_list("id", flat=True))
     assert cut(4)
     before = execute("SELECT oid FROM pg_class WHERE relname = 'search_chunk'")
@@ -98,22 +98,22 @@ def test_cut_tables_are_written_and_followed_like_whole_ones(filled):
         assert model.objects.filter(workspace=first.pk).exists()
 
 
-def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled):
+def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled_workspaces):
     cut(4)
     assert unprotected_tables() == []
     with acting_nowhere():
         assert not Chunk.objects.exists()
-    with acting_in(filled[1].pk):
-        assert {id_ for (id_,) in Chunk.objects.values_list("workspace_id")} == {filled[1].pk}
+    with acting_in(filled_workspaces[1].pk):
+        assert {id_ for (id_,) in Chunk.objects.values_list("workspace_id")} == {filled_workspaces[1].pk}
     with owner_connection() as owner:
-        leaf = table_of(owner, "search_chunk", filled[0].pk)
+        leaf = table_of(owner, "search_chunk", filled_workspaces[0].pk)
     with pytest.raises(Exception, match="permission denied for schema"):
         execute(f"TABLE {leaf}")
 
 
 @pytest.mark.slow
-def test_vectors_have_their_index_on_the_leaf(filled):
-    workspace = filled[0]
+def test_vectors_have_their_index_on_the_leaf(filled_workspaces):
+    workspace = filled_workspaces[0]
     cut(4)
     space = EmbeddingSpace.objects.get(workspace=workspace.pk)
     with owner_connection() as owner:
@@ -134,7 +134,7 @@ def test_vectors_have_their_index_on_the_leaf(filled):
 
 
 @pytest.mark.slow
-def test_parts_that_outgrow_their_statistics_are_counted(filled):
+def test_parts_that_outgrow_their_statistics_are_counted(filled_workspaces):
     cut(4)
     assert refresh_statistics() == []
     fresh = make_workspace()
@@ -144,7 +144,7 @@ def test_parts_that_outgrow_their_statistics_are_counted(filled):
 
 
 def break_off_at(step, parts):
-    """Cut the tables, and see that they are as they were when that breaks off."""
+    """Partition the tables, and assert that an error at `step` leaves them unchanged."""
     before = everything()
     with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match=step):
 
@@ -157,12 +157,12 @@ def break_off_at(step, parts):
     assert not execute("SELECT 1 FROM pg_namespace WHERE nspname = 'kebab_new'")
 
 
-def test_cut_that_breaks_off_leaves_the_old_tables(filled):
+def test_cut_that_breaks_off_leaves_the_old_tables(filled_workspaces):
     break_off_at("_swap_tables", 4)
 
 
 @pytest.mark.slow
-def test_cut_that_breaks_off_anywhere_leaves_the_old_tables(filled, subtests):
+def test_cut_that_breaks_off_anywhere_leaves_the_old_tables(filled_workspaces, subtests):
     for parts in (4, 0):
         for step in ("_prepare", "_add_references", "_swap_tables", "_move_leaves"):
             with subtests.test(step=step, parts=parts):
@@ -171,7 +171,7 @@ def test_cut_that_breaks_off_anywhere_leaves_the_old_tables(filled, subtests):
 
 
 @pytest.mark.slow
-def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled):
+def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled_workspaces):
     given = connection.get_connection_params()
     address = {name: given[name] for name in ("host", "port", "user", "dbname") if name in given}
     with psycopg.connect(**address, options="-c kebab.workspace_id=*") as reader:
@@ -182,11 +182,11 @@ def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled):
 
 
 @pytest.mark.slow
-def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
+def test_a_lock_that_is_not_to_be_had_changes_nothing(filled_workspaces, monkeypatch):
     monkeypatch.setattr(conversion, "_LOCK_LIMIT_S", 0.0)
     before = everything()
     with transaction.atomic():
-        Chunk.objects.filter(workspace=filled[0].pk).update(ordinal=1)
+        Chunk.objects.filter(workspace=filled_workspaces[0].pk).update(ordinal=1)
         with pytest.raises(TablesBusy, match="changed"):
             cut(4)
         transaction.set_rollback(True)
@@ -194,7 +194,7 @@ def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_migration_builds_an_index_beside_all_on_every_part(filled):
+def test_migration_builds_an_index_concurrently_on_every_partition(filled_workspaces):
     cut(3)
     loader = MigrationLoader(None)
     state = loader.project_state(loader.graph.leaf_nodes("search"))

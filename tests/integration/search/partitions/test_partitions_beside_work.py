@@ -1,4 +1,4 @@
-"""While tables are cut searches go on, writers wait, and a killed process leaves all as it was."""
+"""During partitioning searches continue, writers wait, and a kill changes nothing."""
 
 import os
 import signal
@@ -18,11 +18,11 @@ from kebab.tenancy.owner_connection import owner_connection
 from search.corpus.partitions import TABLES, table_sizes
 from search.models import Chunk
 from search.retrieval.types import Mode
-from tests.integration.search.partitions.catalog import described, rows_of
+from tests.integration.search.partitions.catalog import describe_table, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
-from tests.support.jobs import indexed, upload, work
-from tests.support.searching import ask
+from tests.support.jobs import indexed_texts, upload, work
+from tests.support.search import ask
 
 # Cuts in a process of its own, which kills itself when it is told of its progress for the n-th time.
 CUTTING = """
@@ -46,8 +46,8 @@ _NEVER = 0
 
 
 @pytest.fixture
-def impatient(filled):
-    """Have a statement wait 200 ms for a lock, not five seconds."""
+def impatient(filled_workspaces):
+    """Let statements wait 200 ms for a lock instead of five seconds."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 200")
         yield
@@ -55,7 +55,7 @@ def impatient(filled):
 
 
 def cutting(parts, *, killed_at=_NEVER):
-    """Cut the tables in another process; give its exit code."""
+    """Partition the tables in another process, and return its exit code."""
     numbers = (str(parts), str(killed_at))
     arguments = [sys.executable, "-c", CUTTING, connection.settings_dict["NAME"], *numbers]
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
@@ -65,8 +65,8 @@ def cutting(parts, *, killed_at=_NEVER):
 
 
 @pytest.mark.slow
-def test_searches_find_the_same_before_while_and_after(filled):
-    _, workspace, _ = filled
+def test_searches_find_the_same_before_while_and_after(filled_workspaces):
+    _, workspace, _ = filled_workspaces
     expected = {mode: [hit.chunk_id for hit in ask(workspace, "apple number3", mode).hits] for mode in Mode}
     stop = Event()
 
@@ -96,17 +96,17 @@ def test_searches_find_the_same_before_while_and_after(filled):
 @pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [1, 3, 6, 12])
 @pytest.mark.parametrize("parts", [4, 0])
-def test_a_process_that_is_killed_on_the_way_leaves_the_old_tables(filled, parts, killed_at):
+def test_a_process_that_is_killed_on_the_way_leaves_the_old_tables(filled_workspaces, parts, killed_at):
     cut(0 if parts else 4)
-    before = {table: (described(table), rows_of(table)) for table in TABLES}
+    before = {table: (describe_table(table), rows_of(table)) for table in TABLES}
     assert cutting(parts, killed_at=killed_at) == -signal.SIGKILL
-    assert {table: (described(table), rows_of(table)) for table in TABLES} == before
+    assert {table: (describe_table(table), rows_of(table)) for table in TABLES} == before
     assert cutting(parts) == 0
     assert {each.parts for each in table_sizes()} == {parts}
 
 
-def test_a_job_waits_while_writers_are_kept_out_and_is_not_given_up(filled, impatient, blobs):
-    workspace = filled[1]
+def test_a_job_waits_while_writers_are_kept_out_and_is_not_given_up(filled_workspaces, impatient, blobs):
+    workspace = filled_workspaces[1]
     job = upload(workspace, "late.md", b"# Late\n\na quince\n")
     with owner_connection() as owner, owner.transaction():
         owner.execute(f"LOCK TABLE {', '.join(TABLES)} IN SHARE MODE")
@@ -118,13 +118,13 @@ def test_a_job_waits_while_writers_are_kept_out_and_is_not_given_up(filled, impa
     assert list(JobItem.objects.filter(job=job.pk).values_list("state", "attempts")) == [("pending", 0)]
     Job.objects.update(due_at=Now())
     assert work(job).state == "succeeded"
-    assert "late.md" in indexed(workspace)
+    assert "late.md" in indexed_texts(workspace)
 
 
-def test_while_writers_are_kept_out_documents_are_taken_in_and_deletions_are_told_to_come_again(
-    filled, impatient, blobs
+def test_uploads_are_accepted_and_deletions_refused_as_busy_while_writers_wait(
+    filled_workspaces, impatient, blobs
 ):
-    workspace = filled[1]
+    workspace = filled_workspaces[1]
     client = token_client(workspace, "search", "ingest")
     documents = f"/api/v1/workspaces/{workspace.slug}/documents"
     some = Chunk.objects.filter(workspace=workspace.pk).values_list("document__doc_id", flat=True)[0]

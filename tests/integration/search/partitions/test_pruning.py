@@ -1,4 +1,4 @@
-"""Statements of one workspace look into its part alone: reading doesn't grow with the parts."""
+"""Statements of one workspace read one partition only."""
 
 import re
 
@@ -16,7 +16,7 @@ from search.retrieval.types import Mode
 from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
 from tests.support.jobs import upload, work
-from tests.support.searching import ask, embed, sync
+from tests.support.search import ask, embed, sync
 
 pytestmark = pytest.mark.slow
 
@@ -26,14 +26,14 @@ _LEAF = re.compile(rf" on (?:{'|'.join(TABLES)})_(\d+)\b")
 
 
 @pytest.fixture
-def parted(filled, settings):
+def partitioned_workspace(filled_workspaces, settings):
     settings.KEBAB_PLAN_ONCE = False  # so that the statements are seen as they are
     cut(PARTS)
-    return filled[1]
+    return filled_workspaces[1]
 
 
-def sent_by(action):
-    """The statements that `action` sends to the cut tables, with their values, each once."""
+def statements_of(action):
+    """Return the distinct statements, with values, that `action` sends to partitioned tables."""
     found = []
 
     def note(execute, sql, params, many, context):
@@ -49,7 +49,7 @@ def sent_by(action):
 
 
 def parts_in(workspace, statement):
-    """The parts that the plan of a statement looks into."""
+    """Return the partitions that the plan of a statement reads."""
     with acting_in(workspace.pk), connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (COSTS OFF) {statement}")
         return set(_LEAF.findall("\n".join(line for (line,) in cursor.fetchall())))
@@ -85,10 +85,10 @@ ACTIONS = {
 }
 
 
-def test_statements_of_one_workspace_look_into_one_part(parted, blobs, subtests):
+def test_statements_of_one_workspace_look_into_one_part(partitioned_workspace, blobs, subtests):
     for name, action in ACTIONS.items():
-        statements = sent_by(lambda: action(parted))  # noqa: B023 - called at once
+        statements = statements_of(lambda: action(partitioned_workspace))  # noqa: B023 - called at once
         with subtests.test(action=name):
             assert statements
             for statement in statements:
-                assert len(parts_in(parted, statement)) <= 1, statement
+                assert len(parts_in(partitioned_workspace, statement)) <= 1, statement

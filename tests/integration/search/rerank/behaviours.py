@@ -1,4 +1,4 @@
-"""Behaviours of stubs: score well in each shape, or fail in each way."""
+"""Behaviours of reranker stubs: correct scores in each shape, and every failure."""
 
 import json
 from collections.abc import Callable
@@ -11,12 +11,12 @@ Score = Callable[[str], float]
 
 
 def tei(score: Score) -> Behaviour:
-    """Answer as TEI does: best first, raw scores."""
+    """Respond as TEI does: best first, raw scores."""
     return lambda exchange: exchange.reply(_json(_best_first(exchange, score, "score")))
 
 
 def results(score: Score) -> Behaviour:
-    """Answer as Jina, Cohere and SiliconFlow do."""
+    """Respond as Jina, Cohere and SiliconFlow do."""
 
     def behave(exchange: Exchange) -> None:
         found = _best_first(exchange, score, "relevance_score")
@@ -26,17 +26,17 @@ def results(score: Score) -> Behaviour:
 
 
 def items(make: Callable[[int], list[Any]]) -> Behaviour:
-    """Answer TEI's list as `make` gives it for so many passages."""
+    """Respond with TEI's list as `make` returns it for the number of passages."""
     return lambda exchange: exchange.reply(_json(make(len(exchange.passages))))
 
 
 def raw(body: bytes, **how: Any) -> Behaviour:
-    """Answer these bytes."""
+    """Respond with these bytes."""
     return lambda exchange: exchange.reply(body, **how)
 
 
 def hang(exchange: Exchange) -> None:
-    """Say nothing until the test is over."""
+    """Send nothing until the test is over."""
     exchange.server.released.wait()
 
 
@@ -46,7 +46,7 @@ def die_before_the_answer(exchange: Exchange) -> None:
 
 
 def die_mid_body(exchange: Exchange) -> None:
-    """Hang up in the middle of an answer that began well."""
+    """Hang up in the middle of a valid response."""
     exchange.begin(1_000)
     exchange.wfile.write(b'[{"index": 0, "score": 3.5}, {"ind')
     exchange.close_connection = True
@@ -59,25 +59,25 @@ def drip_headers(exchange: Exchange) -> None:
 
 
 def drip_body(exchange: Exchange) -> None:
-    """Send white space, which JSON may begin with, byte by byte and for ever."""
+    """Send white space, which may begin JSON, byte by byte and without end."""
     exchange.begin(10_000_000)
     exchange.drip(repeat(b" "))
 
 
 def flood(exchange: Exchange) -> None:
-    """Send more than anybody wants to read."""
+    """Send more than any client accepts."""
     exchange.begin(50_000_000)
     for piece in repeat(b" " * 65_536, 700):
         exchange.wfile.write(piece)
 
 
 def redirect_to(url: str) -> Behaviour:
-    """Send the client elsewhere."""
+    """Redirect the client."""
     return lambda exchange: exchange.reply(b"", status=307, Location=url)
 
 
 def one_score(value: str) -> Behaviour:
-    """Answer well, but for the first passage's score, written as `value`."""
+    """Respond correctly except for the first passage's score, written as `value`."""
 
     def behave(exchange: Exchange) -> None:
         scores = chain([value], repeat("0.5"))
@@ -90,8 +90,8 @@ def one_score(value: str) -> Behaviour:
     return behave
 
 
-def well(index: int) -> dict[str, Any]:
-    """Return an item as it should be."""
+def valid_item(index: int) -> dict[str, Any]:
+    """Return a valid item."""
     return {"index": index, "score": float(-index)}
 
 
@@ -113,11 +113,11 @@ FAILURES: dict[str, Behaviour] = {
     "another document": raw(b'{"data": []}'),
     "a number": raw(b"3"),
     "deep": raw(b"[" * 100_000),
-    "too few": items(lambda n: [well(index) for index in range(n - 1)]),
-    "too many": items(lambda n: [well(index) for index in range(n + 1)]),
-    "an index twice": items(lambda n: [well(min(index, n - 2)) for index in range(n)]),
-    "an index that is none": items(lambda n: [well(index + 1) for index in range(n)]),
-    "a negative index": items(lambda n: [well(index - 1) for index in range(n)]),
+    "too few": items(lambda n: [valid_item(index) for index in range(n - 1)]),
+    "too many": items(lambda n: [valid_item(index) for index in range(n + 1)]),
+    "an index twice": items(lambda n: [valid_item(min(index, n - 2)) for index in range(n)]),
+    "an index that is none": items(lambda n: [valid_item(index + 1) for index in range(n)]),
+    "a negative index": items(lambda n: [valid_item(index - 1) for index in range(n)]),
     "items that are numbers": items(lambda n: list(range(n))),
     "no score": items(lambda n: [{"index": index} for index in range(n)]),
     "a score of text": one_score('"high"'),

@@ -1,4 +1,4 @@
-"""Each shape of `/rerank` against a real server, and every way in which one may fail."""
+"""Each shape of `/rerank` against a real server, and every failure of one."""
 
 import logging
 import socket
@@ -23,7 +23,7 @@ from tests.integration.search.rerank.behaviours import (
     redirect_to,
     results,
     tei,
-    well,
+    valid_item,
 )
 from tests.support.http_stub import closed_port, serving
 
@@ -47,7 +47,7 @@ def options(url, kind="tei", **given):
 
 @pytest.fixture
 def ask():
-    """Ask the endpoint at a URL."""
+    """Return a function that scores passages at the endpoint of a URL."""
     scorers = []
 
     def score(url, passages, *, limit_s=PATIENT_S, **given):
@@ -201,5 +201,5 @@ def test_name_with_a_private_address_is_refused(ask, monkeypatch):
 def test_whole_numbers_are_scores_and_other_fields_do_not_matter(ask):
     with serving(one_score("1")) as stub:
         assert ask(stub.url, ["a", "b"]) == [1.0, 0.5]
-    with serving(items(lambda n: [{**well(i), "text": "x"} for i in range(n)])) as stub:
+    with serving(items(lambda n: [{**valid_item(i), "text": "x"} for i in range(n)])) as stub:
         assert ask(stub.url, ["a", "b"]) == [0.0, -1.0]

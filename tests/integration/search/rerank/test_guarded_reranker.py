@@ -1,4 +1,4 @@
-"""Whatever a scorer does, a request gets an answer or a failure within its limit."""
+"""A guarded reranker answers or fails within its limit, whatever the scorer does."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -79,7 +79,7 @@ def test_a_scorer_that_is_stuck_does_not_hold_the_request(guard):
         scorer.released.set()
 
 
-def test_when_all_threads_are_stuck_a_request_still_ends(guard):
+def test_request_ends_when_all_threads_are_stuck(guard):
     scorer = StuckScorer()
     reranker = guard(scorer, limit_s=0.05)
     try:

@@ -1,4 +1,4 @@
-"""A real cross-encoder, small as can be, read from a folder through fastembed."""
+"""A real, tiny cross-encoder, read from a folder through fastembed."""
 
 import builtins
 import socket
@@ -10,7 +10,7 @@ import pytest
 
 from search.rerank.local import LocalScorer, find_graph
 from search.retrieval.errors import RerankerUnavailable
-from tests.integration.search.rerank.tiny import BASE, make_model
+from tests.integration.search.rerank.tiny_cross_encoder import BASE, make_model
 
 LIMIT_S = 60.0
 
@@ -25,7 +25,7 @@ def score(folder, query="apple cherry", passages=("banana", "cherry apple", "an 
     return scorer.score(query, passages, limit_s=LIMIT_S)
 
 
-def test_it_gives_a_logit_for_each_passage_in_order(folder):
+def test_model_returns_a_logit_for_each_passage_in_order(folder):
     assert score(folder) == [BASE, BASE + 2, BASE + 1]
     assert LocalScorer(folder, threads=1).gives_logits
 
@@ -42,7 +42,7 @@ def test_the_graph_is_found_under_the_names_that_exporters_give(tmp_path, graph)
     assert score(folder, "apple", ["apple"]) == [BASE + 1]
 
 
-def test_it_scores_again_after_it_let_go_of_the_model(folder):
+def test_model_is_loaded_again_after_its_release(folder):
     scorer = LocalScorer(folder, threads=1)
     first = scorer.score("apple", ["apple"], limit_s=LIMIT_S)
     scorer.close()
@@ -74,7 +74,7 @@ def test_missing_folder_is_not_downloaded(tmp_path):
         score(tmp_path / "Xenova" / "ms-marco-MiniLM-L-6-v2")
 
 
-def test_without_fastembed_the_remedy_is_to_install_it(folder, monkeypatch):
+def test_missing_fastembed_is_reported_with_the_remedy(folder, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "fastembed"]:
         monkeypatch.delitem(sys.modules, name)
     import_module = builtins.__import__
@@ -98,7 +98,7 @@ def test_past_the_limit_it_stops_after_a_batch(folder):
     assert next(clock) == 7
 
 
-def test_while_it_is_loaded_others_are_told_so(folder, monkeypatch):
+def test_requests_during_loading_are_refused_as_such(folder, monkeypatch):
     is_loading, may_end = threading.Event(), threading.Event()
 
     def load(*args, **kwargs):

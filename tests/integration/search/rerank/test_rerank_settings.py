@@ -1,4 +1,4 @@
-"""Wrong settings are reported by Django's checks, the start, doctor and each search."""
+"""Wrong settings are reported by Django's checks, at the start, by doctor and by each search."""
 
 import pytest
 from django.core.checks.registry import registry
@@ -10,7 +10,7 @@ from search.rerank.options import RerankOptions
 from search.retrieval.errors import RerankerUnavailable
 from search.runtime import runtime
 from tests.integration.search.rerank.behaviours import raw, tei
-from tests.integration.search.rerank.tiny import make_model
+from tests.integration.search.rerank.tiny_cross_encoder import make_model
 from tests.support.http_stub import serving
 from tests.support.runtime import renew_runtime
 
@@ -52,7 +52,7 @@ WRONG = [
 
 @pytest.fixture
 def choose(settings):
-    """Choose the reranker's settings; what was chosen before is forgotten."""
+    """Return a function that sets the reranker's settings and resets its cache."""
     names = ("url", "model", "api_key", "limit_ms")
     before = {name: getattr(settings, f"KEBAB_RERANK_{name}".upper()) for name in names}
 
@@ -116,7 +116,7 @@ def test_written_address_is_permitted_and_a_name_must_be_listed(choose, settings
             assert RerankOptions.from_settings().endpoint.private_hosts == private
 
 
-def test_without_a_reranker_doctor_is_content(choose):
+def test_doctor_passes_without_a_reranker(choose):
     choose("none")
     assert check_reranker(repair=False).status == CheckStatus.OK
     assert runtime().reranker is None

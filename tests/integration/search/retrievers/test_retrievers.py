@@ -1,4 +1,4 @@
-"""The contract of a retriever: one suite that all of them pass, on one corpus."""
+"""The contract of a retriever: one suite for all of them, on one corpus."""
 
 import hashlib
 import itertools
@@ -22,7 +22,7 @@ from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
 from search.retrieval.wire import hit_to_wire
 from search.runtime import runtime
-from tests.support.api import committed
+from tests.support.api import committed_workspace
 from tests.support.corpus import chunk, write
 
 CROWD = 300
@@ -83,8 +83,8 @@ def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
         write(workspace, "theirs.md", "apple needle secret")
 
     with (
-        committed(django_db_blocker, theirs, secrets),
-        committed(django_db_blocker, mirrors, fill) as workspace,
+        committed_workspace(django_db_blocker, theirs, secrets),
+        committed_workspace(django_db_blocker, mirrors, fill) as workspace,
     ):
         yield workspace, mirrors
 

@@ -1,4 +1,4 @@
-"""Compare what codes find with what PostgreSQL finds that compares all vectors."""
+"""Comparison of quantised search with PostgreSQL's exact one."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ QUERIES = ["apple number3", "word4", "number17 word3", "apple"]
 
 
 def find(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> tuple[list[Any], list[str]]:
-    """Return the nearest chunks, and the statements by which they were found."""
+    """Return the nearest chunks, and the statements sent to find them."""
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
     point = QueryPoint(scope.space, configured_embedder().embed_query(query))
     with noted_statements() as sent:
@@ -33,7 +33,7 @@ def compare_all(workspace: Workspace, query: str, limit: int = 10, **filters: An
 
 
 def assert_both_agree(workspace: Workspace, *, by_codes: bool = True, **filters: Any) -> None:
-    """Assert that both ways find the same, and that codes alone were enough."""
+    """Assert that both ways find the same, and that quantised vectors sufficed."""
     for query in QUERIES:
         with pytest.MonkeyPatch.context() as patch:
             if by_codes:
@@ -48,6 +48,6 @@ def _refuse(asked: Any) -> None:
 
 
 def row_of(vector: ChunkVector) -> dict[str, Any]:
-    """Return the values of a vector's row, to insert it once more."""
+    """Return the values of a vector's row, for another insert."""
     names = ("workspace_id", "space_id", "chunk_id", "version_id", "embed_hash", "embedding")
     return {name: getattr(vector, name) for name in names}

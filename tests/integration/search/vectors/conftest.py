@@ -1,4 +1,4 @@
-"""Workspaces whose vectors are scanned as bytes, or under an index."""
+"""Workspaces whose vectors are scanned in quantised form, or through an index."""
 
 import pytest
 
@@ -8,12 +8,12 @@ from search.vectors.spaces import live_space
 from tests.integration.search.engine.conftest import filled, shared_workspace  # noqa: F401 - fixtures
 from tests.integration.search.vectors.factories import write_apples
 from tests.support.corpus import make_workspace
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
 @pytest.fixture
 def codes(tmp_path, monkeypatch, settings):
-    """This process's codes, which know of no space yet; what PostgreSQL compares is never slow."""
+    """Return an empty quantised index; exact scans are never too slow."""
     settings.KEBAB_CODES_FROM = 100
     made = CodeCache(lambda workspace_id: tmp_path / str(workspace_id))
     monkeypatch.setattr(nearest, "code_cache", lambda: made)
@@ -23,7 +23,7 @@ def codes(tmp_path, monkeypatch, settings):
 
 @pytest.fixture
 def workspace(transactional_db, mirrors, codes):
-    """400 chunks, one in fifty in the rare source; from a hundred on there are codes."""
+    """Return a workspace of 400 chunks, one in fifty in the rare source: enough to quantise."""
     workspace = make_workspace()
     write_apples(workspace)
     embed(workspace)
@@ -32,7 +32,7 @@ def workspace(transactional_db, mirrors, codes):
 
 
 @pytest.fixture
-def made(workspace, codes):
-    """That workspace with its codes made."""
+def quantised_workspace(workspace, codes):
+    """Return the workspace with its quantised vectors built."""
     codes.build(workspace.pk, live_space(workspace))
     return workspace

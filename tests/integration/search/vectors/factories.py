@@ -22,7 +22,7 @@ WORDS = [
 
 
 def combinations(count: int) -> list[str]:
-    """Return so many texts of two words and a number of their own."""
+    """Return `count` texts of two words and a unique number."""
     return [f"{WORDS[n % 12]} {WORDS[n // 12 % 12]} number{n}" for n in range(count)]
 
 
@@ -32,12 +32,12 @@ def ids_of(count: int, first: int = 0) -> np.ndarray:
 
 
 def random_vectors(count: int, dim: int = 384, seed: int = 1) -> np.ndarray:
-    """Return vectors that point anywhere, `(count, dim) float16`."""
+    """Return vectors in random directions, `(count, dim) float16`."""
     return np.random.default_rng(seed).standard_normal((count, dim)).astype(np.float16)
 
 
 def clustered_vectors(count: int, dim: int = 384) -> np.ndarray:
-    """Return vectors in heaps, so that many are about as near as the hundredth, `(count, dim) float16`."""
+    """Return clustered vectors, many about as near as the hundredth, `(count, dim) float16`."""
     heaps = random_vectors(20, dim, seed=2)[np.arange(count) % 20].astype(np.float32)
     return (heaps + 0.3 * random_vectors(count, dim, seed=3)).astype(np.float16)
 

@@ -1,4 +1,4 @@
-"""Building, dropping and healing the HNSW index of a space."""
+"""The HNSW index of a space is built, dropped and repaired."""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -29,12 +29,12 @@ from tests.support.actors import make_member, person_client
 from tests.support.concurrency import until_blocked
 from tests.support.corpus import write
 from tests.support.extensions import set_contributions
-from tests.support.searching import embed
+from tests.support.search import embed
 
 
 @pytest.fixture
-def indexed(shared_workspace, settings):
-    """A space of 100 vectors under an HNSW index."""
+def indexed_space(shared_workspace, settings):
+    """Yield a space of 100 vectors under an HNSW index."""
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     write(shared_workspace, "a.md", *combinations(100))
     space = embed(shared_workspace)
@@ -44,12 +44,12 @@ def indexed(shared_workspace, settings):
 
 
 @pytest.fixture
-def unindexed(indexed):
-    """That space after its index was dropped."""
-    drop_index(indexed)
+def unindexed_space(indexed_space):
+    """Return the space after its index was dropped."""
+    drop_index(indexed_space)
     EmbeddingSpace.objects.update(is_indexed=False)
-    indexed.refresh_from_db()
-    return indexed
+    indexed_space.refresh_from_db()
+    return indexed_space
 
 
 def fetch_one(statement, *values):
@@ -62,20 +62,20 @@ def has_index(space):
     return fetch_one("SELECT count(*) FROM pg_class WHERE relname = %s", index_name(space)) > 0
 
 
-def test_index_is_built_once_a_space_has_grown_and_dropped_when_it_is_small(indexed, settings, caplog):
+def test_index_is_built_once_a_space_has_grown_and_dropped_when_it_is_small(indexed_space, settings, caplog):
     caplog.set_level(logging.INFO)
-    assert ensure_index(indexed)
+    assert ensure_index(indexed_space)
     assert "HNSW" not in caplog.text  # it is there already
     settings.KEBAB_EXACT_SCAN_LIMIT = 110
-    assert ensure_index(indexed)
+    assert ensure_index(indexed_space)
     settings.KEBAB_EXACT_SCAN_LIMIT = 120
-    assert not ensure_index(indexed)
-    assert not EmbeddingSpace.objects.get(pk=indexed.pk).is_indexed
-    assert not has_index(indexed)
-    assert not ensure_index(indexed)
+    assert not ensure_index(indexed_space)
+    assert not EmbeddingSpace.objects.get(pk=indexed_space.pk).is_indexed
+    assert not has_index(indexed_space)
+    assert not ensure_index(indexed_space)
 
 
-def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(indexed, monkeypatch):
+def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(indexed_space, monkeypatch):
     seen = []
 
     def look(workspace):
@@ -84,55 +84,55 @@ def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(
 
     hooks = (look, *contributions("deletion_hooks"))  # the first is called last
     set_contributions(monkeypatch, deletion_hooks=hooks)
-    deletion.delete_workspace(command_line_access(indexed.workspace))
+    deletion.delete_workspace(command_line_access(indexed_space.workspace))
     assert seen == [0]
-    assert not has_index(indexed)
+    assert not has_index(indexed_space)
 
 
 @pytest.mark.parametrize("name", ["delete_all_blobs", "delete_lists", "drop_index_concurrently"])
-def test_failing_step_of_a_deletion_keeps_nothing_else(indexed, blobs, monkeypatch, caplog, name):
+def test_failing_step_of_a_deletion_keeps_nothing_else(indexed_space, blobs, monkeypatch, caplog, name):
     def is_away(*_):
         raise OSError(111, "unreachable bucket")
 
-    workspace = indexed.workspace
+    workspace = indexed_space.workspace
     blob = store_blob(workspace.pk, b"a")
     owner = person_client(make_member(workspace, Role.OWNER))
     monkeypatch.setattr(wiring, name, is_away)
     answer = owner.delete(f"/api/v1/workspaces/{workspace.slug}")
     assert (answer.status_code, Workspace.objects.filter(pk=workspace.pk).exists()) == (204, False)
-    assert has_index(indexed) is (name == "drop_index_concurrently")
+    assert has_index(indexed_space) is (name == "drop_index_concurrently")
     assert has_blob(workspace.pk, blob) is (name == "delete_all_blobs")
-    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "unreachable bucket" in said.getMessage()
+    (logged,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "unreachable bucket" in logged.getMessage()
 
 
 @pytest.mark.parametrize("owner", ["the application's role", "unreachable"])
 def test_worker_without_the_owner_scans_without_an_index_and_names_the_setting(
-    owner, unindexed, caplog, monkeypatch
+    owner, unindexed_space, caplog, monkeypatch
 ):
     used = connections["default"].settings_dict
     address = used if owner != "unreachable" else {**used, "HOST": "127.0.0.1", "PORT": "1"}
     monkeypatch.setattr(connections[OWNER], "settings_dict", address)
-    assert not ensure_index(unindexed)
+    assert not ensure_index(unindexed_space)
     assert "KEBAB_OWNER_DATABASE_URL" in caplog.text
-    assert live_space(unindexed.workspace).is_indexed is False
-    scope = resolve_scope(unindexed.workspace, SearchFilters(), Reader())
+    assert live_space(unindexed_space.workspace).is_indexed is False
+    scope = resolve_scope(unindexed_space.workspace, SearchFilters(), Reader())
     point = QueryPoint(scope.space, configured_embedder().embed_query("alpha beta"))
     assert nearest_chunks(scope, point, limit=10)
     monkeypatch.undo()
 
 
-def test_build_that_is_broken_off_raises_and_the_next_one_makes_good(unindexed, caplog, monkeypatch):
+def test_build_that_is_broken_off_raises_and_the_next_one_makes_good(unindexed_space, caplog, monkeypatch):
     monkeypatch.setattr("search.vectors.index._OLDER_SNAPSHOTS_MS", 50)
     with transaction.atomic():
-        ChunkVector.objects.update(space=unindexed)  # the build waits for whoever writes vectors
+        ChunkVector.objects.update(space=unindexed_space)  # the build waits for whoever writes vectors
         with pytest.raises(LockNotAvailable):
-            ensure_index(unindexed)
+            ensure_index(unindexed_space)
     assert "KEBAB_OWNER_DATABASE_URL" not in caplog.text
-    assert ensure_index(unindexed)
+    assert ensure_index(unindexed_space)
 
 
-def test_build_waits_for_an_older_snapshot(unindexed, monkeypatch):
+def test_build_waits_for_an_older_snapshot(unindexed_space, monkeypatch):
     monkeypatch.setattr("kebab.tenancy.owner_connection._LOCK_LIMIT_MS", 50)
     with owner_connection() as reading, ThreadPoolExecutor(1) as thread:
         reading.autocommit = False
@@ -148,18 +148,18 @@ def test_build_waits_for_an_older_snapshot(unindexed, monkeypatch):
                 connection.close()
 
         ending = thread.submit(end_once_waited_for)
-        assert ensure_index(unindexed)
+        assert ensure_index(unindexed_space)
         ending.result()
 
 
-def test_index_that_a_crash_left_invalid_is_built_again(indexed):
+def test_index_that_a_crash_left_invalid_is_built_again(indexed_space):
     EmbeddingSpace.objects.update(is_indexed=False)
-    indexed.refresh_from_db()
+    indexed_space.refresh_from_db()
     with owner_connection() as owner:
         owner.execute(
             "UPDATE pg_index SET indisvalid = false FROM pg_class WHERE oid = indexrelid AND relname = %s",
-            [index_name(indexed)],
+            [index_name(indexed_space)],
         )
-    assert ensure_index(indexed)
+    assert ensure_index(indexed_space)
     valid = "SELECT indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relname = %s"
-    assert fetch_one(valid, index_name(indexed))
+    assert fetch_one(valid, index_name(indexed_space))

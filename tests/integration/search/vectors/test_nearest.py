@@ -1,4 +1,4 @@
-"""The nearest chunks by an HNSW index, beside those of the exact scan."""
+"""Nearest chunks by an HNSW index, compared with the exact scan."""
 
 from dataclasses import replace
 
@@ -20,11 +20,11 @@ from search.vectors.vector_rows import decode_vectors
 from tests.integration.search.engine.statements import noted_statements
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write
-from tests.support.searching import ask, embed
+from tests.support.search import ask, embed
 
 
 def fill(workspace):
-    """400 chunks under an HNSW index; one in fifty is in the rare source."""
+    """Write 400 chunks under an HNSW index, one in fifty in the rare source."""
     texts = combinations(400)
     write(workspace, "common.md", *texts[8:])
     write(workspace, "rare.md", *texts[:8], source="rare")
@@ -33,14 +33,14 @@ def fill(workspace):
 
 
 @pytest.fixture
-def indexed(filled, settings):
+def indexed_workspace(filled, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     return filled
 
 
 @pytest.fixture
-def scope(indexed):
-    return resolve_scope(indexed, SearchFilters(), Reader())
+def scope(indexed_workspace):
+    return resolve_scope(indexed_workspace, SearchFilters(), Reader())
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def point(scope):
     return QueryPoint(scope.space, configured_embedder().embed_query("apple"))
 
 
-def test_index_finds_what_the_exact_scan_finds(indexed, scope):
+def test_index_finds_what_the_exact_scan_finds(indexed_workspace, scope):
     agreed = best = 0
     by_scan = replace(scope.space, is_indexed=False)
     for text in combinations(20):
@@ -63,8 +63,8 @@ def test_index_finds_what_the_exact_scan_finds(indexed, scope):
     assert best >= 18
 
 
-def test_index_is_planned_for_its_own_space(indexed, scope):
-    space = live_space(indexed)
+def test_index_is_planned_for_its_own_space(indexed_workspace, scope):
+    space = live_space(indexed_workspace)
     vector = np.eye(1, 64, 3, dtype=np.float32)[0]
     nearest_chunks(scope, QueryPoint(space, vector), limit=5)
     # Each time anew: a plan for all spaces couldn't use the index of one.
@@ -73,11 +73,11 @@ def test_index_is_planned_for_its_own_space(indexed, scope):
     assert any(f"::halfvec({space.dim})" in sql for sql in sent)
 
 
-def test_filter_never_shortens_the_list_while_matches_exist(indexed):
+def test_filter_never_shortens_the_list_while_matches_exist(indexed_workspace):
     for text in ("kappa number100", "mu", "nothing at all like it"):
-        hits = ask(indexed, text, Mode.VECTOR, source=("rare",), k=10).hits
+        hits = ask(indexed_workspace, text, Mode.VECTOR, source=("rare",), k=10).hits
         assert [hit.doc_path for hit in hits] == ["rare.md"] * 8
-    assert len(ask(indexed, "kappa", Mode.VECTOR, k=300).hits) == 300
+    assert len(ask(indexed_workspace, "kappa", Mode.VECTOR, k=300).hits) == 300
 
 
 def test_stored_vectors_give_the_similarity_of_any_chunk(scope, point):

@@ -1,4 +1,4 @@
-"""Similarities by codes are near enough to find all that is nearest."""
+"""Quantised similarities are accurate enough to find all nearest vectors."""
 
 from itertools import pairwise
 
@@ -38,7 +38,7 @@ def test_best_are_among_the_chosen_and_the_others_below_the_bound(make):
         assert len(chosen.ids) < BLOCK
 
 
-def test_of_few_vectors_all_are_chosen_and_one_without_a_direction_is_near_to_nothing():
+def test_all_of_few_vectors_are_chosen_and_a_zero_vector_is_near_to_none():
     vectors = random_vectors(7)
     vectors[3] = 0
     codes = Codes((encode_vectors(ids_of(7), vectors),))

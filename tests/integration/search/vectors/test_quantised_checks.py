@@ -1,4 +1,4 @@
-"""The doctor looks at the codes of this node."""
+"""Checks of this node's quantised vectors by doctor."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from search.vectors.quantised_file import read_codes, write_codes
 from search.vectors.quantised_index import CodeCache
 from search.vectors.spaces import live_space
 from tests.support.corpus import write
-from tests.support.searching import embed
+from tests.support.search import embed
 
 
 @pytest.fixture
@@ -23,13 +23,13 @@ def statuses(check, *, repair=False):
     return [result.status for result in check(repair)]
 
 
-def test_what_is_whole_is_well(path, workspace):
+def test_whole_file_passes(path, workspace):
     write(workspace, "new.md", "written since")
     embed(workspace)
     assert statuses(check_codes) == statuses(check_all_codes) == [CheckStatus.OK]
 
 
-def test_a_damaged_file_is_told_and_removed(path):
+def test_damaged_file_is_reported_and_removed(path):
     path.write_bytes(path.read_bytes()[:-1])
     assert statuses(check_codes) == [CheckStatus.FAILED, CheckStatus.OK]
     assert path.exists()
@@ -38,7 +38,7 @@ def test_a_damaged_file_is_told_and_removed(path):
     assert statuses(check_codes) == [CheckStatus.OK]
 
 
-def test_a_file_that_lacks_a_vector_is_told_and_removed(path):
+def test_file_that_lacks_a_vector_is_reported_and_removed(path):
     table, place = read_codes(path)
     short = CodeTable.from_codes(table.ids[:-1], table.codes()[:-1], table.scales[:-1], table.residual)
     write_codes(path, short, place)

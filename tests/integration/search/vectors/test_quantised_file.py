@@ -1,11 +1,11 @@
-"""A file of codes is read as it was written, or not at all."""
+"""A file of quantised vectors is read as written, or not at all."""
 
 import numpy as np
 import pytest
 
 from search.vectors.quantised import encode_vectors
 from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
-from tests.integration.search.mirror.looking import age
+from tests.integration.search.mirror.inspection import age
 from tests.integration.search.vectors.factories import ids_of, random_vectors
 
 PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5:"}
@@ -18,7 +18,7 @@ def path(tmp_path):
     return path
 
 
-def test_it_is_read_as_it_was_written(path):
+def test_file_is_read_as_written(path):
     wanted = encode_vectors(ids_of(5_000), random_vectors(5_000))
     table, place = read_codes(path)
     assert place == PLACE
@@ -27,13 +27,13 @@ def test_it_is_read_as_it_was_written(path):
         assert (getattr(table, name) == getattr(wanted, name)).all()
 
 
-def test_it_is_its_owners_alone_and_nothing_lies_beside_it(path):
+def test_file_is_private_to_its_owner_without_leftovers(path):
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_who_has_mapped_the_former_one_keeps_it(path):
+def test_mapped_former_file_stays_readable(path):
     table, _ = read_codes(path)
     before = np.array(table.scales)
     write_codes(path, encode_vectors(ids_of(10), random_vectors(10, seed=8)), PLACE)

@@ -1,4 +1,4 @@
-"""Scanning codes finds what PostgreSQL finds that compares all, and their files come and go."""
+"""Quantised scans find the same as PostgreSQL's exact ones; their files are built and deleted."""
 
 import errno
 import shutil
@@ -22,53 +22,57 @@ def workspace(filled, codes):
 
 @pytest.fixture
 def folder(workspace, tmp_path):
-    """The folder of the workspace's codes."""
+    """Return the folder of the workspace's quantised vectors."""
     return tmp_path / str(workspace.pk)
 
 
 @pytest.fixture
-def asked(codes, monkeypatch):
-    """The spaces of which codes were to be made beside searches."""
+def background_builds(codes, monkeypatch):
+    """Return the list of spaces whose quantised vectors were to be built in the background."""
     spaces = []
     monkeypatch.setattr(codes, "_build_in_background", lambda workspace_id, space: spaces.append(space))
     return spaces
 
 
-def test_codes_answer_as_postgres_does_in_one_statement(made):
-    assert_both_agree(made)
-    assert find(made, "apple", 100)[0] == compare_all(made, "apple", 100)
-    assert len(find(made, "apple number3")[1]) == 1
+def test_codes_answer_as_postgres_does_in_one_statement(quantised_workspace):
+    assert_both_agree(quantised_workspace)
+    assert find(quantised_workspace, "apple", 100)[0] == compare_all(quantised_workspace, "apple", 100)
+    assert len(find(quantised_workspace, "apple number3")[1]) == 1
 
 
-def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(made, asked, monkeypatch):
-    assert_both_agree(made, path_glob=("common.md",))
-    assert_both_agree(made, source=("docs",))
-    assert_both_agree(made, source=("rare",), by_codes=False)
-    assert find(made, "apple", source=("nowhere",))[0] == []
+def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(
+    quantised_workspace, background_builds, monkeypatch
+):
+    assert_both_agree(quantised_workspace, path_glob=("common.md",))
+    assert_both_agree(quantised_workspace, source=("docs",))
+    assert_both_agree(quantised_workspace, source=("rare",), by_codes=False)
+    assert find(quantised_workspace, "apple", source=("nowhere",))[0] == []
     monkeypatch.setattr(nearest, "_SLOW_S", 0.0)
-    assert len(find(made, "apple", 100, source=("rare",))[0]) == 8
-    assert asked == []  # a narrow filter does not have codes made anew
+    assert len(find(quantised_workspace, "apple", 100, source=("rare",))[0]) == 8
+    assert background_builds == []  # a narrow filter does not have codes made anew
 
 
 @pytest.mark.parametrize("changed", [{"started": "2026-01-01 00:00:00+00"}, {"table": "1"}])
-def test_codes_of_another_database_are_not_used_and_made_anew(made, codes, changed, monkeypatch):
-    held = codes._open_codes[live_space(made).space_id]
+def test_codes_of_another_database_are_not_used_and_made_anew(
+    quantised_workspace, codes, changed, monkeypatch
+):
+    held = codes._open_codes[live_space(quantised_workspace).space_id]
     held.place, held.seen = replace(held.place, **changed), (-1, -1)
     monkeypatch.setattr(
         codes, "_build_in_background", lambda workspace_id, space: codes.build(workspace_id, space)
     )
-    assert find(made, "apple")[0] == compare_all(made, "apple")
-    assert_both_agree(made)
+    assert find(quantised_workspace, "apple")[0] == compare_all(quantised_workspace, "apple")
+    assert_both_agree(quantised_workspace)
 
 
-def test_damaged_file_is_made_anew(made, folder, monkeypatch):
+def test_damaged_file_is_made_anew(quantised_workspace, folder, monkeypatch):
     (path,) = folder.iterdir()
     path.write_bytes(b"nothing")
     other = quantised_index.CodeCache(lambda workspace_id: folder)
     monkeypatch.setattr(nearest, "code_cache", lambda: other)
-    assert_both_agree(made, by_codes=False)
-    other.build(made.pk, live_space(made))
-    assert_both_agree(made)
+    assert_both_agree(quantised_workspace, by_codes=False)
+    other.build(quantised_workspace.pk, live_space(quantised_workspace))
+    assert_both_agree(quantised_workspace)
 
 
 def test_small_space_has_no_codes_and_one_that_became_small_loses_them(workspace, codes, folder, settings):
@@ -108,29 +112,29 @@ def test_slow_search_has_codes_made_beside_it(workspace, codes, monkeypatch):
     assert_both_agree(workspace)
 
 
-def test_files_of_spaces_that_no_longer_exist_are_removed(made, codes, folder):
-    old = folder / f"{live_space(made).space_id + 1000}.codes"
+def test_files_of_spaces_that_no_longer_exist_are_removed(quantised_workspace, codes, folder):
+    old = folder / f"{live_space(quantised_workspace).space_id + 1000}.codes"
     old.write_bytes(b"")
-    codes.build(made.pk, live_space(made))
+    codes.build(quantised_workspace.pk, live_space(quantised_workspace))
     assert not old.exists()
 
 
-def test_codes_removed_with_the_mirror_are_held_no_more(made, codes, folder):
+def test_codes_removed_with_the_mirror_are_held_no_more(quantised_workspace, codes, folder):
     shutil.rmtree(folder)
-    assert_both_agree(made, by_codes=False)
+    assert_both_agree(quantised_workspace, by_codes=False)
     assert not codes._open_codes
 
 
-def test_space_with_an_index_keeps_no_codes(made, codes, folder, monkeypatch):
+def test_space_with_an_index_keeps_no_codes(quantised_workspace, codes, folder, monkeypatch):
     monkeypatch.setattr(quantised_index, "code_cache", lambda: codes)
-    EmbeddingSpace.objects.in_workspace(made).update(is_indexed=True)
+    EmbeddingSpace.objects.in_workspace(quantised_workspace).update(is_indexed=True)
     for _ in range(2):  # with a file and without one
-        quantised_index.prepare_codes(EmbeddingSpace.objects.in_workspace(made).get())
+        quantised_index.prepare_codes(EmbeddingSpace.objects.in_workspace(quantised_workspace).get())
         assert not list(folder.glob("*.codes"))
         assert not codes._open_codes
 
 
-def test_place_of_the_database_can_be_compared(made):
+def test_place_of_the_database_can_be_compared(quantised_workspace):
     place = quantised_index.current_position()
     assert int(place.table)
     assert place.is_before(quantised_index.current_position())

@@ -1,4 +1,4 @@
-"""Archives: members that are listed and read, left out with a reason, or refused."""
+"""Archive members are listed and read, left out with a reason, or refused."""
 
 import gzip
 import io
@@ -31,9 +31,9 @@ from tests.support.archives import (
     TARS,
     overlapping_zip,
     special,
-    tarred,
+    tar_of,
+    zip_of,
     zip_with_modes,
-    zipped,
 )
 from tests.support.samples import content_of
 
@@ -48,7 +48,7 @@ MEMBERS = {
 
 
 def look(content, limits=LIMITS):
-    """Return what is wanted (content by path) and what is left out (reason by path)."""
+    """Return the members to read (content by path) and those left out (reason by path)."""
     file = io.BytesIO(content)
     with open_archive(file, limits) as archive:
         entries = list(list_members(archive, limits))
@@ -61,9 +61,9 @@ def look(content, limits=LIMITS):
 
 
 def test_archives_are_read_member_by_member(subtests):
-    packed = {mode: tarred(MEMBERS, mode) for mode in TARS.values()}
+    packed = {mode: tar_of(MEMBERS, mode) for mode in TARS.values()}
     halves = gzip.compress(packed["w"][:700]) + gzip.compress(packed["w"][700:]) + bytes(100)
-    for name, content in {**packed, "zip": zipped(MEMBERS), "two gzip streams": halves}.items():
+    for name, content in {**packed, "zip": zip_of(MEMBERS), "two gzip streams": halves}.items():
         with subtests.test(case=name):
             assert look(content) == (MEMBERS, {})
 
@@ -97,18 +97,18 @@ def test_archives_of_real_commands_are_read(tmp_path, subtests):
 
 def test_size_limits_of_files_hold_in_archives(settings):
     settings.KEBAB_CODE_LIMIT_BYTES, settings.KEBAB_DOCUMENT_LIMIT_BYTES = 10, 20
-    found, left_out = look(zipped({"a.py": "x = 1", "b.py": "x" * 11, "c.md": "x" * 15, "d.md": "x" * 21}))
+    found, left_out = look(zip_of({"a.py": "x = 1", "b.py": "x" * 11, "c.md": "x" * 15, "d.md": "x" * 21}))
     assert (set(found), left_out) == ({"a.py", "c.md"}, {"b.py": "too_large", "d.md": "too_large"})
 
 
 def test_oversized_ignore_files_are_refused(monkeypatch):
     endless = "\n".join(f"name{n}" for n in range(40_000))
-    for packed in (zipped({"docs/.gitignore": endless}), tarred({"docs/.gitignore": endless})):
+    for packed in (zip_of({"docs/.gitignore": endless}), tar_of({"docs/.gitignore": endless})):
         with pytest.raises(ArchiveOverLimit, match=r"docs/.gitignore.*262,144"):
             look(packed)
     monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
     with pytest.raises(ArchiveOverLimit, match="100"):
-        look(zipped({f"{n}/.gitignore": f"a{n}\n" * 20 for n in range(3)}))
+        look(zip_of({f"{n}/.gitignore": f"a{n}\n" * 20 for n in range(3)}))
 
 
 def test_ignore_files_apply_wherever_they_stand_in_the_archive():
@@ -119,7 +119,7 @@ def test_ignore_files_apply_wherever_they_stand_in_the_archive():
         ".gitignore": "*.log\n",
         "docs/.kebabignore": "*.tmp",
     }
-    for packed in (zipped(files), tarred(files, "w:gz")):
+    for packed in (zip_of(files), tar_of(files, "w:gz")):
         found, left_out = look(packed)
         assert set(found) == {".gitignore", "docs/.kebabignore", "docs/b.md"}
         assert left_out == {"a.log": "ignored", "docs/c.tmp": "ignored"}
@@ -136,7 +136,7 @@ def test_members_follow_the_rules_of_folders():
     }
     below = {"node_modules/": "x/index.js", ".git/": "config", "__MACOSX/": "._a.md"}
     files = {path + below.get(path, ""): "#" * (600_000 if path == "large.py" else 1) for path in expected}
-    found, left_out = look(zipped({**files, "a.md": "# A\n"}))
+    found, left_out = look(zip_of({**files, "a.md": "# A\n"}))
     assert (set(found), left_out) == ({"a.md"}, expected)
 
 
@@ -155,11 +155,11 @@ def test_member_with_an_unusable_path_is_left_out(subtests):
         ("inner.tar.gz", "nested_archive"),
         ("inner.7z", "nested_archive"),
     ]:
-        for pack in (zipped, tarred):
+        for pack in (zip_of, tar_of):
             with subtests.test(case=name[:20], pack=pack.__name__):
                 found, left_out = look(pack({name: "x", "a.md": "# A\n"}))
                 assert (set(found), list(left_out.values())) == ({"a.md"}, [reason])
-    packed = zipped({"aXb.md": "x"}).replace(b"aXb.md", b"a\0b.md")
+    packed = zip_of({"aXb.md": "x"}).replace(b"aXb.md", b"a\0b.md")
     assert look(packed) == ({}, {"a\\x00b.md": "control_character_in_name"})
 
 
@@ -171,13 +171,13 @@ def test_links_and_devices_are_left_out():
         special("disk", tarfile.BLKTYPE),
     ]
     expected = {"sym.md": "link", "hard.md": "link", "pipe": "special_file", "disk": "special_file"}
-    assert look(tarred({"a.md": "# A\n"}, "w:gz", *others)) == ({"a.md": b"# A\n"}, expected)
+    assert look(tar_of({"a.md": "# A\n"}, "w:gz", *others)) == ({"a.md": b"# A\n"}, expected)
     packed = zip_with_modes({"sym.md": LINK, "disk": DEVICE})
     assert look(packed) == ({}, {"sym.md": "link", "disk": "special_file"})
 
 
 def test_names_without_a_declared_encoding_are_utf8_where_they_can_be():
-    packed = bytearray(zipped({"für.md": "x"}))
+    packed = bytearray(zip_of({"für.md": "x"}))
     for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         flags = packed.index(signature) + place
         packed[flags : flags + 2] = b"\0\0"
@@ -208,20 +208,20 @@ def test_limits_refuse_the_archive_and_name_the_setting(subtests):
         ("bytes", text, small, ("w", "w:xz"), r"50,000.*KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES"),
         ("ratio", bomb, LIMITS, ("w:gz", "w:xz"), r"\b200\b"),
     ]:
-        for packed in (zipped(files), *(tarred(files, mode) for mode in modes)):
+        for packed in (zip_of(files), *(tar_of(files, mode) for mode in modes)):
             with subtests.test(case=name), pytest.raises(ArchiveOverLimit, match=message):
                 look(packed, limits)
 
 
 def test_directory_of_too_many_records_is_refused_before_it_is_parsed(monkeypatch):
-    packed = zipped({f"{n}.md": "" for n in range(2_000)})
+    packed = zip_of({f"{n}.md": "" for n in range(2_000)})
     monkeypatch.setattr(zipfile, "ZipInfo", None)  # it would be constructed for each record
     with pytest.raises(ArchiveOverLimit, match="1,000"), open_archive(io.BytesIO(packed), LIMITS):
         pass
 
 
 def test_member_larger_than_it_announces_is_broken():
-    packed = bytearray(zipped({"a.md": b"0" * 1_000_000}))
+    packed = bytearray(zip_of({"a.md": b"0" * 1_000_000}))
     size = packed.index(b"PK\x01\x02") + 24
     packed[size : size + 4] = (10).to_bytes(4, "little")
     with pytest.raises(MemberBroken):
@@ -229,26 +229,26 @@ def test_member_larger_than_it_announces_is_broken():
 
 
 def test_overlapping_members_and_endless_headers_are_refused():
-    for packed in (overlapping_zip(50), tarred({"a" * 300_000 + ".md": "x"})):
+    for packed in (overlapping_zip(50), tar_of({"a" * 300_000 + ".md": "x"})):
         with pytest.raises(ArchiveRefused):
             look(packed)
 
 
 def test_one_encrypted_member_refuses_the_archive():
-    packed = bytearray(zipped({"open.md": "x", "closed.md": "y"}))
+    packed = bytearray(zip_of({"open.md": "x", "closed.md": "y"}))
     packed[packed.rindex(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(ArchiveEncrypted, match=r"closed.md"):
         look(bytes(packed))
 
 
 def test_member_of_an_unknown_compression_is_left_out():
-    packed = zipped({"a.md": "text " * 100}, zipfile.ZIP_LZMA)
+    packed = zip_of({"a.md": "text " * 100}, zipfile.ZIP_LZMA)
     assert look(packed) == ({}, {"a.md": "unknown_compression"})
 
 
 def test_damaged_archive_is_broken(subtests):
     noise = random.Random(1).randbytes(60_000)
-    cut = [tarred({"a.md": noise, "b.md": noise}, mode) for mode in TARS.values()]
+    cut = [tar_of({"a.md": noise, "b.md": noise}, mode) for mode in TARS.values()]
     for content in (
         *(b"", b"no archive", b"PK\x03\x04", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\x00", b"x" * 5_000),
         *(packed[: len(packed) * 2 // 3] for packed in cut),
@@ -267,7 +267,7 @@ def test_sparse_member_of_a_tar_is_left_out(tmp_path):
 
 
 def test_xz_with_a_dictionary_of_gigabytes_is_refused():
-    packed = bytearray(tarred(MEMBERS, "w:xz"))
+    packed = bytearray(tar_of(MEMBERS, "w:xz"))
     header = slice(12, 12 + 4 * (packed[12] + 1))  # of the first block; its filter is LZMA2 (0x21)
     assert packed[14:16] == b"\x21\x01"
     packed[16] = 40  # the dictionary: 4 GiB
@@ -278,7 +278,7 @@ def test_xz_with_a_dictionary_of_gigabytes_is_refused():
 
 @given(st.binary(max_size=2_000), st.integers(0, 3_000), st.sampled_from([*TARS.values(), "zip"]))
 def test_any_damage_is_read_or_refused(damage, place, mode):
-    packed = bytearray(zipped(MEMBERS) if mode == "zip" else tarred(MEMBERS, mode))
+    packed = bytearray(zip_of(MEMBERS) if mode == "zip" else tar_of(MEMBERS, mode))
     packed[place % len(packed) : place % len(packed) + len(damage)] = damage
     try:
         look(bytes(packed))

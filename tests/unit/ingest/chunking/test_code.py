@@ -1,4 +1,4 @@
-"""Chunks of code that tile their file, whatever it holds."""
+"""Chunks of code tile their file, whatever its content."""
 
 import pytest
 from hypothesis import given, reject

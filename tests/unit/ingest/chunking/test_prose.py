@@ -13,19 +13,19 @@ from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocum
 SENTENCE = "The quick brown fox jumps over the lazy dog. "
 
 
-def sliced(lines, span):
+def slice_lines(lines, span):
     return "\n".join(lines[span["start"] - 1 : span["end"]])
 
 
 def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
-    """Assert what holds for the chunks of every Markdown and text file."""
+    """Assert the properties of all chunks of Markdown and text files."""
     lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
     covered = set()
     for ordinal, chunk in enumerate(chunks):
         first = chunk.spans[0]
         assert chunk.ordinal == ordinal
         assert chunk.text.strip()
-        assert chunk.text == sliced(lines, first) or (
+        assert chunk.text == slice_lines(lines, first) or (
             first["start"] == first["end"] and chunk.text in lines[first["start"] - 1]
         )
         assert chunk.token_count == exact_counter.count(chunk.text)

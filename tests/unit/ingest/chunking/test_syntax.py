@@ -22,7 +22,7 @@ STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 FUNCTION = b"def run():\n    pass\n"
 
 
-def shown(chunks) -> list[str]:
+def summaries(chunks) -> list[str]:
     """Return each chunk as its lines, its breadcrumb and its label."""
     places = [(chunk.spans[0], f"{chunk.breadcrumb} | {chunk.section_label}") for chunk in chunks]
     return [f"{span['start']}-{span['end']} {words}" for span, words in places]
@@ -41,7 +41,7 @@ def test_real_files_are_cut_at_their_functions_and_members(chunk_file, exact_cou
         with subtests.test(case=name):
             content = (CODE / name).read_bytes()
             chunks = chunk_file(content, name)
-            assert shown(chunks) == lines
+            assert summaries(chunks) == lines
             assert_tiled(content, chunks, exact_counter)
 
 
@@ -221,7 +221,7 @@ def test_standard_library_is_tiled(chunk_file, exact_counter):
 
 
 def reader_pids() -> set[int]:
-    """Return the processes that read syntax for this one."""
+    """Return the pids of this process's syntax readers."""
     children = psutil.Process().children()
     return {child.pid for child in children if "ingest.parsers.syntax.subprocess_reader" in child.cmdline()}
 

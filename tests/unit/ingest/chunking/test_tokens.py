@@ -1,4 +1,4 @@
-"""Token counts that equal the tokenizer's, and limits on the work of counting."""
+"""Token counts equal the tokenizer's, at bounded cost."""
 
 import base64
 import random

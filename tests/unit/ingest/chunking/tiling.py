@@ -1,4 +1,4 @@
-"""A check that chunks of code tile their file."""
+"""Assertion that chunks of code tile their file."""
 
 from collections.abc import Sequence
 

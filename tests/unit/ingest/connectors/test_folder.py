@@ -1,4 +1,4 @@
-"""Walks of folders, and reads of the files that they list."""
+"""Walks of folders, and reads of the listed files."""
 
 import os
 import stat
@@ -21,17 +21,17 @@ def write(root, *paths: str, text: str = "x") -> None:
         (root / path).write_text(text)
 
 
-def found(root, rules: WalkRules | None = None) -> list[str]:
+def found_paths(root, rules: WalkRules | None = None) -> list[str]:
     return [entry.path for entry in walk_folder(root, rules) if isinstance(entry, FoundFile)]
 
 
-def skipped(root, rules: WalkRules | None = None) -> dict[str, str]:
+def skip_reasons(root, rules: WalkRules | None = None) -> dict[str, str]:
     return {e.path: e.reason.value for e in walk_folder(root, rules) if isinstance(e, SkippedFile)}
 
 
 def test_files_are_listed_in_order_with_size_and_time(tmp_path):
     write(tmp_path, "b.md", "a/z.md", "a/b/c.md", "a.md")
-    assert found(tmp_path) == ["a/b/c.md", "a/z.md", "a.md", "b.md"]
+    assert found_paths(tmp_path) == ["a/b/c.md", "a/z.md", "a.md", "b.md"]
     entry = next(iter(walk_folder(tmp_path)))
     assert (entry.size_bytes, entry.mtime_ns) == (1, (tmp_path / "a/b/c.md").stat().st_mtime_ns)
 
@@ -40,8 +40,8 @@ def test_default_directories_and_files_are_skipped_with_reasons(tmp_path):
     write(tmp_path, "node_modules/x/a.js", "sub/build/a.md", ".git/config", "yarn.lock", "go.sum")
     write(tmp_path, "app.min.js", "app.js.map", "x_pb2.py", "keep.js")
     write(tmp_path, "empty.md", "package/__init__.py", text="")
-    assert found(tmp_path) == ["keep.js"]
-    assert skipped(tmp_path) == {
+    assert found_paths(tmp_path) == ["keep.js"]
+    assert skip_reasons(tmp_path) == {
         ".git/": "skipped_directory",
         "app.js.map": "minified",
         "app.min.js": "minified",
@@ -60,15 +60,15 @@ def test_ignore_files_apply_at_every_level(tmp_path):
     write(tmp_path, "sub/.gitignore", text="!keep.log\nlocal\n")
     write(tmp_path, "a.log", "sub/keep.log", "sub/b.log", "sub/local", "local", "only-top", "sub/only-top")
     write(tmp_path, "out/keep.md")
-    assert found(tmp_path) == [".gitignore", "local", "sub/.gitignore", "sub/keep.log", "sub/only-top"]
-    assert skipped(tmp_path)["out/"] == "ignored"  # it is not entered
+    assert found_paths(tmp_path) == [".gitignore", "local", "sub/.gitignore", "sub/keep.log", "sub/only-top"]
+    assert skip_reasons(tmp_path)["out/"] == "ignored"  # it is not entered
 
 
 def test_kebabignore_overrules_gitignore_beside_it_and_default_skips_but_not_that_of_git(tmp_path):
     write(tmp_path, ".gitignore", text="docs/\n*.tmp\n")
     write(tmp_path, ".kebabignore", text="!docs/\nsecret.md\n!build/\n!yarn.lock\n!.git/\n")
     write(tmp_path, "docs/a.md", "secret.md", "a.tmp", "build/a.md", "yarn.lock", ".git/config")
-    assert found(tmp_path) == [".gitignore", ".kebabignore", "build/a.md", "docs/a.md", "yarn.lock"]
+    assert found_paths(tmp_path) == [".gitignore", ".kebabignore", "build/a.md", "docs/a.md", "yarn.lock"]
 
 
 def test_link_or_directory_is_no_ignore_file(tmp_path):
@@ -76,29 +76,29 @@ def test_link_or_directory_is_no_ignore_file(tmp_path):
     (tmp_path / ".gitignore").symlink_to("rules")
     (tmp_path / ".kebabignore").mkdir()
     write(tmp_path, "a.md")
-    assert "a.md" in found(tmp_path)
+    assert "a.md" in found_paths(tmp_path)
 
 
 def test_build_folder_of_prose_alone_is_documentation(tmp_path):
     pages = [f"docs/build/{n}.md" for n in range(5)]
     write(tmp_path, *pages, *[f"dist/{n}.md" for n in range(5)], "dist/app.js")
-    assert sorted(found(tmp_path)) == pages
-    assert list(skipped(tmp_path)) == ["dist/"]
+    assert sorted(found_paths(tmp_path)) == pages
+    assert list(skip_reasons(tmp_path)) == ["dist/"]
 
 
 def test_oversized_ignore_files_fail_the_listing(tmp_path, monkeypatch):
     write(tmp_path / "one", "sub/.gitignore", text="name\n" * 60_000)
     with pytest.raises(ListingFailed, match=r"^sub/.gitignore .*262,144"):
-        found(tmp_path / "one")
+        found_paths(tmp_path / "one")
     monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
     for n in range(3):
         write(tmp_path / "together", f"{n}/.gitignore", text=f"name{n}\n" * 6)
     with pytest.raises(ListingFailed, match=r"2/.gitignore .*100"):
-        found(tmp_path / "together")
+        found_paths(tmp_path / "together")
     for depth in range(6):
         write(tmp_path / "nested", "a/" * depth + ".gitignore", text="x*\n" * 6)
     with pytest.raises(ListingFailed, match=r"a/a/a/a/a/ .*100"):
-        found(tmp_path / "nested")
+        found_paths(tmp_path / "nested")
 
 
 def test_equal_ignore_files_are_compiled_and_counted_once(tmp_path, monkeypatch):
@@ -110,15 +110,15 @@ def test_equal_ignore_files_are_compiled_and_counted_once(tmp_path, monkeypatch)
     )
     for n in range(10):
         write(tmp_path, f"{n}/.gitignore", f"{n}/a.md", text="x*\n" * 20)
-    assert len(found(tmp_path)) == 20
+    assert len(found_paths(tmp_path)) == 20
     assert len(compiled) == 1
 
 
 def test_size_limits_differ_for_code_and_documents(tmp_path):
     write(tmp_path, "a.py", "a.md", text="x" * 300)
     rules = WalkRules(max_code_bytes=200, max_document_bytes=400)
-    assert found(tmp_path, rules) == ["a.md"]
-    assert skipped(tmp_path, rules) == {"a.py": "too_large"}
+    assert found_paths(tmp_path, rules) == ["a.md"]
+    assert skip_reasons(tmp_path, rules) == {"a.py": "too_large"}
 
 
 def test_links_are_not_followed_out_of_the_root(tmp_path):
@@ -132,8 +132,8 @@ def test_links_are_not_followed_out_of_the_root(tmp_path):
     (root / "dirlink").symlink_to("dir", target_is_directory=True)
     (tmp_path / "link").symlink_to("root", target_is_directory=True)
     for start in (root, tmp_path / "link"):  # the root itself may be a link
-        assert found(start) == ["dir/a.md", "inside.md", "real.md"]
-    assert skipped(root) == {
+        assert found_paths(start) == ["dir/a.md", "inside.md", "real.md"]
+    assert skip_reasons(root) == {
         "broken.md": "broken_link",
         "dirlink": "directory_link",
         "loop.md": "broken_link",
@@ -186,8 +186,8 @@ def test_special_files_and_unusable_names_are_skipped(tmp_path):
     write(tmp_path, joined)
     with (tmp_path / os.fsdecode(b"bad\xff.md")).open("w") as file:
         file.write("x")
-    assert found(tmp_path) == [joined]
-    assert skipped(tmp_path) == {
+    assert found_paths(tmp_path) == [joined]
+    assert skip_reasons(tmp_path) == {
         "a\\u2028b.md": "control_character_in_name",
         "bad\\udcff.md": "undecodable_name",
         "c#.md": "hash_in_path",
@@ -202,10 +202,10 @@ def test_special_files_and_unusable_names_are_skipped(tmp_path):
 def test_paths_are_nfc_and_the_second_of_two_equal_ones_is_skipped(tmp_path):
     decomposed, composed = "e\u0301.md", "\u00e9.md"
     write(tmp_path, decomposed)
-    assert found(tmp_path) == [composed]
+    assert found_paths(tmp_path) == [composed]
     write(tmp_path, composed)
-    assert found(tmp_path) == [composed]
-    assert skipped(tmp_path) == {composed: "duplicate_path"}
+    assert found_paths(tmp_path) == [composed]
+    assert skip_reasons(tmp_path) == {composed: "duplicate_path"}
 
 
 def test_unreadable_directory_or_missing_root_fails_the_listing(tmp_path, monkeypatch):
@@ -238,7 +238,7 @@ def test_deeply_nested_directories_are_walked(tmp_path):
             file.write("x")
     finally:
         os.close(here)
-    assert found(tmp_path) == ["d/" * 400 + "a.md"]
+    assert found_paths(tmp_path) == ["d/" * 400 + "a.md"]
 
 
 def test_skip_reasons_are_stable_codes_with_explanations():
@@ -250,12 +250,12 @@ def test_file_that_grew_while_it_is_opened_is_read_whole(tmp_path, monkeypatch):
     (tmp_path / "a.md").write_bytes(b"0123456789")
     ask = os.fstat
 
-    def outdated(descriptor):
+    def stat_of_old_file(descriptor):
         fields = list(ask(descriptor))
         fields[stat.ST_SIZE] = 3
         return os.stat_result(fields, {"st_mtime_ns": 1})
 
-    monkeypatch.setattr(folder_source.os, "fstat", outdated)
+    monkeypatch.setattr(folder_source.os, "fstat", stat_of_old_file)
     assert FolderSource(tmp_path).read("a.md").content == b"0123456789"
 
 

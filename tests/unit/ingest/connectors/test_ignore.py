@@ -1,4 +1,4 @@
-"""Ignore rules: examples of gitignore(5), and git itself as the judge where it is installed."""
+"""Ignore rules: examples of gitignore(5), checked against git where it is installed."""
 
 import shutil
 import subprocess
@@ -61,7 +61,7 @@ GIT = shutil.which("git")
 
 
 @pytest.mark.skipif(GIT is None, reason="git is the judge here, and is not installed")
-def test_git_agrees(tmp_path):
+def test_rules_agree_with_git(tmp_path):
     subprocess.run([GIT, "init", "-q", str(tmp_path)], check=True)
     for path in PATHS:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def test_git_agrees(tmp_path):
 
 
 def _is_hidden(text: str, path: str) -> bool:
-    """Tell whether the rules hide the path or a directory above it, as a walk would find."""
+    """Return whether the rules exclude the path or a directory above it, as a walk does."""
     rules = IgnoreRules(text)
     parts = path.split("/")
     above = ("/".join(parts[:depth]) for depth in range(1, len(parts)))

@@ -1,4 +1,4 @@
-"""kebab.json: the values that are read, and the keys that are reported as wrong."""
+"""kebab.json: parsed values, and reported wrong keys."""
 
 import json
 from errno import EACCES

@@ -1,4 +1,4 @@
-"""One limited process: what it returns, and what it survives."""
+"""One limited process: its results, and the failures that it survives."""
 
 import subprocess
 import sys

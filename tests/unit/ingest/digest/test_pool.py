@@ -1,4 +1,4 @@
-"""Several limited processes at once: in order, bounded, ended when nobody wants them."""
+"""Several limited processes: ordered, bounded, and ended when no longer needed."""
 
 import threading
 from itertools import chain
@@ -26,12 +26,12 @@ def child_pids(pool):
     return [digester.child_pid for digester in pool._digesters if digester.child_pid]
 
 
-def note_digests(monkeypatch, begun):
+def note_digests(monkeypatch, started):
     """Put the key of each document into `begun` when its parser is called."""
     digest = digester_pool._digest
 
     def digest_noted(digester, document):
-        begun.append(document.key)
+        started.append(document.key)
         return digest(digester, document)
 
     monkeypatch.setattr(digester_pool, "_digest", digest_noted)
@@ -79,12 +79,12 @@ def test_documents_that_are_ready_together_come_as_a_group():
 
 
 def test_long_document_that_nobody_wants_is_ended_at_once():
-    def unwanted():
+    def interrupt():
         raise InterruptedError
 
     with DigesterPool(1) as pool:
         with pytest.raises(InterruptedError):
-            list(pool.digest_groups([LONG], unwanted))
+            list(pool.digest_groups([LONG], interrupt))
         pids = child_pids(pool)
         wait_until(lambda: not any(map(is_running, pids)))
         (((key, digest),),) = pool.digest_groups([SHORT])
@@ -113,12 +113,12 @@ def test_closing_the_pool_stops_a_long_document_at_once():
 
 
 def test_digest_ends_when_its_results_are_not_taken_any_more(monkeypatch):
-    begun = []
-    note_digests(monkeypatch, begun)
+    started = []
+    note_digests(monkeypatch, started)
     with DigesterPool(2) as pool:
         results = pool.digest_groups([SHORT, LONG])
         assert [key for key, _ in next(results)] == [1]
-        wait_until(lambda: 2 in begun)
+        wait_until(lambda: 2 in started)
         results.close()
         pids = child_pids(pool)
         wait_until(lambda: not any(map(is_running, pids)))
@@ -127,14 +127,14 @@ def test_digest_ends_when_its_results_are_not_taken_any_more(monkeypatch):
 
 
 def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monkeypatch):
-    begun, may_end = [], threading.Event()
+    started, may_end = [], threading.Event()
 
     def digest_long(digester, document):
-        begun.append(document.key)
+        started.append(document.key)
         may_end.wait(30)
         return ParseRefused("no_parser", "it took long")
 
-    def unwanted():
+    def interrupt():
         raise InterruptedError
 
     monkeypatch.setattr(digester_pool, "DIGEST_BYTES", -1)
@@ -142,12 +142,12 @@ def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monke
     documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(2)]
     with DigesterPool(2) as pool:
         with pytest.raises(InterruptedError):
-            list(pool.digest_groups(documents, unwanted))
+            list(pool.digest_groups(documents, interrupt))
         may_end.set()
         both_are_free = threading.Barrier(2, timeout=30)
         for thread in [pool._threads.submit(both_are_free.wait) for _ in range(2)]:
             thread.result()
-    assert begun == [0]
+    assert started == [0]
 
 
 def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
@@ -165,7 +165,7 @@ def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
 
 
 def test_finished_digests_are_bounded_by_bytes(monkeypatch):
-    begun, held_up = [], set()
+    started, held_up = [], set()
     has_room = digester_pool._DigestBuffer.has_room
 
     def has_room_noted(shelf, place, within_s):
@@ -177,13 +177,13 @@ def test_finished_digests_are_bounded_by_bytes(monkeypatch):
     monkeypatch.setattr(digester_pool, "GROUP_BYTES", 1)
     monkeypatch.setattr(digester_pool, "WATCH_S", 0.02)
     monkeypatch.setattr(digester_pool._DigestBuffer, "has_room", has_room_noted)
-    note_digests(monkeypatch, begun)
+    note_digests(monkeypatch, started)
     documents = [Submission(key=n, content=b"word " * 20_000, path="a.txt") for n in range(8)]
     with DigesterPool(2) as pool:
         results = pool.digest_groups(documents)
         taken = [key for key, _ in next(results)]
         wait_until(lambda: len(held_up) == 2)
-        assert len(begun) <= 3  # the one that was taken, and one by each thread
+        assert len(started) <= 3  # the one that was taken, and one by each thread
         taken += keys_of(results)
     assert taken == list(range(8))
 

@@ -1,4 +1,4 @@
-"""The type of a file by its content and name: content wins where it is plain."""
+"""The type of a file by its content and name; unambiguous content wins."""
 
 from ingest.parsers.content_type import identify
 from ingest.parsers.registry import parse

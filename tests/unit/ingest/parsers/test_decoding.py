@@ -1,4 +1,4 @@
-"""Bytes become text: charsets that are marked, guessed or damaged, and line ends."""
+"""Decoding of bytes: declared, guessed and damaged charsets, and line ends."""
 
 import codecs
 import struct

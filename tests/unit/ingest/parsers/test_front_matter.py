@@ -1,4 +1,4 @@
-"""Front matter: what is read, and what stays text with a warning."""
+"""Front matter: parsed fields, and text kept with a warning."""
 
 from ingest.parsers.markup.front_matter import MAX_TAGS, read_front_matter
 

@@ -1,4 +1,4 @@
-"""HTML pages: blocks with their lines in the file, and the parts of a site that are left out."""
+"""HTML pages: blocks with their lines in the file, and omitted parts of a site."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from ingest.parsers.images import image
 from ingest.parsers.images.ocr import INSTALL, PictureLine, _bands, paragraph_starts
 from ingest.parsers.registry import parse
 from search.retrieval.citation import parse_uri
-from tests.support.samples import citation_of, content_of, digested
+from tests.support.samples import citation_of, content_of, digest_sample
 
 NOTICE = "image/notice.png"
 #: where the browser that made the picture drew the three lines: left, top, right, bottom
@@ -34,7 +34,7 @@ def empty_png(width, height):
 
 def check_notice(digester, kind):
     path = f"image/notice.{kind}"
-    digest = digested(digester, path)
+    digest = digest_sample(digester, path)
     assert (digest.title, digest.media, digest.lang) == ("Notice to all keepers", "image", "en")
     assert (digest.metadata["width"], digest.metadata["height"]) == (900, 360)
     cited = parse_uri(citation_of(digest, path, "The ferry leaves the pier at 18:45 sharp."))
@@ -58,7 +58,7 @@ def test_other_formats_are_read(shared_digester, kind):
 
 @pytest.mark.slow
 def test_text_far_below_has_a_region_of_its_own_and_memory_stays_bounded(shared_digester):
-    digest = digested(shared_digester, "image/high.png")
+    digest = digest_sample(shared_digester, "image/high.png")
     first, last = digest.chunks
     lines = (first.text.splitlines()[-1], last.text)
     assert lines == ("Dogs travel free of charge.", "Notice to all keepers")

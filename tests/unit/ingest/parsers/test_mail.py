@@ -1,4 +1,4 @@
-"""Mails: headers, bodies in every charset, attachments that are not read, hostile structure."""
+"""Mails: headers, bodies in every charset, skipped attachments, hostile structure."""
 
 import base64
 
@@ -12,7 +12,7 @@ from ingest.parsers.types import LineSpan, ParsedDocument
 from tests.support.samples import content_of
 
 
-def parsed(name: str) -> ParsedDocument:
+def parse_sample(name: str) -> ParsedDocument:
     return parse(content_of(f"email/{name}"), f"mail/{name}")
 
 
@@ -36,7 +36,7 @@ def raw_lines(name: str, span: LineSpan) -> str:
 
 
 def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_and_not_read():
-    document = parsed("wreck.eml")
+    document = parse_sample("wreck.eml")
     assert document.title == "Schiffbruch der Forfarshire: Überlebende gesichtet"
     assert (document.media, document.mime, document.parser) == ("email", "message/rfc822", "email")
     assert document.outline.lines[:3] == [
@@ -69,7 +69,7 @@ def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_
 
 
 def test_html_is_read_as_a_page_and_placed_on_the_lines_that_encode_it():
-    document = parsed("soldiers.eml")
+    document = parse_sample("soldiers.eml")
     kinds = [(block.kind, block.text) for block in document.outline.blocks]
     headings = [("heading", "What happened"), ("heading", "Repairs")]
     assert kinds[1:] == [headings[0], ("paragraph", ""), headings[1], ("table", "")]
@@ -80,7 +80,7 @@ def test_html_is_read_as_a_page_and_placed_on_the_lines_that_encode_it():
 
 
 def test_forwarded_mail_is_a_section_of_its_own(chunk_file):
-    document = parsed("report.eml")
+    document = parse_sample("report.eml")
     (heading,) = [block for block in document.outline.blocks if block.kind == "heading"]
     assert heading.text == "All nine are ashore"
     assert raw_lines("report.eml", place_of("We rowed twice.", document)) == "We rowed twice."
@@ -132,12 +132,12 @@ def test_encrypted_mail_is_refused():
     assert refusal.value.code == "encrypted"
 
 
-def test_file_that_is_no_mail_is_read_as_it_stands():
+def test_file_that_is_not_a_mail_is_read_as_text():
     document = parse(b"just some words\n\nand more\n", "notes.eml")
     assert (document.parser, document.outline.lines[0]) == ("mail_source", "just some words")
 
 
-def nested(depth: int) -> bytes:
+def nested_mail(depth: int) -> bytes:
     text = b"the innermost text"
     for number in range(depth):
         head = b"From: a@b.example\nContent-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (number, number)
@@ -158,7 +158,7 @@ def test_hostile_mails_are_read(subtests):
         b"From: a@b.example\n" + b" folded\n" * 20_000 + b"\ntext",
         b"From: a@b.example\nContent-Type: text/plain; charset=utf-16\n\nt\x00e\x00x\x00t\x00",
         b"From: a@b.example\nContent-Type: text/plain; name*0*=x''%FF; name*1=\"\n\ntext",
-        nested(200),
+        nested_mail(200),
     ]:
         with subtests.test(case=content[18:80]):
             document = parse(content, "a.eml")
@@ -225,7 +225,7 @@ def test_mail_whose_parser_fails_keeps_its_lines(monkeypatch):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(registry, "PARSERS", {**registry.PARSERS, "email": fail})
-    document = parsed("soldiers.eml")
+    document = parse_sample("soldiers.eml")
     (warning,) = document.warnings
     assert "RuntimeError" in warning
     assert document.parser == "mail_source"

@@ -15,7 +15,7 @@ def kinds_of(text: str, path: str = "a.md") -> list[tuple[str, int, int]]:
     return [(block.kind, block.span.start, block.span.end) for block in blocks_of(text, path)]
 
 
-def uncovered(text: str, path: str = "a.md") -> set[str]:
+def uncovered_lines(text: str, path: str = "a.md") -> set[str]:
     """Return the lines with text that no block covers."""
     outline = parse(text.encode(), path).outline
     covered = {n for b in outline.blocks for n in range(b.span.start, b.span.end + 1)}
@@ -85,7 +85,7 @@ def test_mdx_hides_nothing():
         "import Tabs from '~/Tabs.astro'\n\nexport const x = {\n  a: 1,\n}\n\n<Tabs>\n    indented text\n\n"
         "    more indented\n\n## Inside\n</Tabs>\n"
     )
-    assert uncovered(text, "a.mdx") == set()
+    assert uncovered_lines(text, "a.mdx") == set()
     blocks = blocks_of(text, "a.mdx")
     assert "code" not in {block.kind for block in blocks}
     assert "Inside" in {block.text for block in blocks}
@@ -101,7 +101,7 @@ def test_hostile_markdown_is_read_whole(subtests):
         *("# {#" * 30_000, "`" * 50_000, "* " * 1000 + "x\n"),
     ]:
         with subtests.test(case=text[:12]):
-            assert uncovered(text) == set()
+            assert uncovered_lines(text) == set()
 
 
 def test_blocks_never_overlap_and_follow_in_order():

@@ -1,4 +1,4 @@
-"""Word, PowerPoint and Excel files that real programs wrote, and the markup that they use."""
+"""Word, PowerPoint and Excel files of real programs, and their markup."""
 
 import io
 import zipfile
@@ -7,11 +7,11 @@ from ingest.digest.types import Digest
 from ingest.parsers.office.titles import sensible_sheet, sensible_title
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
-from tests.support.archives import zipped
-from tests.support.samples import content_of, digested
+from tests.support.archives import zip_of
+from tests.support.samples import content_of, digest_sample
 
 
-def parsed(name: str, *, rung: int = 0) -> ParsedDocument:
+def parse_sample(name: str, *, rung: int = 0) -> ParsedDocument:
     return parse(content_of(f"office/{name}"), f"shelf/{name}", first_rung=rung)
 
 
@@ -31,7 +31,7 @@ SIGNALS_TABLE = "Station | Blasts | Interval\nLongstone | 2 | 90 seconds\nBambur
 
 
 def test_word_document_is_read_block_by_block():
-    document = parsed("handbook.docx")
+    document = parse_sample("handbook.docx")
     assert blocks_of(document) == [
         ("heading", 1, "Lighthouse keeper's handbook"),
         ("paragraph", 0, "Every keeper signs this page before the first watch."),
@@ -55,14 +55,14 @@ def test_word_document_is_read_block_by_block():
         "created": "2024-03-01T09:30:00+00:00",
         "modified": "2024-05-17T16:45:00+00:00",
     }
-    template = parsed("handbook.dotx")
+    template = parse_sample("handbook.dotx")
     assert (template.parser, template.warnings) == ("docx", ())
     assert blocks_of(template) == blocks_of(document)
 
 
 def test_chunks_of_a_word_document_point_at_its_lines(shared_digester):
-    digest = digested(shared_digester, "office/handbook.docx")
-    lines = parsed("handbook.docx").outline.lines
+    digest = digest_sample(shared_digester, "office/handbook.docx")
+    lines = parse_sample("handbook.docx").outline.lines
     for chunk in digest.chunks:
         span = chunk.spans[0]
         assert chunk.text == "\n".join(lines[span["start"] - 1 : span["end"]])
@@ -73,7 +73,7 @@ def test_chunks_of_a_word_document_point_at_its_lines(shared_digester):
 
 
 def test_presentation_has_a_page_for_each_slide(shared_digester):
-    digest = digested(shared_digester, "office/signals.pptx")
+    digest = digest_sample(shared_digester, "office/signals.pptx")
     # the file's properties call it "PowerPoint Presentation"
     assert (digest.title, digest.media, digest.parser) == ("Building Skerryvore", "office", "pptx")
     assert digest.metadata["author"] == "Alan Stevenson"
@@ -90,7 +90,7 @@ def test_presentation_has_a_page_for_each_slide(shared_digester):
 
 
 def test_workbook_has_a_page_for_each_sheet(shared_digester):
-    digest = digested(shared_digester, "office/tides.xlsx")
+    digest = digest_sample(shared_digester, "office/tides.xlsx")
     assert (digest.title, digest.media, digest.parser) == ("High water", "office", "xlsx")
     assert places_of(digest) == [
         (
@@ -115,14 +115,14 @@ def test_simpler_reader_finds_the_same_words_on_the_same_pages(subtests):
     words = ("colza", "linen", "reeds", "Bamburgh", "rape", "Hynish", "920", "1844", "Newport", "2.65")
     for name in ("handbook.docx", "signals.pptx", "tides.xlsx"):
         with subtests.test(name=name):
-            best, simple = parsed(name), parsed(name, rung=1)
+            best, simple = parse_sample(name), parse_sample(name, rung=1)
             assert (simple.parser, simple.title, simple.metadata) == (
                 "office_text",
                 best.title,
                 best.metadata,
             )
             assert [pages_with(word, simple) for word in words] == [pages_with(word, best) for word in words]
-    blocks = blocks_of(parsed("handbook.docx", rung=1))
+    blocks = blocks_of(parse_sample("handbook.docx", rung=1))
     headings = {("heading", 1, "Fog signals"), ("heading", 2, "Cleaning the lens")}
     assert headings | {("table", 0, SIGNALS_TABLE)} <= set(blocks)
 
@@ -138,7 +138,7 @@ def word_document(body: str) -> ParsedDocument:
     document = f"<w:document {SPACES}><w:body>{body}</w:body></w:document>".encode()
     with zipfile.ZipFile(io.BytesIO(content_of("office/handbook.docx"))) as source:
         parts = {part: source.read(part) for part in source.namelist()}
-    return parse(zipped({**parts, "word/document.xml": document}), "a.docx")
+    return parse(zip_of({**parts, "word/document.xml": document}), "a.docx")
 
 
 def paragraph(text: str, settings: str = "") -> str:

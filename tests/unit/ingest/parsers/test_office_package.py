@@ -1,4 +1,4 @@
-"""Office files that are hostile, damaged, locked, or of another kind than their name says."""
+"""Office files that are hostile, damaged, locked, or named as another kind."""
 
 import io
 import struct
@@ -11,7 +11,7 @@ from ingest.parsers import outline_writer
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.office import package
 from ingest.parsers.registry import parse
-from tests.support.archives import zipped
+from tests.support.archives import zip_of
 from tests.support.samples import content_of
 
 #: a part with text of each file
@@ -39,7 +39,7 @@ def rewritten(
 ) -> bytes:
     """Return the file with each part as `change` returns it, and further parts."""
     with zipfile.ZipFile(io.BytesIO(original(name))) as source:
-        return zipped({**{part: change(part, source.read(part)) for part in source.namelist()}, **extra})
+        return zip_of({**{part: change(part, source.read(part)) for part in source.namelist()}, **extra})
 
 
 def with_part(name: str, part: str, content: bytes) -> bytes:
@@ -131,7 +131,7 @@ def broken_lzma(name: str) -> bytes:
     """Return the file with parts that are packed by LZMA and broken."""
     with zipfile.ZipFile(io.BytesIO(original(name))) as source:
         parts = {part: source.read(part) for part in source.namelist()}
-    packed = zipped(parts, zipfile.ZIP_LZMA)
+    packed = zip_of(parts, zipfile.ZIP_LZMA)
     with zipfile.ZipFile(io.BytesIO(packed)) as target:
         starts = [info.header_offset + 30 + len(info.filename) for info in target.infolist()]
     content = bytearray(packed)
@@ -175,7 +175,7 @@ def test_other_kinds_are_refused_with_the_remedy(subtests):
     mentioned = b"\0" * 40 + "EncryptedPackage".encode("utf-16-le") + bytes(60)
     for content, path, code, word in [
         (b"", "a.docx", "damaged", "0 bytes"),
-        (zipped({"readme.txt": "words"}), "a.docx", "wrong_type", "zip"),
+        (zip_of({"readme.txt": "words"}), "a.docx", "wrong_type", "zip"),
         (bytes(range(256)) * 8, "a.docx", "no_parser", ""),
         (original("locked.docx"), "a.docx", "encrypted", "password"),
         (bytes(locked_part), "a.docx", "encrypted", ""),

@@ -1,4 +1,4 @@
-"""Real files of every kind of text: their titles, their text, and citations that show the words."""
+"""Real files of every kind of text: titles, text, and citations."""
 
 import html
 import re

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ingest.parsers.registry import parse
 from search.documents.subtitles import NoCues, read_cues
-from tests.support.samples import citation_of, digested, uri_of
+from tests.support.samples import citation_of, digest_sample, uri_of
 
 TALK, HARBOUR = "transcript/talk.vtt", "transcript/harbour.srt"
 
@@ -19,7 +19,7 @@ def read(path, text):
 
 
 def test_webvtt_is_cited_by_time_with_its_speakers(shared_digester):
-    digest = digested(shared_digester, TALK)
+    digest = digest_sample(shared_digester, TALK)
     assert (digest.media, digest.mime, digest.parser) == ("transcript", "text/vtt", "transcript")
     words = "The miller of Eling slept when the moon told him to, and ground barley at three"
     assert citation_of(digest, TALK, words) == f"{TALK}#t=822.000,850.000"
@@ -36,7 +36,7 @@ def test_webvtt_is_cited_by_time_with_its_speakers(shared_digester):
 
 
 def test_subrip_is_read_with_its_milliseconds(shared_digester):
-    digest = digested(shared_digester, HARBOUR)
+    digest = digest_sample(shared_digester, HARBOUR)
     assert digest.mime == "application/x-subrip"
     assert digest.title == "Previously, on the harbour wall: the crane had stopped."
     assert citation_of(digest, HARBOUR, "Nobody had the key") == f"{HARBOUR}#t=2.000,8.000"
@@ -85,13 +85,13 @@ def test_cues_are_plain_text(subtests):
         "00:03.000 --> 00:04.000\ncomes in\n\n"
     )
     one = "00:01.000 --> 00:02.000\n"
-    for text, said in [
+    for text, message in [
         (rolling, ["the tide", "comes in"]),
         (f"{one}<v Ada>Off you go.\n<v.loud Ben>No!", ["Ada: Off you go. Ben: No!"]),
         *((one + words, [words]) for words in ("a --> b is an arrow", "if x < y and y > z", "5 < 6")),
     ]:
         with subtests.test(case=text):
-            assert [found.text for found in read_cues(text.split("\n")).cues] == said
+            assert [found.text for found in read_cues(text.split("\n")).cues] == message
 
 
 @given(st.lists(st.text(alphabet="0123456789:,.-> \n<v/>abcWEBVTT", max_size=40), max_size=30))

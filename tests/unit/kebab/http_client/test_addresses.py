@@ -1,4 +1,4 @@
-"""Addresses that a request may go to, by what a name resolves to."""
+"""Permitted addresses of a request, by the resolution of its host name."""
 
 import socket
 
@@ -43,7 +43,7 @@ OTHERS = (
 
 @pytest.fixture
 def resolve(monkeypatch):
-    """Have every name lead to these addresses."""
+    """Return a function that makes every name resolve to these addresses."""
 
     def set_(*addresses):
         found = [
@@ -62,7 +62,7 @@ def test_public_addresses_are_permitted(resolve, subtests):
             assert resolve_permitted("example.org", 80, frozenset()) == [address]
 
 
-def test_other_addresses_are_for_named_hosts_alone(resolve, subtests):
+def test_other_addresses_are_permitted_for_named_hosts_only(resolve, subtests):
     for address in OTHERS:
         resolve(address)
         with subtests.test(address=address):

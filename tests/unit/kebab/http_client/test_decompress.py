@@ -1,4 +1,4 @@
-"""Unpacking under a limit."""
+"""Decompression with a limit."""
 
 import gzip
 import zlib

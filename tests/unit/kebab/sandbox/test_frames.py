@@ -1,4 +1,4 @@
-"""Frames in pieces, and frames that are none."""
+"""Frames in pieces, and malformed frames."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One sandboxed process: its limits, and the replies that it can't hold up or forge."""
+"""One sandboxed process: its limits, and replies that it can't delay or forge."""
 
 import os
 from contextlib import closing

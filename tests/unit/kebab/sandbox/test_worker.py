@@ -1,4 +1,4 @@
-"""A sandboxed process that is kept warm: reused, replaced after each death, ended with its parent."""
+"""A warm sandboxed process: reused, replaced after each death, ended with its parent."""
 
 import os
 import signal
@@ -81,7 +81,7 @@ def test_worker_is_aborted_while_its_thread_lets_go_of_its_process():
             self.is_stopped = True
 
     class LettingGo(SandboxWorker):
-        """Has its process for whoever looks first."""
+        """Gives its process to the first caller only."""
 
         @property
         def _process(self):

@@ -1,4 +1,4 @@
-"""A text index of the shape that mirrors have."""
+"""A text index with the columns of a mirror's."""
 
 import apsw
 import pytest
@@ -8,7 +8,7 @@ from search.analysis import TOKENIZER, register_tokenizer
 
 @pytest.fixture(scope="session")
 def table():
-    """An empty text index of the shape that mirrors have."""
+    """Return an empty text index with the columns of a mirror's."""
     connection = apsw.Connection(":memory:")
     register_tokenizer(connection)
     connection.execute(f"CREATE VIRTUAL TABLE f USING fts5 (text, tokenize = '{TOKENIZER}')")

@@ -1,4 +1,4 @@
-"""FTS5 finds and marks texts by the analysis."""
+"""FTS5 finds and highlights texts by the analysis."""
 
 import apsw
 from hypothesis import example, given
@@ -6,22 +6,22 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.retrieval.query.match import build_plain_match, compile_all, parse_query
-from tests.unit.search.analysis.signs import SIGNS
+from tests.unit.search.analysis.characters import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"
 
 
-def marked(table, text, expression):
-    """The text as FTS5 marks it; None where it does not match."""
+def highlight(table, text, expression):
+    """Return the text with FTS5's marks; None where it does not match."""
     table.execute("DELETE FROM f")
     table.execute("INSERT INTO f (rowid, text) VALUES (1, ?)", (text,))
     row = table.execute("SELECT highlight(f, 0, '[', ']') FROM f WHERE f MATCH ?", (expression,)).fetchone()
     return row and row[0]
 
 
-def asked(table, text, query):
+def highlight_query(table, text, query):
     match = build_plain_match(parse_query(query).terms, analysis, lambda terms: dict.fromkeys(terms, 1))
-    return match and marked(table, text, compile_all(match.every))
+    return match and highlight(table, text, compile_all(match.every))
 
 
 def test_texts_and_raw_expressions_are_found_and_marked(subtests, table):
@@ -49,7 +49,7 @@ def test_texts_and_raw_expressions_are_found_and_marked(subtests, table):
     ]  # fmt: skip
     for text, query, expected in cases:
         with subtests.test(text=text):
-            assert asked(table, text, query) == expected
+            assert highlight_query(table, text, query) == expected
     cases = [
         ('"rate limit"', "[rateLimit] of 部署指南"), ("ratelim*", "[rateLimit] of 部署指南"),
         ("部署指南", "rateLimit of [部署指南]"), ("rate NOT 部署", None),
@@ -57,7 +57,7 @@ def test_texts_and_raw_expressions_are_found_and_marked(subtests, table):
     ]  # fmt: skip
     for raw, expected in cases:
         with subtests.test(raw=raw):
-            assert marked(table, "rateLimit of 部署指南", raw) == expected
+            assert highlight(table, "rateLimit of 部署指南", raw) == expected
 
 
 # A query's terms as a text has them, among others.
@@ -71,7 +71,7 @@ def test_a_text_is_found_by_each_of_its_terms(table, words):
     text = " ".join(words)
     for term in text.split():
         if analysis.query_terms(term) and parse_query(term).raw is None:
-            assert asked(table, text, term) is not None
+            assert highlight_query(table, text, term) is not None
 
 
 @given(st.text(alphabet=SIGNS))

@@ -1,4 +1,4 @@
-"""A text falls into the tokens that the index keeps, each with the bytes where it lies."""
+"""The analysis splits a text into index terms with their byte ranges."""
 
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +10,13 @@ from search.analysis import analyse, is_prefix, query_terms, query_tokens, relax
 from search.analysis import tokens as token_module
 from search.analysis.stems import LANGUAGE_STEMMERS, stem_in
 from search.retrieval.text.unicode_scripts import fold, has_token
-from tests.unit.search.analysis.signs import SIGNS
+from tests.unit.search.analysis.characters import SIGNS
 
 TEXTS = st.one_of(st.text(), st.text(alphabet=SIGNS), st.text(st.characters(codec="ascii")))
 
 
 def pieces(text):
-    """Return what each token of a text covers, and its terms."""
+    """Return the text and the terms of each token."""
     octets = text.encode()
     return [(octets[start:end].decode(), *terms) for start, end, *terms in analyse(text)]
 
@@ -100,7 +100,7 @@ def test_foreign_text_and_query_terms(subtests):
 @given(TEXTS)
 @example("ـ \u0301 a\u0301")
 @example("\u00ad")
-def test_every_token_lies_where_it_says_in_order_and_can_be_asked_for(text):
+def test_tokens_have_correct_ordered_ranges_and_can_be_queried(text):
     assert has_token(text) == bool(analyse(text)) == bool(query_terms(text)) == bool(relaxed_terms(text))
     octets = text.encode()
     before = 0

@@ -1,4 +1,4 @@
-"""Texts are measured exactly as they would be whole."""
+"""Sizes of texts in tokens and characters."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def test_tokens_are_those_of_the_text_as_a_whole(text):
 
 
 @given(TEXTS)
-def test_without_the_model_tokens_are_estimated_the_same_way_each_time(text):
+def test_tokens_are_estimated_deterministically_without_the_model(text):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tokenizer, "_counting_tokenizer", lambda: None)
         count, counted_by = text_counter(BudgetUnit.TOKENS)

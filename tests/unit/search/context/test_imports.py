@@ -1,4 +1,4 @@
-"""Imports become paths by simple rules: each rule on lines as they stand in real projects."""
+"""Imports resolve to paths: each rule on lines of real projects."""
 
 from hypothesis import given
 from hypothesis import strategies as st

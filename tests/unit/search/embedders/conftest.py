@@ -1,4 +1,4 @@
-"""The default model, its graph made once a run (about eight seconds), and sentences to embed."""
+"""Fixtures of the default model: its graph, built once a run (about eight seconds), and sentences."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def sentences() -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def models_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds the quantised graph."""
+    """Return a folder that holds the quantised graph."""
     try:
         verify_file(WEIGHTS)
     except EmbedderUnavailable as error:

@@ -1,4 +1,4 @@
-"""Remembered queries."""
+"""The cache of query vectors."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from search.embedders.hash_embedder import HashEmbedder
 
 
 class CountingEmbedder(HashEmbedder):
-    """Remembers what it was asked to embed."""
+    """Records the texts that it is asked to embed."""
 
     def __init__(self) -> None:
         super().__init__(8)

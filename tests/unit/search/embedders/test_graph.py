@@ -1,4 +1,4 @@
-"""The float32 graph against the model computed in plain numpy, and the int8 graph against it."""
+"""The float32 graph against a plain numpy model, and the int8 graph against it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float32])
 
 
 class NumpyBert:
-    """The published model's forward pass (Devlin et al., 2019), written apart from the graph."""
+    """The published model's forward pass (Devlin et al., 2019), independent of the graph."""
 
     def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
         self.weights = weights

@@ -1,4 +1,4 @@
-"""The graph's file is whole or absent, whoever makes it and however that ends."""
+"""The graph's file is whole or absent, even after crashes and races."""
 
 import signal
 import subprocess
@@ -69,7 +69,7 @@ def test_error_half_way_leaves_nothing(tmp_path: Path):
     assert _visible(tmp_path) == []
 
 
-def test_of_several_writers_at_once_one_writes(tmp_path: Path):
+def test_one_of_several_concurrent_writers_writes(tmp_path: Path):
     target = tmp_path / "graph.onnx"
     contents = [bytes([number]) * 1000 for number in range(8)]
     with ThreadPoolExecutor(8) as pool:
@@ -95,7 +95,7 @@ def test_graph_is_made_by_a_process_of_its_own_and_gives_the_same_vectors(
     np.testing.assert_array_equal(made.embed_query("lease"), embedder.embed_query("lease"))
 
 
-def test_failure_of_that_process_is_told(tmp_path: Path, models_dir: Path):
+def test_failure_of_that_process_is_reported(tmp_path: Path, models_dir: Path):
     (tmp_path / "models").write_text("not a folder")
     with pytest.raises(EmbedderUnavailable, match=r"could not be made: .*models"):
         ensure_graph(tmp_path / "models")

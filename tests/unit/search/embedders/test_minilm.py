@@ -1,4 +1,4 @@
-"""The default embedder's promises."""
+"""The contract of the default embedder."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +16,7 @@ _ODD_TEXTS = (
 )  # fmt: skip
 
 
-def test_same_text_has_the_same_vector_whatever_is_beside_it(
-    embedder: MiniLmEmbedder, sentences: tuple[str, ...]
-):
+def test_same_text_has_the_same_vector_in_any_batch(embedder: MiniLmEmbedder, sentences: tuple[str, ...]):
     alone = np.stack([embedder.embed_query(sentence) for sentence in sentences])
     shuffled = random.Random(7).sample(range(len(sentences)), len(sentences))
     together = embedder.embed_passages([sentences[place] for place in shuffled])
@@ -60,7 +58,7 @@ def test_meaning_counts_up_to_the_input_limit(embedder: MiniLmEmbedder):
     assert not np.array_equal(embedder.embed_query(kept), embedder.embed_query(shorter + "another"))
 
 
-def test_missing_wheel_is_told_by_the_first_text_not_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_missing_wheel_is_reported_by_the_first_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(weights, "_PACKAGE", "no_such_model_wheel")
     without_wheel = MiniLmEmbedder(tmp_path, threads=1)
     assert without_wheel.space.dim == 384

@@ -1,4 +1,4 @@
-"""Embedders by name, the one that is absent, and the one for tests."""
+"""Embedders by name, the null embedder, and the hash embedder."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ def test_embedder_is_made_by_name(subtests, tmp_path):
     assert not NullEmbedder.space.speaks("en")
 
 
-def printed_by(script):
+def output_of(script):
     command = [sys.executable, "-c", script]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -45,7 +45,7 @@ def test_hash_vectors_have_length_one_and_are_the_same_in_every_process(subtests
             assert np.linalg.norm(vector) == pytest.approx(1)
     module = "search.embedders.hash_embedder"
     script = f"from {module} import HashEmbedder as E; print(E().embed_query('a b c').tolist())"
-    assert printed_by(script) == str(HashEmbedder().embed_query("a b c").tolist())
+    assert output_of(script) == str(HashEmbedder().embed_query("a b c").tolist())
     embedder = HashEmbedder()
     query = embedder.embed_query("rotate the access token")
     near, far = embedder.embed_passages(["How to rotate an access token", "Bread rises because of yeast"])
@@ -64,6 +64,6 @@ def test_embedders_load_neither_django_nor_onnx(subtests):
     ):
         with subtests.test(script=script):
             assert (
-                printed_by(f"import sys, pathlib; {script} print(sorted({unwanted} & set(sys.modules)))")
+                output_of(f"import sys, pathlib; {script} print(sorted({unwanted} & set(sys.modules)))")
                 == "[]"
             )

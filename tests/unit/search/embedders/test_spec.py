@@ -1,4 +1,4 @@
-"""Embedders are written in the settings as a name with options."""
+"""Embedder specifications in the settings: a name with options."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Only the published model files are taken."""
+"""Only the published model files are accepted."""
 
 import sys
 from pathlib import Path

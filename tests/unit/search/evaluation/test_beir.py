@@ -1,4 +1,4 @@
-"""Reading judged sets in BEIR's layout, and refusing what isn't one by file and line."""
+"""Judged sets in BEIR's layout are read, or refused by file and line."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ def test_set_is_read_with_its_grades_and_sampled(folder):
     assert judged.sample(6) == judged.sample(100) == judged
 
 
-def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):
+def test_invalid_set_is_refused_by_file_and_line(subtests, folder):
     cases = [
         ("corpus.jsonl", "{}\n{", r"corpus.jsonl, line 2 "),
         ("corpus.jsonl", "[]", r"corpus.jsonl, line 1 "),
@@ -58,21 +58,21 @@ def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):
         ("qrels/test.tsv", "a\tb\tc\n", "test.tsv"),
         ("corpus.jsonl", "\xff", "corpus.jsonl"),
     ]
-    for file, content, said in cases:
+    for file, content, message in cases:
         with subtests.test(file=file, content=content):
             valid = (folder / file).read_bytes()
             (folder / file).write_bytes(content.encode("latin-1"))
-            with pytest.raises(InvalidJudgedSet, match=said):
+            with pytest.raises(InvalidJudgedSet, match=message):
                 read_judged_set(folder)
             (folder / file).write_bytes(valid)
-    for line, said in (
+    for line, message in (
         ({"_id": "d1", "text": ""}, "line 2.*'d1'"),
         ({"_id": "d2"}, "line 2: 'text'"),
         ({"_id": "d2", "title": None, "text": ""}, "line 2: 'title'"),
     ):
         with subtests.test(line=line):
             (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, [DOCUMENTS[0], line])))
-            with pytest.raises(InvalidJudgedSet, match=said):
+            with pytest.raises(InvalidJudgedSet, match=message):
                 list(read_documents(folder))
     (folder / "queries.jsonl").unlink()
     with pytest.raises(InvalidJudgedSet, match=r"queries\.jsonl"):

@@ -1,4 +1,4 @@
-"""The published questions on code bases are as their page says."""
+"""The published questions on code bases match their page."""
 
 from collections import Counter
 

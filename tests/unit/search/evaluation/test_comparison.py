@@ -1,4 +1,4 @@
-"""Two runs compared: numbers worked out by hand, and what holds whatever they are."""
+"""Comparison of two runs: hand-computed figures, and properties."""
 
 from itertools import product
 
@@ -80,7 +80,7 @@ def test_above_sixteen_topics_a_sample_of_the_ways_is_near_the_exact_share():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40))
-def test_whichever_run_comes_first_the_comparison_is_the_same(values):
+def test_comparison_does_not_depend_on_the_order_of_runs(values):
     ahead = compare_values({str(n): pair for n, pair in enumerate(values)})
     back = compare_values({str(n): pair[::-1] for n, pair in enumerate(values)})
     assert ahead.difference == pytest.approx(-back.difference)

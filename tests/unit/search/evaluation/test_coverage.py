@@ -1,4 +1,4 @@
-"""Ten hits are measured by the judged places that they cite."""
+"""Coverage: the judged places that ten hits cite."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from search.evaluation.judged import DocumentName, Qrel
 from search.retrieval.citation import parse_uri
 
 
-def cited(uri, source="docs", version=""):
+def cited_hit(uri, source="docs", version=""):
     citation = parse_uri(uri)
     name = DocumentName(path=citation.path, source=source, version=version)
     return CitedHit(document=name, citation=citation)
@@ -24,18 +24,20 @@ JUDGED = (
 
 
 def test_relevant_places_that_are_cited(subtests):
-    assert citation_coverage(JUDGED, [cited("a.md#L12-L20"), cited("x.md#L1")]) == pytest.approx(1 / 3)
-    assert citation_coverage(JUDGED, [cited("a.md#L1-L50"), cited("b.md#page=9")]) == 1.0
-    assert citation_coverage(JUDGED, [cited("a.md#L13-L39"), cited("c.md#L1")]) == 0.0
+    assert citation_coverage(JUDGED, [cited_hit("a.md#L12-L20"), cited_hit("x.md#L1")]) == pytest.approx(
+        1 / 3
+    )
+    assert citation_coverage(JUDGED, [cited_hit("a.md#L1-L50"), cited_hit("b.md#page=9")]) == 1.0
+    assert citation_coverage(JUDGED, [cited_hit("a.md#L13-L39"), cited_hit("c.md#L1")]) == 0.0
     assert citation_coverage(JUDGED, []) == 0.0
-    assert citation_coverage(JUDGED[3:], [cited("c.md#L1")]) is None
+    assert citation_coverage(JUDGED[3:], [cited_hit("c.md#L1")]) is None
     assert citation_coverage((), []) is None
-    hits = [cited("a.md#L7", source="other"), cited("a.md#L40", version="v2")]
+    hits = [cited_hit("a.md#L7", source="other"), cited_hit("a.md#L40", version="v2")]
     assert citation_coverage(JUDGED[:2], hits) == 0.0
-    assert citation_coverage(JUDGED[2:], [cited("b.md#L1", source="other")]) == 1.0
-    others = [cited(f"x{n}.md#L1") for n in range(10)]
-    assert citation_coverage(JUDGED[2:], [*others[:9], cited("b.md#L1")]) == 1.0
-    assert citation_coverage(JUDGED[2:], [*others, cited("b.md#L1")]) == 0.0
+    assert citation_coverage(JUDGED[2:], [cited_hit("b.md#L1", source="other")]) == 1.0
+    others = [cited_hit(f"x{n}.md#L1") for n in range(10)]
+    assert citation_coverage(JUDGED[2:], [*others[:9], cited_hit("b.md#L1")]) == 1.0
+    assert citation_coverage(JUDGED[2:], [*others, cited_hit("b.md#L1")]) == 0.0
     cases = [
         ("L7-L12", "L12-L20", True), ("L7-L12", "L13", False), ("L7", "L1-L100", True),
         ("page=4", "page=4", True), ("page=4", "page=5", False), ("page=4", "page=4&xywh=1,2,3,4", True),

@@ -1,4 +1,4 @@
-"""Golden files: what people write is read, what is written is read the same, and errors name the line."""
+"""Golden files: reading, writing, and errors that name the line."""
 
 from contextlib import suppress
 
@@ -75,7 +75,7 @@ _TOPICS = st.builds(
 
 @settings(max_examples=20)
 @given(st.lists(_TOPICS, min_size=1, max_size=4, unique_by=lambda topic: topic.topic_id))
-def test_whatever_topics_there_are_a_file_keeps_them(topics):
+def test_file_keeps_any_topics(topics):
     collection = TopicCollection(topics=tuple(topics))
     assert parse_golden(write_golden(collection)) == collection
 
@@ -115,11 +115,11 @@ def test_invalid_file_is_refused_with_its_line(subtests, monkeypatch):
         (f"topics: [{{id: {'a' * 101}, query: b}}]", "give 100 at most"),
         ("topics: [{id: a, query: \"\\0\"}]", "must be a text that isn't empty"),
     ]  # fmt: skip
-    for text, said in cases:
+    for text, message in cases:
         with subtests.test(text=text):
             with pytest.raises(InvalidJudgedSet) as error:
                 parse_golden(text)
-            assert said in str(error.value)
+            assert message in str(error.value)
             assert str(error.value).startswith("golden.yaml")
     monkeypatch.setattr("search.evaluation.judged.MAX_TOPICS", 20)
     text = "topics:\n" + "".join(f"  - {{id: t{n}, query: q}}\n" for n in range(21))

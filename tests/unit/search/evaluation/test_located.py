@@ -1,4 +1,4 @@
-"""Topics from a file or folder that a person names, and BEIR's layout without its corpus."""
+"""Topics from a named file or folder, and BEIR's layout without its corpus."""
 
 import json
 
@@ -52,11 +52,11 @@ def test_beir_queries_and_qrels_are_checked(subtests):
         ('{"_id": "q", "text": "a"}', "q\td\tNaN\nq\td\tNaN", "qrels/test.tsv, line 2"),
         ('{"_id": "q", "text": "a"}', "", "qrels"),
     ]
-    for queries, qrels, said in cases:
+    for queries, qrels, message in cases:
         with subtests.test(queries=queries):
             with pytest.raises(InvalidJudgedSet) as error:
                 parse_beir(queries, qrels)
-            assert said in str(error.value)
+            assert message in str(error.value)
 
 
 def test_unreadable_file_is_named(tmp_path, monkeypatch, beir):

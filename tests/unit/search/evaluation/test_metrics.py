@@ -1,4 +1,4 @@
-"""Measures against five judgements worked out by hand."""
+"""Measures on five hand-computed judgements."""
 
 from math import log2
 
@@ -23,12 +23,12 @@ RANKINGS = {"q1": ["b", "x", "a"], "q2": ["x", "y"]}
 NDCG = (1 / log2(2) + 2 / log2(4)) / (2 / log2(2) + 1 / log2(3) + 1 / log2(4))
 
 
-def measured(qrels, rankings, names=BEIR_MEASURES):
+def mean_values(qrels, rankings, names=BEIR_MEASURES):
     return means(measure_each(names, qrels, rankings).values(), names)
 
 
 def test_judgements_by_hand():
-    assert measured(QRELS, RANKINGS) == {
+    assert mean_values(QRELS, RANKINGS) == {
         "nDCG@10": pytest.approx(NDCG / 2), "R@10": pytest.approx(2 / 3 / 2),
         "R@100": pytest.approx(2 / 3 / 2), "RR@10": pytest.approx(1 / 2),
     }  # fmt: skip
@@ -44,21 +44,21 @@ def test_judgements_by_hand():
 
 
 def test_unanswered_queries_order_and_depth():
-    assert measured(QRELS, {"q2": ["e"]}) == {"nDCG@10": 0.5, "R@10": 0.5, "R@100": 0.5, "RR@10": 0.5}
-    assert set(measured(QRELS, {}).values()) == {0.0}
+    assert mean_values(QRELS, {"q2": ["e"]}) == {"nDCG@10": 0.5, "R@10": 0.5, "R@100": 0.5, "RR@10": 0.5}
+    assert set(mean_values(QRELS, {}).values()) == {0.0}
     names = ["Judged@10", "nDCG@10"]
-    assert measured(QRELS, {"q1": [], "q2": []}, names) == dict.fromkeys(names, 0.0)
+    assert mean_values(QRELS, {"q1": [], "q2": []}, names) == dict.fromkeys(names, 0.0)
     assert measure_each(["nDCG@10"], {"q2": {"e": 1}}, RANKINGS) == {"q2": {"nDCG@10": 0.0}}
     assert measure_each(["nDCG@10"], {}, RANKINGS) == {}
 
     # As trec_eval breaks ties by id, equal scores would put z before e.
-    assert measured({"q": {"e": 1}}, {"q": ["e", "z"]})["RR@10"] == 1.0
-    assert measured({"q": {"e": 1}}, {"q": ["z", "e"]})["RR@10"] == 0.5
+    assert mean_values({"q": {"e": 1}}, {"q": ["e", "z"]})["RR@10"] == 1.0
+    assert mean_values({"q": {"e": 1}}, {"q": ["z", "e"]})["RR@10"] == 0.5
     ranking = [f"x{n}" for n in range(10)]
-    found = measured({"q": {"e": 1}}, {"q": [*ranking, "e"]})
+    found = mean_values({"q": {"e": 1}}, {"q": [*ranking, "e"]})
     assert found == {"nDCG@10": 0.0, "R@10": 0.0, "R@100": 1.0, "RR@10": 0.0}
     beyond = [f"y{n}" for n in range(100)]
-    assert measured({"q": {"e": 1}}, {"q": [*beyond, "e"]})["R@100"] == 0.0
+    assert mean_values({"q": {"e": 1}}, {"q": [*beyond, "e"]})["R@100"] == 0.0
     # TREC gives -2 to spam; it takes nothing from a ranking that has it.
     names = ["nDCG@10", "P@5", "Success@10"]
     assert measure_each(names, {"q": {"spam": -2, "e": 1}}, {"q": ["spam", "e"]}) == measure_each(

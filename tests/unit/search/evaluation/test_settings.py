@@ -1,4 +1,4 @@
-"""Settings of a run are a validated mapping, applied to a copy of the workspace."""
+"""Settings of a run: a validated mapping, applied to a copy of the workspace."""
 
 import pytest
 
@@ -60,9 +60,9 @@ def test_settings_that_rank_can_be_set_and_no_others(subtests):
         ({"default_k": 5}, "A run has no setting 'default_k'; there are: mode, k"),
         ({"embedder": "hash"}, "A run has no setting 'embedder'"), ({"x" * 500: 1}, "A run has no setting"),
     ]  # fmt: skip
-    for given, said in cases:
+    for given, message in cases:
         with subtests.test(given=given):
             with pytest.raises(InvalidRunSetting) as error:
                 RunSettings.of(given)
-            assert said in str(error.value)
+            assert message in str(error.value)
             assert len(str(error.value)) < 500

@@ -1,4 +1,4 @@
-"""TREC's files: written and read back, by us and by ir-measures, and errors that name the line."""
+"""TREC files: written and read by Kebab and ir-measures, with errors that name the line."""
 
 import io
 from contextlib import suppress
@@ -137,11 +137,11 @@ def test_invalid_file_is_refused_with_its_line(subtests):
         (parse_qrels, f"q1 0 {'d' * 1_001} 1", "more than 1,000 characters"),
         (parse_qrels, "\n", "qrels judges nothing"),
     ]
-    for parse, text, said in cases:
+    for parse, text, message in cases:
         with subtests.test(parse=parse):
             with pytest.raises(InvalidJudgedSet) as error:
                 parse(text)
-            assert said in str(error.value)
+            assert message in str(error.value)
     with pytest.raises(InvalidJudgedSet, match="qrels judges the topic 'q9', which isn't there"):
         join_qrels({"q1": "a"}, {"q9": (Qrel(path="d"),)})
 

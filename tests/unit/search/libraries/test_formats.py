@@ -1,4 +1,4 @@
-"""The text formats, byte by byte."""
+"""Text formats of libraries, byte by byte."""
 
 from search.libraries.find import RankedLibrary
 from search.libraries.formats import libraries_text, snippets_text

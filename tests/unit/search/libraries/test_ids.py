@@ -1,4 +1,4 @@
-"""Library ids: made from addresses and titles, read back as they were written."""
+"""Library ids: made from addresses and titles, and parsed back."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The last word while it is being typed, as an expression for what may have it."""
+"""The unfinished last word as an expression for its possible completions."""
 
 import apsw
 import pytest
@@ -19,16 +19,16 @@ def test_begun_word_has_shorter_beginnings_and_parts(subtests):
     ]  # fmt: skip
     for typed, expression in cases:
         with subtests.test(typed=typed):
-            begun = parse_unfinished_word(typed)
-            assert begun is not None
-            assert begun.expression == expression
+            word = parse_unfinished_word(typed)
+            assert word is not None
+            assert word.expression == expression
     for typed in ["", "ab", "a OR routi", '"use" routi', "use* routi", "NOT", "***", "---"]:
         with subtests.test(typed=typed):
             assert parse_unfinished_word(typed) is None
 
-    begun = parse_unfinished_word("a.b." * 250)
-    assert begun is not None
-    assert begun.words == ("a", "b")
+    word = parse_unfinished_word("a.b." * 250)
+    assert word is not None
+    assert word.words == ("a", "b")
 
     cases = [
         ("routi", "of Routing", True), ("routi", "a route", False), ("next.j", "in next.js", True),
@@ -38,9 +38,9 @@ def test_begun_word_has_shorter_beginnings_and_parts(subtests):
     ]  # fmt: skip
     for typed, text, begins in cases:
         with subtests.test(typed=typed):
-            begun = parse_unfinished_word(typed)
-            assert begun is not None
-            assert begun.begins_words_of(text) is begins
+            word = parse_unfinished_word(typed)
+            assert word is not None
+            assert word.begins_words_of(text) is begins
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,8 @@ PIECES = st.sampled_from(SIGNS.split("|")) | st.text(max_size=9)
 
 @given(typed=st.lists(PIECES, max_size=5).map(" ".join))
 def test_fts5_takes_every_expression(index, typed):
-    begun = parse_unfinished_word(typed)
-    raw = begun and parse_query(f"'{begun.expression}'").raw
-    assert begun is None or raw
+    word = parse_unfinished_word(typed)
+    raw = word and parse_query(f"'{word.expression}'").raw
+    assert word is None or raw
     if raw:
         index.execute("SELECT rowid FROM t WHERE t MATCH ?", (raw,)).fetchall()

@@ -1,4 +1,4 @@
-"""Text being typed becomes an FTS5 expression, and FTS5 never refuses all forms of it."""
+"""Typed text becomes an FTS5 expression, and FTS5 accepts one form of it."""
 
 import apsw
 import pytest

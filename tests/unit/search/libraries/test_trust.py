@@ -35,7 +35,7 @@ def test_score_adds_up_and_is_capped(subtests):
 
 
 @given(stars=st.none() | st.integers(0, 10**9), snippets=st.integers(0, 10**9))
-def test_the_score_has_one_decimal_between_nought_and_ten(stars, snippets):
+def test_score_has_one_decimal_between_zero_and_ten(stars, snippets):
     found = score(stars, snippets, "host", "indexed", "described")
     assert 3.0 <= found <= 10.0
     assert found == round(found, 1)

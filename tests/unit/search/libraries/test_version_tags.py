@@ -1,4 +1,4 @@
-"""Tags in the order of versions."""
+"""Order of version tags."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from search.libraries.library import newest_first
 
 
-def ordered(*tags):
+def order(*tags):
     return newest_first(tags, tag_of=str)
 
 
 def test_versions_are_ordered_newest_first():
-    assert ordered("v9", "v18", "v17") == ["v18", "v17", "v9"]
-    assert ordered("1.9.0", "1.10.0", "1.10") == ["1.10.0", "1.10", "1.9.0"]
-    assert ordered("v1.0-rc1", "v1.0", "v1.0-beta2", "v0.9", "v1.0.1") == [
+    assert order("v9", "v18", "v17") == ["v18", "v17", "v9"]
+    assert order("1.9.0", "1.10.0", "1.10") == ["1.10.0", "1.10", "1.9.0"]
+    assert order("v1.0-rc1", "v1.0", "v1.0-beta2", "v0.9", "v1.0.1") == [
         "v1.0.1", "v1.0", "v1.0-rc1", "v1.0-beta2", "v0.9",
     ]  # fmt: skip
 

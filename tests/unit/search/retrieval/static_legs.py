@@ -12,7 +12,7 @@ def candidates(ids, tier=None):
 
 
 class StaticLeg:
-    """Return the first of its ids, and remember what it was asked."""
+    """Returns the first of its ids, and records its requests."""
 
     def __init__(self, name, ids, *, failure=None, fails_from=0, **leg):
         self.found = candidates(ids)

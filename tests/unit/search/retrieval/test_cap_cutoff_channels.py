@@ -1,4 +1,4 @@
-"""The cap, the cutoff and the channels keep the contract's numbers."""
+"""The numbers of the retrieval contract for cap, cutoff and channels."""
 
 from search.retrieval.fusion.cutoff import plain_cutoff, smart_cutoff
 from search.retrieval.fusion.document_cap import cap_per_file

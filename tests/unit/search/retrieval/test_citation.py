@@ -70,7 +70,7 @@ def test_parsing_is_the_inverse_of_writing(citation):
 
 
 @given(st.text() | st.text(alphabet="a#Lpagexywht=&-.,0123456789"))
-def test_whatever_parses_is_written_the_same(uri):
+def test_parsed_citation_is_written_the_same(uri):
     try:
         citation = parse_uri(uri)
     except InvalidCitation:

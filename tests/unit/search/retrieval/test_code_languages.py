@@ -1,4 +1,4 @@
-"""Programming languages are known by all their names."""
+"""Names of programming languages."""
 
 from search.retrieval.code.languages import code_language_names
 

@@ -1,4 +1,4 @@
-"""A path tells code, tests and prose of a code base apart."""
+"""Classification of paths as code, tests or prose."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Convex fusion: hand-computed, against a plain reimplementation, and what holds whatever the scores are."""
+"""Convex fusion: by hand, against an independent implementation, and properties."""
 
 import math
 import statistics
@@ -15,7 +15,7 @@ from search.retrieval.fusion.smoothing import smooth_scores
 IDS = list("abcdefgh")
 
 
-def scored(name, scores, *, found=None, weight=1.0):
+def scored_list(name, scores, *, found=None, weight=1.0):
     best_first = sorted(scores, key=lambda id_: (-scores[id_], id_))
     return ScoredList(name=name, weight=weight, chunk_ids=found or best_first, scores=scores)
 
@@ -25,7 +25,7 @@ def by_id(fused):
 
 
 def plain(lexical, vector):
-    """The formula once more, without sharing a line."""
+    """Compute the formula in an independent implementation."""
     together = {}
     best = 0.0
     for share, scores in ((0.3, lexical), (0.7, vector)):
@@ -42,7 +42,7 @@ def plain(lexical, vector):
 def test_scores_by_hand():
     """Two scores always stand one deviation from their mean: exp(±1/3) = 1.395612, 0.716531."""
     fused = convex_combination(
-        [scored("lexical", {"a": 9.0, "b": 1.0}), scored("vector", {"a": 0.2, "b": 0.4})]
+        [scored_list("lexical", {"a": 9.0, "b": 1.0}), scored_list("vector", {"a": 0.2, "b": 0.4})]
     )
     high, low = 1.395612, 0.716531
     assert by_id(fused) == {
@@ -52,14 +52,17 @@ def test_scores_by_hand():
     assert [found.chunk_id for found in fused] == ["b", "a"]
 
     fused = convex_combination(
-        [scored("lexical", {"a": 5.0, "b": 2.0, "c": 0.0}), scored("vector", {"a": 0.9, "b": 0.1, "c": 0.3})]
+        [
+            scored_list("lexical", {"a": 5.0, "b": 2.0, "c": 0.0}),
+            scored_list("vector", {"a": 0.9, "b": 0.1, "c": 0.3}),
+        ]
     )
     assert fused[0].chunk_id == "a"
     assert fused[0].score == pytest.approx(1.0)
 
     same = {"a": 0.1 + 0.2, "b": 0.3, "c": 0.3}
     alone = {"a": 1.0, "b": 3.0, "c": 2.0}
-    fused = convex_combination([scored("lexical", same), scored("vector", alone)])
+    fused = convex_combination([scored_list("lexical", same), scored_list("vector", alone)])
     assert [found.chunk_id for found in fused] == ["b", "c", "a"]
 
     empty = [ScoredList(name=name, chunk_ids=[], scores={}) for name in ("lexical", "vector")]
@@ -78,21 +81,21 @@ def test_ranks_are_those_of_the_lists():
 
 def test_unretrieved_and_unknown_scores_count():
     """Only the lexical leg found a, but its vector is nearly as good as b's: the words then decide."""
-    lexical = scored("lexical", {"a": 10.0, "b": 0.0, "c": 1.0}, found=["a", "c"])
-    vector = scored("vector", {"a": 0.61, "b": 0.62, "c": 0.1}, found=["b"])
+    lexical = scored_list("lexical", {"a": 10.0, "b": 0.0, "c": 1.0}, found=["a", "c"])
+    vector = scored_list("vector", {"a": 0.61, "b": 0.62, "c": 0.1}, found=["b"])
     assert [found.chunk_id for found in convex_combination([lexical, vector])] == ["a", "b", "c"]
     lexical = ScoredList(name="lexical", chunk_ids=[], scores=dict.fromkeys("abc", 0.0))
-    fused = convex_combination([lexical, scored("vector", {"a": 0.1, "b": 0.3, "c": 0.2})])
+    fused = convex_combination([lexical, scored_list("vector", {"a": 0.1, "b": 0.3, "c": 0.2})])
     assert [found.chunk_id for found in fused] == ["b", "c", "a"]
     assert fused[0].score == pytest.approx(1.0)
-    known = scored("vector", {"a": 0.8, "b": 0.2}, found=["a", "b"])
-    lexical = scored("lexical", {"a": 1.0, "b": 1.0, "c": 1.0})
+    known = scored_list("vector", {"a": 0.8, "b": 0.2}, found=["a", "b"])
+    lexical = scored_list("lexical", {"a": 1.0, "b": 1.0, "c": 1.0})
     fused = by_id(convex_combination([lexical, known]))
     assert fused["a"] > fused["c"] > fused["b"]
 
 
 def test_weights_and_lists_without_scores():
-    lists = [scored("lexical", {"a": 9.0, "b": 1.0}), scored("vector", {"a": 0.8, "b": 0.2})]
+    lists = [scored_list("lexical", {"a": 9.0, "b": 1.0}), scored_list("vector", {"a": 0.8, "b": 0.2})]
     alone = by_id(convex_combination(lists))
     exact = RankedList(name="exact", weight=2.0, chunk_ids=["x", "b"])
     together = convex_combination(lists, [exact])
@@ -100,12 +103,12 @@ def test_weights_and_lists_without_scores():
     assert by_id(together)["b"] == pytest.approx((2 * alone["b"] + 2 * 61 / 62) / 4)
     assert [dict(found.ranks) for found in together if found.chunk_id == "x"] == [{"exact": 1}]
     lexical, vector = {"a": 9.0, "b": 1.0}, {"a": 0.2, "b": 0.8}
-    fused = convex_combination([scored("lexical", lexical, weight=7 / 3), scored("vector", vector)])
+    fused = convex_combination([scored_list("lexical", lexical, weight=7 / 3), scored_list("vector", vector)])
     assert by_id(fused)["a"] == pytest.approx(by_id(fused)["b"])
 
 
 class Vectors:
-    """Return the vectors it has, and remember what it was asked for."""
+    """Returns its vectors, and records the ids asked for."""
 
     def __init__(self, **by_id):
         self.by_id, self.asked = by_id, []
@@ -117,8 +120,8 @@ class Vectors:
 
 def three():
     return [
-        scored("lexical", {"a": 9.0, "b": 8.0, "c": 1.0}),
-        scored("vector", {"a": 0.2, "b": 0.1, "c": 0.4}),
+        scored_list("lexical", {"a": 9.0, "b": 8.0, "c": 1.0}),
+        scored_list("vector", {"a": 0.2, "b": 0.1, "c": 0.4}),
     ]
 
 
@@ -149,8 +152,8 @@ def test_means_are_smoothed_over_neighbours():
 def test_only_the_best_fifty_are_smoothed_and_stay_before_the_rest():
     ids = [f"{number:03d}" for number in range(120)]
     lists = [
-        scored("lexical", {id_: float(-n) for n, id_ in enumerate(ids)}),
-        scored("vector", {id_: -n / 200 for n, id_ in enumerate(ids)}),
+        scored_list("lexical", {id_: float(-n) for n, id_ in enumerate(ids)}),
+        scored_list("vector", {id_: -n / 200 for n, id_ in enumerate(ids)}),
     ]
     rng = np.random.default_rng(7)
     vectors = Vectors(**{id_: rng.normal(size=4) for id_ in ids})
@@ -167,8 +170,8 @@ def test_copies_of_a_passage_tie():
     rng = np.random.default_rng(3)
     numbers, places = rng.random(7), rng.normal(size=(7, 384)).astype(np.float32)
     lists = [
-        scored("lexical", {id_: numbers[kind[id_]] for id_ in ids}),
-        scored("vector", {id_: numbers[::-1][kind[id_]] for id_ in ids}),
+        scored_list("lexical", {id_: numbers[kind[id_]] for id_ in ids}),
+        scored_list("vector", {id_: numbers[::-1][kind[id_]] for id_ in ids}),
     ]
     fused = by_id(convex_combination(lists, vectors_of=Vectors(**{id_: places[kind[id_]] for id_ in ids})))
     assert len(set(fused.values())) == 7
@@ -180,8 +183,8 @@ def scores_of(ids):
 
 
 @given(scores_of(IDS), scores_of(IDS))
-def test_it_is_what_the_formula_says(lexical, vector):
-    fused = by_id(convex_combination([scored("lexical", lexical), scored("vector", vector)]))
+def test_fusion_equals_the_plain_formula(lexical, vector):
+    fused = by_id(convex_combination([scored_list("lexical", lexical), scored_list("vector", vector)]))
     assert fused == pytest.approx(plain(lexical, vector), abs=1e-9)
 
 

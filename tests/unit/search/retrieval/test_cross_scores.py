@@ -1,4 +1,4 @@
-"""The pipeline where scores are fused: who is asked for which, and what if one can't tell."""
+"""Cross-scoring: each leg scores the other's candidates, or reports that it can't."""
 
 from unittest.mock import Mock
 
@@ -11,7 +11,7 @@ from tests.unit.search.retrieval.static_legs import StaticLeg, candidates, ids, 
 
 
 class ScoringLeg(StaticLeg):
-    """Scores what it is asked about, 0.25 unless it knows better."""
+    """Scores candidates from a table, others with 0.25."""
 
     def __init__(self, name, ids, *, scores=None, failure_of_score=None, **leg):
         super().__init__(name, ids, score=self.score, **leg)
@@ -74,7 +74,7 @@ def test_convex_fusion_smooths_over_the_vectors_that_a_leg_has():
     assert vectors.call_count == 1
 
 
-def test_order_of_the_leg_that_found_something_stands(subtests):
+def test_order_of_the_only_leg_with_results_is_kept(subtests):
     """Its scores say otherwise, as bm25 does of a passage with some of the terms behind one with all."""
     for found, empty in (("lexical", "vector"), ("vector", "lexical")):
         with subtests.test(found=found):

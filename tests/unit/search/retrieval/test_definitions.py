@@ -8,7 +8,7 @@ from search.retrieval.code.definitions import (
 
 
 def order(name, *places, rank=lambda name, passages: rank_passages([name], passages)):
-    """The places, as `breadcrumb | text`, in the order they rank in; ids are against that order."""
+    """Return the places, as `breadcrumb | text`, in ranking order; ids run against that order."""
     passages = [
         IndexedPassage(chunk_id=f"{len(places) - n:02}", breadcrumb=breadcrumb, text=text)
         for n, (breadcrumb, _, text) in enumerate(place.partition(" | ") for place in places)
@@ -92,7 +92,7 @@ def test_member_is_defined_in_its_container(subtests):
 
 
 def code(*places):
-    """Passages of source files, as `breadcrumb | text`, with their places for ids."""
+    """Return passages of source files, as `breadcrumb | text`, with the places as ids."""
     split = ((place, *place.split(" | ")) for place in places)
     return [
         IndexedPassage(chunk_id=id_, breadcrumb=crumb, text=text, is_code=True) for id_, crumb, text in split

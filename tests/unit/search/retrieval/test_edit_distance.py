@@ -10,7 +10,7 @@ WORDS = st.text(alphabet="abc", max_size=7)
 
 
 def reference(word, other):
-    """The definition, as a recursion."""
+    """Compute the distance by its recursive definition."""
 
     @cache
     def distance(i, j):

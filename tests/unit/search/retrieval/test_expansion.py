@@ -1,4 +1,4 @@
-"""Passages are added to the hits with the contract's factors, and never at the cost of a hit."""
+"""Expansion adds passages with the contract's factors, and never displaces a hit."""
 
 from unittest.mock import Mock
 
@@ -37,30 +37,30 @@ def imports(**links):
     return following("import", IMPORT_FACTOR, links)
 
 
-def told(expanded):
+def summary(expanded):
     return [(reached.chunk_id, pytest.approx(reached.score), reached.reached_by) for reached in expanded]
 
 
 def test_each_way_lowers_the_score_by_its_factor():
     assert (NEIGHBOUR_FACTOR, SIBLING_FACTOR, IMPORT_FACTOR, NEIGHBOUR_STEPS) == (0.8, 0.7, 0.6, 1)
     ways = [neighbours(a={"n": 1}), siblings(a={"s": 1}), imports(a={"i": 1})]
-    assert told(expand([hit("a", 0.9)], ways)) == [
+    assert summary(expand([hit("a", 0.9)], ways)) == [
         ("a", 0.9, "hit"), ("n", 0.72, "neighbour"), ("s", 0.63, "sibling"), ("i", 0.54, "import"),
     ]  # fmt: skip
-    assert told(expand([hit("a", 1.0)], [neighbours(a={"b": 1, "c": 2, "d": 3})])) == [
+    assert summary(expand([hit("a", 1.0)], [neighbours(a={"b": 1, "c": 2, "d": 3})])) == [
         ("a", 1.0, "hit"), ("b", 0.8, "neighbour"), ("c", 0.64, "neighbour"), ("d", 0.512, "neighbour"),
     ]  # fmt: skip
 
 
 def test_best_score_counts_and_only_hits_lead_on():
     ways = [siblings(a={"x": 1}, b={"x": 1}), neighbours(b={"x": 1})]
-    assert told(expand([hit("a", 0.9), hit("b", 0.85)], ways))[2:] == [("x", 0.68, "neighbour")]
-    assert told(expand([hit("a", 1.0), hit("b", 0.85)], ways))[2:] == [("x", 0.7, "sibling")]
+    assert summary(expand([hit("a", 0.9), hit("b", 0.85)], ways))[2:] == [("x", 0.68, "neighbour")]
+    assert summary(expand([hit("a", 1.0), hit("b", 0.85)], ways))[2:] == [("x", 0.7, "sibling")]
     ways = [neighbours(a={"b": 1}, b={"a": 1})]
-    assert told(expand([hit("a", 0.9), hit("b", 0.8)], ways)) == [("a", 0.9, "hit"), ("b", 0.8, "hit")]
-    assert told(expand([hit("a", 0.9), hit("b", 0.1)], ways)) == [("a", 0.9, "hit"), ("b", 0.72, "hit")]
+    assert summary(expand([hit("a", 0.9), hit("b", 0.8)], ways)) == [("a", 0.9, "hit"), ("b", 0.8, "hit")]
+    assert summary(expand([hit("a", 0.9), hit("b", 0.1)], ways)) == [("a", 0.9, "hit"), ("b", 0.72, "hit")]
     expanded = expand([hit("a", 0.9)], [neighbours(a={"b": 1}, b={"c": 1})])
-    assert told(expanded) == [("a", 0.9, "hit"), ("b", 0.72, "neighbour")]
+    assert summary(expanded) == [("a", 0.9, "hit"), ("b", 0.72, "neighbour")]
 
 
 def test_order_limit_and_one_question_for_all_hits():
@@ -72,7 +72,7 @@ def test_order_limit_and_one_question_for_all_hits():
     links = {"a": {f"n{steps}": steps for steps in range(1, 9)}}
     expanded = expand([hit("a", 0.9), hit("b", 0.01)], [neighbours(**links)], max_added=3)
     assert [reached.chunk_id for reached in expanded] == ["a", "n1", "n2", "n3", "b"]
-    assert told(expand([hit("b", 0.2), hit("a", 0.4)], [])) == [("a", 0.4, "hit"), ("b", 0.2, "hit")]
+    assert summary(expand([hit("b", 0.2), hit("a", 0.4)], [])) == [("a", 0.4, "hit"), ("b", 0.2, "hit")]
     assert expand([], [neighbours(a={"b": 1})]) == []
     follow = Mock(return_value={})
     expand([hit("a", 0.9), hit("b", 0.2)], [Expansion(reached_by="sibling", factor=0.7, follow=follow)])

@@ -1,4 +1,4 @@
-"""Text that a person types becomes an FTS5 expression that FTS5 accepts and that means what was typed."""
+"""A typed query becomes an equivalent FTS5 expression that FTS5 accepts."""
 
 import re
 import unicodedata
@@ -48,7 +48,7 @@ def index():
     connection.close()
 
 
-def found(index, expression):
+def matching_ids(index, expression):
     rows = index.execute("SELECT chunk_id FROM f WHERE f MATCH ? ORDER BY chunk_id", (expression,))
     return [chunk_id for (chunk_id,) in rows]
 
@@ -81,18 +81,18 @@ def test_terms_are_quoted_and_joined():
 
 
 def test_strict_form_finds_what_holds_every_term(index, subtests):
-    assert found(index, every("foo bar")) == ["both", "code"]
-    assert found(index, every("foo only")) == ["foo"]
-    assert found(index, some("said next.js")) == ["code", "foo"]
-    assert found(index, every("und die Haus")) == ["guide"]
-    assert found(index, every("sind die Brücke")) == ["guide"]
-    assert found(index, every("don't")) == ["foo"]
+    assert matching_ids(index, every("foo bar")) == ["both", "code"]
+    assert matching_ids(index, every("foo only")) == ["foo"]
+    assert matching_ids(index, some("said next.js")) == ["code", "foo"]
+    assert matching_ids(index, every("und die Haus")) == ["guide"]
+    assert matching_ids(index, every("sind die Brücke")) == ["guide"]
+    assert matching_ids(index, every("don't")) == ["foo"]
     cases = [
         "next.js", "C++", "foo-bar", "path/to/file", "a:b", "@angular/core", "NOT", "C++ NOT a:b",
     ]  # fmt: skip
     for text in cases:
         with subtests.test(text=text):
-            assert found(index, every(text)) == ["code"]
+            assert matching_ids(index, every(text)) == ["code"]
 
 
 def test_relaxed_terms_are_pieces_that_say_something(subtests):
@@ -132,7 +132,7 @@ def test_one_pair_of_quotes_makes_a_query_raw(index, subtests):
     assert parse_query("  'foo OR bar*'\n") == ParsedQuery(raw="foo OR bar*")
     parsed = parse_query("""'"don't" OR bar'""")
     assert parsed.raw == """"don't" OR bar"""
-    assert found(index, parsed.raw) == ["both", "code", "foo"]
+    assert matching_ids(index, parsed.raw) == ["both", "code", "foo"]
     for text in ["'foo' bar", "'foo' OR 'bar'", "'foo", "foo'", "'", "don't", "'it's'"]:
         with subtests.test(text=text):
             assert parse_query(text) == ParsedQuery(terms=tuple(text.split()))
@@ -155,18 +155,18 @@ WEIRD = st.text() | st.text(alphabet="'\"() *:^+-{}ANDORNEAR,ab\x00\n部署ｶ�
 
 @given(WEIRD)
 def test_every_compiled_or_quoted_text_is_accepted_and_what_holds_every_term_holds_some(index, text):
-    found(index, quote_term(text))
+    matching_ids(index, quote_term(text))
     parsed = parse_query(text)
     compiled = match(text, lambda token: 1)
     assert (compiled is None) == (parsed.is_empty or parsed.raw is not None)
     assert parsed.raw is None or not parsed.terms
     if compiled is not None:
         of_every, of_some = (
-            found(index, compile_all(compiled.every)),
-            found(index, compile_any(compiled.some)),
+            matching_ids(index, compile_all(compiled.every)),
+            matching_ids(index, compile_any(compiled.some)),
         )
         assert len(compiled.every) >= MAX_TOKENS or set(of_every) <= set(of_some)
-        found(index, compile_any(compiled.marked_units))
+        matching_ids(index, compile_any(compiled.marked_units))
 
 
 def test_raw_prefixes_are_checked(subtests):
@@ -216,28 +216,30 @@ def test_words_are_folded_runs_of_letters_and_numbers():
     assert [sign for sign in searchable if not has_token(sign)] == []
 
 
-def kept(terms, frequencies):
+def required_terms(terms, frequencies):
     return [unit.term for unit in build_plain_match(terms, analysis, frequencies).every]
 
 
 def test_rarest_terms_are_kept_in_their_order():
-    assert kept(["b", "a", "b", "("], never) == ["b", "a"]
+    assert required_terms(["b", "a", "b", "("], never) == ["b", "a"]
     terms = [f"w{number}" for number in range(100)]
     frequency = {term: 100 - number for number, term in enumerate(terms)}
-    assert kept(terms, lambda asked: frequency) == terms[-MAX_TOKENS:]
+    assert required_terms(terms, lambda asked: frequency) == terms[-MAX_TOKENS:]
 
     known = [f"k{number}" for number in range(MAX_TOKENS)]
     unknown = [f"u{number}" for number in range(50)]
-    assert kept(unknown + known, lambda asked: dict.fromkeys(known, 5)) == known
+    assert required_terms(unknown + known, lambda asked: dict.fromkeys(known, 5)) == known
 
     phrases = [f"a{number}/b{number}" for number in range(20)]
-    assert kept(phrases, each(lambda token: int(token[1:]) + 1)) == phrases[:16]
+    assert required_terms(phrases, each(lambda token: int(token[1:]) + 1)) == phrases[:16]
 
     endless = "/".join(f"t{number}" for number in range(1000))
     numbered = each(lambda token: int(token[1:]) + 1)
-    assert kept([endless], numbered) == [f"t{number}" for number in range(MAX_TOKENS)]
+    assert required_terms([endless], numbered) == [f"t{number}" for number in range(MAX_TOKENS)]
     page = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
-    assert kept([page], each(lambda token: ord(token[0]))) == [page[at : at + 2] for at in range(MAX_TOKENS)]
+    assert required_terms([page], each(lambda token: ord(token[0]))) == [
+        page[at : at + 2] for at in range(MAX_TOKENS)
+    ]
 
 
 def test_pieces_of_many_terms_are_capped():
@@ -245,13 +247,13 @@ def test_pieces_of_many_terms_are_capped():
     some_ = build_plain_match(terms, analysis, each(lambda token: 1 if token[0] == "b" else 2)).some
     assert len(some_) == 31
 
-    def searched(count):
+    def match_of_identifiers(count):
         terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(count)]
         found = build_plain_match(terms, analysis, each(lambda token: 1))
         tokens = {token for unit in (*found.every, *found.some) for token in unit.tokens}
         return found, len(tokens)
 
-    (few, of_few), (many, of_many) = searched(5), searched(25)
+    (few, of_few), (many, of_many) = match_of_identifiers(5), match_of_identifiers(25)
     assert [unit.term for unit in few.every] == [f"rateLimit{letter}" for letter in "abcde"]
     assert few.every != few.some
     assert many.every == many.some and len(many.some) == MAX_TOKENS

@@ -1,4 +1,4 @@
-"""Passages packed by file: merged where they meet, three segments a file, within the budget."""
+"""Passages packed by file: adjacent ones merged, three segments a file, within the budget."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +17,7 @@ def lines(start, end, score=0.5, path="a.py", section=None, doc_id=None):
     return Passage(chunk_id=chunk_id, doc_id=doc_id, citation=citation, score=score, ordinal=start)
 
 
-def cited(segments):
+def fragments(segments):
     return [segment.citation.uri.partition("#")[2] for segment in segments]
 
 
@@ -32,23 +32,23 @@ def line_count(segment):
 def test_files_come_by_their_best_score():
     hits = [lines(80, 90, 0.6), lines(50, 60, 0.7), lines(30, 35, 0.8), lines(8, 14, 0.5), lines(1, 9, 0.9)]
     [packed] = pack(hits, size_of=one, budget=100)
-    assert cited(packed.segments) == ["L1-L14", "L30-L35", "L50-L60"]
+    assert fragments(packed.segments) == ["L1-L14", "L30-L35", "L50-L60"]
     assert packed.score == 0.9 and packed.path == "a.py"
     assert [segment.score for segment in packed.segments] == [0.9, 0.8, 0.7]
     hits = [
         lines(1, 5, 0.9), lines(11, 15, 0.8), lines(30, 35, 0.7), lines(50, 55, 0.6), lines(6, 10, 0.5),
     ]  # fmt: skip
     [packed] = pack(hits, size_of=one, budget=100)
-    assert cited(packed.segments) == ["L1-L15", "L30-L35", "L50-L55"]
+    assert fragments(packed.segments) == ["L1-L15", "L30-L35", "L50-L55"]
     hits = [lines(1, 2, 0.5, "b"), lines(1, 2, 0.9, "c"), lines(1, 2, 0.5, "a"), lines(9, 9, 0.1, "c")]
     assert [packed.path for packed in pack(hits, size_of=one, budget=100)] == ["c", "a", "b"]
     assert len(pack([lines(1, 5), lines(4, 9, 0.4, doc_id="other")], size_of=one, budget=9)) == 2
 
 
 def test_touching_passages_are_merged():
-    assert cited(merge([lines(1, 9), lines(10, 14)])) == ["L1-L14"]
-    assert cited(merge([lines(1, 9), lines(11, 14)])) == ["L1-L9", "L11-L14"]
-    assert cited(merge([lines(1, 20), lines(3, 4), lines(21, 22)])) == ["L1-L22"]
+    assert fragments(merge([lines(1, 9), lines(10, 14)])) == ["L1-L14"]
+    assert fragments(merge([lines(1, 9), lines(11, 14)])) == ["L1-L9", "L11-L14"]
+    assert fragments(merge([lines(1, 20), lines(3, 4), lines(21, 22)])) == ["L1-L22"]
     asked = []
 
     def is_blank(doc_id, start, end):
@@ -56,7 +56,7 @@ def test_touching_passages_are_merged():
         return (start, end) == (10, 11)
 
     merged = merge([lines(1, 9), lines(12, 14), lines(16, 17)], is_blank)
-    assert cited(merged) == ["L1-L14", "L16-L17"]
+    assert fragments(merged) == ["L1-L14", "L16-L17"]
     assert asked == [("a.py", 10, 11), ("a.py", 15, 15)]
 
     [merged] = merge([lines(5, 9, section="Use"), lines(1, 5, section="Install")])
@@ -72,12 +72,12 @@ def test_touching_passages_are_merged():
         return Passage(chunk_id=citation.uri, doc_id="d", citation=citation, score=0.5)
 
     page_4, page_5 = passage(kind="page", page=4), passage(kind="page", page=5)
-    assert cited(merge([page_5, page_4, page_4])) == ["page=4", "page=5"]
+    assert fragments(merge([page_5, page_4, page_4])) == ["page=4", "page=5"]
     talks = [passage(kind="time", start_s=start, end_s=start + 10.0) for start in (0.0, 10.0, 20.5)]
-    assert cited(merge(talks)) == ["t=0.000,20.000", "t=20.500,30.500"]
+    assert fragments(merge(talks)) == ["t=0.000,20.000", "t=20.500,30.500"]
     box = passage(kind="region", x=0, y=0, w=9, h=9)
     boxes = [box, box, passage(kind="region", x=1, y=0, w=9, h=9)]
-    assert cited(merge(boxes)) == ["xywh=0,0,9,9", "xywh=1,0,9,9"]
+    assert fragments(merge(boxes)) == ["xywh=0,0,9,9", "xywh=1,0,9,9"]
 
 
 def test_budget_leaves_out_what_does_not_fit():
@@ -86,19 +86,22 @@ def test_budget_leaves_out_what_does_not_fit():
         lines(1, 1, 0.5, "c"),
     ]  # fmt: skip
     packed = pack(hits, size_of=line_count, budget=16)
-    assert {file.path: cited(file.segments) for file in packed} == {
+    assert {file.path: fragments(file.segments) for file in packed} == {
         "a.py": ["L1-L10", "L60-L63"],
         "c": ["L1"],
     }
 
     hits = [lines(1, 10, 0.5), lines(11, 20, 0.9), lines(21, 30, 0.8)]
     [packed] = pack(hits, size_of=line_count, budget=25)
-    assert cited(packed.segments) == ["L11-L30"]
+    assert fragments(packed.segments) == ["L11-L30"]
 
     assert pack([lines(1, 10), lines(20, 25)], size_of=line_count, budget=5) == []
     hits = [lines(1, 5, 0.9), lines(6, 10, 0.72), lines(1, 5, 0.8, "b")]
     packed = pack(hits, size_of=line_count, budget=12)
-    assert [(file.path, cited(file.segments)) for file in packed] == [("a.py", ["L1-L5"]), ("b", ["L1-L5"])]
+    assert [(file.path, fragments(file.segments)) for file in packed] == [
+        ("a.py", ["L1-L5"]),
+        ("b", ["L1-L5"]),
+    ]
 
 
 SPANS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 9)), max_size=12)

@@ -1,4 +1,4 @@
-"""The pipeline over legs: concurrent, read back before anything is ranked, refilled, honest about gaps."""
+"""The pipeline over legs: concurrency, read-back before ranking, refill, reported gaps."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -131,33 +131,33 @@ def test_hidden_candidate_leaves_no_trace():
     assert all(found.chunk_id != "h" for leg in ranked.lists.values() for found in leg)
 
 
-def numbered(n):
+def numbered_ids(n):
     return [f"{number:05d}" for number in range(n)]
 
 
 def test_leg_is_refilled_for_what_it_lost(subtests):
-    hidden = set(numbered(150))
-    leg, other = StaticLeg("lexical", numbered(1000)), StaticLeg("vector", ["x"])
+    hidden = set(numbered_ids(150))
+    leg, other = StaticLeg("lexical", numbered_ids(1000)), StaticLeg("vector", ["x"])
     ranked = rank(leg, other, read_back=lambda asked: set(asked) - hidden)
     assert leg.limits == [100, 200, 400] and other.limits == [100]
-    assert [found.chunk_id for found in ranked.lists["lexical"]] == numbered(1000)[150:250]
+    assert [found.chunk_id for found in ranked.lists["lexical"]] == numbered_ids(1000)[150:250]
 
     for failure in (LegTimeout("late"), EmbedderUnavailable("gone")):
         with subtests.test(failure=failure):
-            leg = StaticLeg("vector", numbered(500), failure=failure, fails_from=1)
+            leg = StaticLeg("vector", numbered_ids(500), failure=failure, fails_from=1)
             ranked = rank(leg, mode=Mode.VECTOR, read_back=lambda asked: set(asked) - {"00000"})
             assert leg.limits == [100, 200]
             assert len(ranked.lists["vector"]) == 99 and ranked.degraded == ("vector",)
 
-    read_back = Mock(side_effect=lambda asked: set(asked) - set(numbered(50)))
-    rank(StaticLeg("lexical", numbered(500)), read_back=read_back, mode=Mode.LEXICAL)
-    assert [id_ for call in read_back.call_args_list for id_ in call.args[0]] == numbered(200)
+    read_back = Mock(side_effect=lambda asked: set(asked) - set(numbered_ids(50)))
+    rank(StaticLeg("lexical", numbered_ids(500)), read_back=read_back, mode=Mode.LEXICAL)
+    assert [id_ for call in read_back.call_args_list for id_ in call.args[0]] == numbered_ids(200)
 
-    leg = StaticLeg("lexical", numbered(99))
+    leg = StaticLeg("lexical", numbered_ids(99))
     rank(leg, mode=Mode.LEXICAL, read_back=lambda asked: set())
     assert leg.limits == [100]
 
-    leg = StaticLeg("lexical", numbered(10_000))
+    leg = StaticLeg("lexical", numbered_ids(10_000))
     assert rank(leg, mode=Mode.LEXICAL, read_back=lambda asked: set()).entries == ()
     assert leg.limits == [100, 200, 400, 800, 1600]
 
@@ -168,7 +168,7 @@ HIDDEN = st.sets(st.integers(0, 299))
 @settings(max_examples=20)
 @given(HIDDEN, st.permutations(range(300)), st.integers(1, 60))
 def test_the_answer_is_as_if_the_hidden_had_never_been_indexed(hidden, order, k):
-    names = numbered(300)
+    names = numbered_ids(300)
     hidden_ids = {names[number] for number in hidden}
 
     def legs(without):

@@ -1,4 +1,4 @@
-"""Cap, then rerank, then cutoff: the contract's numbers, through all of them together."""
+"""Cap, rerank and cutoff in sequence: the numbers of the contract."""
 
 from itertools import count
 

@@ -1,4 +1,4 @@
-"""A frozen ranking says of every place what the ranking said, and nothing that is not a ranking is read."""
+"""A ranking snapshot restores every place of the ranking, and invalid bytes are refused."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""Rerank scores order the list; whatever goes wrong, the fused order stands."""
+"""Rerank scores order the list; after any failure the fused order stands."""
 
 import logging
 import math
@@ -17,7 +17,7 @@ SECRET = "a query that nobody may log"
 
 
 class StaticReranker:
-    """Return the scores that it was made with, or fail."""
+    """Returns its scores, or fails."""
 
     name = "static"
 
@@ -32,8 +32,8 @@ class StaticReranker:
         return self.scores
 
 
-def fused(ids):
-    """Entries in this order, as fusion gives them."""
+def fused_entries(ids):
+    """Return entries in this order, with scores of fusion."""
     scores = [1 / (place + 1) for place in range(len(ids))]
     return tuple(
         RankedEntry(
@@ -45,7 +45,7 @@ def fused(ids):
 
 
 def rerank(ids, reranker, query=SECRET):
-    return rerank_entries(fused(ids), [f"text of {each}" for each in ids], query, reranker)
+    return rerank_entries(fused_entries(ids), [f"text of {each}" for each in ids], query, reranker)
 
 
 def ids(entries):
@@ -83,7 +83,7 @@ def test_logits_go_through_a_sigmoid():
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_the_sigmoid_of_any_logit_lies_between_nought_and_one(logit):
+def test_sigmoid_of_any_logit_is_between_zero_and_one(logit):
     assert 0 <= sigmoid(logit) <= 1
     assert sigmoid(logit) + sigmoid(-logit) == pytest.approx(1)
 
@@ -99,7 +99,7 @@ def test_a_rerank_loses_and_invents_nothing(logits):
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_whatever_goes_wrong_the_fused_order_stands(subtests, caplog):
+def test_fused_order_is_kept_after_any_failure(subtests, caplog):
     cases = [
         (RerankerUnavailable("the reranker answered 500"), "answered 500"),
         (TimeoutError(SECRET), "TimeoutError"), (ZeroDivisionError(SECRET), "ZeroDivisionError"),
@@ -111,7 +111,7 @@ def test_whatever_goes_wrong_the_fused_order_stands(subtests, caplog):
         caplog.clear()
         with subtests.test(scores=scores), caplog.at_level(logging.INFO):
             entries, outcome = rerank("ab", StaticReranker(scores))
-            assert (entries, outcome.status) == (fused("ab"), "fallback")
+            assert (entries, outcome.status) == (fused_entries("ab"), "fallback")
             assert reason in outcome.reason
             assert [record.levelname for record in caplog.records] == ["WARNING"]
             assert reason in caplog.text
@@ -123,12 +123,12 @@ def test_whatever_goes_wrong_the_fused_order_stands(subtests, caplog):
 
 def test_nothing_is_sent_without_reranker_query_or_entries():
     entries, outcome = rerank("ab", None)
-    assert entries == fused("ab")
+    assert entries == fused_entries("ab")
     assert outcome.status == "fallback"
     assert outcome.reason.startswith("no reranker is configured")
     reranker = StaticReranker([0.1, 0.2])
     entries, outcome = rerank("ab", reranker, query=" \n")
-    assert (entries, outcome.status, reranker.asked) == (fused("ab"), "fallback", [])
+    assert (entries, outcome.status, reranker.asked) == (fused_entries("ab"), "fallback", [])
     reranker = StaticReranker([])
     assert rerank("", reranker) == ((), OK)
     assert reranker.asked == []

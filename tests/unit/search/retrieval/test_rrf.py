@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion gives the contract's scores, whatever the order of the legs."""
+"""Reciprocal rank fusion: the scores of the contract, whatever the order of the legs."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from search.retrieval.fusion.rrf import RankedList, reciprocal_rank_fusion
 
 
-def ranked(name, ids, weight=1.0):
+def ranked_list(name, ids, weight=1.0):
     return RankedList(name=name, weight=weight, chunk_ids=ids)
 
 
@@ -26,25 +26,27 @@ def test_scores_of_two_legs(subtests):
     for lexical_rank, vector_rank, score in cases:
         with subtests.test(lexical_rank=lexical_rank):
             lists = [
-                ranked("lexical", at_rank(lexical_rank, "c", "l")),
-                ranked("vector", at_rank(vector_rank, "c", "v")),
+                ranked_list("lexical", at_rank(lexical_rank, "c", "l")),
+                ranked_list("vector", at_rank(vector_rank, "c", "v")),
             ]
             assert scores(reciprocal_rank_fusion(lists))["c"] == pytest.approx(score, abs=5e-7)
-    assert scores(reciprocal_rank_fusion([ranked("lexical", ["c"]), ranked("vector", ["c"])])) == {"c": 1.0}
-    fused = reciprocal_rank_fusion([ranked("lexical", ["a"]), ranked("vector", ["b"])])
+    assert scores(reciprocal_rank_fusion([ranked_list("lexical", ["c"]), ranked_list("vector", ["c"])])) == {
+        "c": 1.0
+    }
+    fused = reciprocal_rank_fusion([ranked_list("lexical", ["a"]), ranked_list("vector", ["b"])])
     assert scores(fused) == {"a": 0.5, "b": 0.5}
     assert [found.chunk_id for found in fused] == ["a", "b"]
 
-    assert scores(reciprocal_rank_fusion([ranked("lexical", ["a"])])) == {"a": 1.0}
-    fused = reciprocal_rank_fusion([ranked("lexical", []), ranked("vector", ["z", "a", "m"])])
+    assert scores(reciprocal_rank_fusion([ranked_list("lexical", ["a"])])) == {"a": 1.0}
+    fused = reciprocal_rank_fusion([ranked_list("lexical", []), ranked_list("vector", ["z", "a", "m"])])
     assert [found.chunk_id for found in fused] == ["z", "a", "m"]
     assert fused[0].score == 0.5 and fused[0].ranks == {"vector": 1}
 
     assert reciprocal_rank_fusion([]) == []
     lists = [
-        ranked("lexical", ["a", "b", "c"]),
-        ranked("vector", ["c", "a", "d"]),
-        ranked("exact", ["b"], 2.0),
+        ranked_list("lexical", ["a", "b", "c"]),
+        ranked_list("vector", ["c", "a", "d"]),
+        ranked_list("exact", ["b"], 2.0),
     ]
     best = (1 + 1 + 2) / 61
     expected = {
@@ -55,30 +57,30 @@ def test_scores_of_two_legs(subtests):
     assert [found.chunk_id for found in fused] == ["b", "a", "c", "d"]
     assert scores(fused) == pytest.approx(expected)
     assert fused[0].ranks == {"lexical": 2, "exact": 1}
-    fused = reciprocal_rank_fusion([ranked("lexical", ["a", "b"])], k_rrf=1)
+    fused = reciprocal_rank_fusion([ranked_list("lexical", ["a", "b"])], k_rrf=1)
     assert scores(fused) == pytest.approx({"a": 1.0, "b": 2 / 3})
 
 
 def test_ties_names_and_weights(subtests):
     lists = [
-        ranked("lexical", ["z", "y"]),
-        ranked("vector", ["y", "z", "b"]),
-        ranked("other", ["q", "p", "a"]),
+        ranked_list("lexical", ["z", "y"]),
+        ranked_list("vector", ["y", "z", "b"]),
+        ranked_list("other", ["q", "p", "a"]),
     ]
     assert [found.chunk_id for found in reciprocal_rank_fusion(lists)] == ["z", "y", "q", "p", "a", "b"]
-    fused = reciprocal_rank_fusion([ranked("lexical", ["a", "a", "b"])])
+    fused = reciprocal_rank_fusion([ranked_list("lexical", ["a", "a", "b"])])
     assert [found.ranks["lexical"] for found in fused] == [1, 2]
     for weight in (0.0, -1.0, float("nan"), float("inf")):
         with subtests.test(weight=weight), pytest.raises(ValueError, match="weight"):
-            ranked("lexical", [], weight)
+            ranked_list("lexical", [], weight)
     with pytest.raises(ValueError, match="one name"):
-        reciprocal_rank_fusion([ranked("lexical", ["a"]), ranked("lexical", ["b"])])
+        reciprocal_rank_fusion([ranked_list("lexical", ["a"]), ranked_list("lexical", ["b"])])
 
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True)
 LISTS = st.builds(
     lambda lists, weights: [
-        ranked(*item) for item in zip(("lexical", "vector", "exact"), lists, weights, strict=True)
+        ranked_list(*item) for item in zip(("lexical", "vector", "exact"), lists, weights, strict=True)
     ],
     st.tuples(IDS, IDS, IDS),
     st.tuples(*[st.sampled_from([0.1, 0.7, 1.0, 3.0])] * 3),

@@ -1,4 +1,4 @@
-"""Scores smoothed over neighbours: by hand, and what holds whatever the vectors are."""
+"""Scores smoothed over neighbours: by hand, and properties."""
 
 import math
 
@@ -12,7 +12,7 @@ from search.retrieval.fusion.smoothing import smooth_scores
 
 
 def at(*degrees):
-    """Vectors in the plane at these angles."""
+    """Return vectors in the plane at these angles."""
     return np.array([[math.cos(math.radians(d)), math.sin(math.radians(d))] for d in degrees])
 
 

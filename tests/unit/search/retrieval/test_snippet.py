@@ -54,14 +54,14 @@ def test_snippet_is_cut_to_code_points():
 
 
 @st.composite
-def highlighted(draw):
+def highlighted_text(draw):
     text = draw(st.text(max_size=80))
     borders = sorted(draw(st.lists(st.integers(0, len(text)), max_size=8)))
     pairs = zip(borders[::2], borders[1::2], strict=False)
     return text, [(start, end) for start, end in pairs if start < end]
 
 
-@given(highlighted(), st.integers(1, 90))
+@given(highlighted_text(), st.integers(1, 90))
 def test_a_cut_stays_in_bounds_and_keeps_highlights_on_their_text(case, max_chars):
     text, highlights = case
     snippet, kept = cut_text(text, highlights, max_chars)

@@ -1,4 +1,4 @@
-"""Queries, filters, wire format, index versions, errors: what callers can rely on."""
+"""Queries, filters, wire format, index versions and errors."""
 
 import ast
 import sys

@@ -1,4 +1,4 @@
-"""The documents that a git source has written, and the place of its copy."""
+"""Helpers for the documents of a git source and its local copy."""
 
 from ingest.connectors.git.credentials import Credentials, encrypt_credentials
 from ingest.connectors.git.local_copy import CopyPaths

@@ -1,4 +1,4 @@
-"""A git host on this machine: git's own HTTP backend behind the standard library's server."""
+"""A local git host: git's HTTP backend behind the standard library's server."""
 
 import base64
 import os
@@ -38,7 +38,7 @@ class GitHost(ThreadingHTTPServer):
         return f"{self.scheme}://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *_: object) -> None:
-        """Say nothing: clients that don't trust it are what is tested."""
+        """Ignore errors: the tests connect clients that do not trust the certificate."""
 
 
 class _Backend(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Real git repositories for tests, also such as git itself would never write."""
+"""Real git repositories, including ones that git itself would not create."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ class WrittenRepository:
         return ran.stdout.decode().strip()
 
     def commit(self, files: Mapping[str, str | bytes | None], *options: str) -> str:
-        """Write the files, remove those that are None, commit, and give the commit."""
+        """Write the files, remove those that are None, commit, and return the commit."""
         for path, content in files.items():
             file = self.root / path
             if content is None:
@@ -59,7 +59,7 @@ class WrittenRepository:
         return self.git("hash-object", "-w", "--stdin", given=content)
 
     def commit_tree(self, *entries: tuple[str, bytes, str]) -> str:
-        """Commit a tree of (mode, name, object), whatever the names are, and give the commit."""
+        """Commit a tree of (mode, name, object) entries, valid or not, and return the commit."""
         tree = self.tree(*entries)
         commit = self.git("commit-tree", tree, "-m", "odd")
         self.git("update-ref", "refs/heads/main", commit)

@@ -1,4 +1,4 @@
-"""An ssh host on this machine: asyncssh lets one key in and runs git's own upload-pack."""
+"""A local ssh host: asyncssh accepts one key and runs git's own upload-pack."""
 
 import asyncio
 import shlex
@@ -30,13 +30,13 @@ class SshHost:
         self.commands: list[str] = []
 
     def start(self, port: int = 0) -> None:
-        """Listen, with a host key that was never seen before."""
+        """Listen, with a new host key."""
         self._thread.start()
         self._server = asyncio.run_coroutine_threadsafe(self._listen(port), self._loop).result()
         self.port = self._server.get_port()
 
     def stop(self) -> None:
-        """Close the door and all that went through it."""
+        """Stop listening, and close all connections."""
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

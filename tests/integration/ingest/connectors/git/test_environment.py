@@ -1,4 +1,4 @@
-"""Git runs nothing that a repository, a host or the user's configuration names."""
+"""Git runs no program named by a repository, a host or the user's configuration."""
 
 import os
 import subprocess
@@ -11,12 +11,12 @@ from ingest.connectors.git.local_copy import CopyPaths
 from search.models import Document
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
-from tests.support.jobs import counts, failure, indexed, sync
+from tests.support.jobs import counts, failure, indexed_texts, sync
 
 
 @pytest.fixture
 def mark(tmp_path):
-    """A file that exists once a program has run that none may run."""
+    """Return a path that exists only if a forbidden program has run."""
     return tmp_path / "mark"
 
 
@@ -37,7 +37,7 @@ def test_hooks_filters_and_encodings_do_nothing(workspace, repository, source, m
     repository.git("commit", "--quiet", "--message=attributes")
 
     assert counts(sync(source))["updated"] == 1
-    assert indexed(workspace)["docs/a.md"] == ["$Id$ as it is"]
+    assert indexed_texts(workspace)["docs/a.md"] == ["$Id$ as it is"]
     assert not mark.exists()
 
 
@@ -60,9 +60,9 @@ def test_folder_by_which_another_one_would_be_read_is_refused(workspace, reposit
     (others[0] / ".git/objects/info/alternates").write_text(f"{repository.root}/.git/objects\n")
     repository.git("worktree", "add", "--quiet", str(others[1]))
     others[2].symlink_to(repository.root)
-    for other, said in zip(others, ("stands alone", "itself", "itself"), strict=True):
+    for other, message in zip(others, ("stands alone", "itself", "itself"), strict=True):
         with subtests.test(other=other.name):
-            assert said in failure(source_of(workspace, f"file://{other}", key=other.name))
+            assert message in failure(source_of(workspace, f"file://{other}", key=other.name))
 
 
 def test_folder_with_links_among_its_objects_is_refused(workspace, repository, tmp_path, subtests):

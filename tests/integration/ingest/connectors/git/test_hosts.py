@@ -22,11 +22,13 @@ LOOK_UP = "kebab.http_client.addresses.socket.getaddrinfo"
 
 
 @pytest.fixture
-def allowed(settings):
+def allow_localhost(settings):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
 
 
-def test_credentials_open_a_closed_repository_and_are_seen_nowhere(workspace, repository, allowed, caplog):
+def test_credentials_open_a_closed_repository_and_are_seen_nowhere(
+    workspace, repository, allow_localhost, caplog
+):
     caplog.set_level(logging.DEBUG)
     with git_host(repository.root.parent, login=f"ada:{SECRET}") as host:
         source = source_of(workspace, f"{host.url}/origin/.git")
@@ -65,7 +67,7 @@ def test_credentials_are_sealed_again_under_the_first_key_and_asked_for_without_
     assert "KEBAB_ENCRYPTION_KEYS" in failure(source)
 
 
-def test_redirect_is_not_followed(workspace, repository, allowed):
+def test_redirect_is_not_followed(workspace, repository, allow_localhost):
     with git_host(repository.root.parent) as inner, git_host(repository.root.parent) as host:
         host.moved["/"] = inner.url
         assert "moved" in failure(source_of(workspace, f"{host.url}/origin/.git"))
@@ -96,13 +98,13 @@ def test_address_that_was_stored_unchecked_is_refused(workspace, subtests):
     urls = ("ext::sh -c touch% /tmp/x", "git://example.org/a/b", "--upload-pack=touch", "fd::17")
     for nth, url in enumerate((*urls, "http://example.org/a/b")):
         with subtests.test(url=url):
-            said = "address must" if url in urls else "the clear"
-            assert said in failure(source_of(workspace, url, key=f"r{nth}"))
+            message = "address must" if url in urls else "the clear"
+            assert message in failure(source_of(workspace, url, key=f"r{nth}"))
 
 
 @pytest.fixture
 def fake_ssh(tmp_path, monkeypatch):
-    """A program in the place of ssh that notes its arguments and runs the command here."""
+    """Install a program in place of ssh that records its arguments and runs the command here."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "ssh"
@@ -119,7 +121,9 @@ def fake_ssh(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["ssh://git@127.0.0.1:2222{path}", "git@127.0.0.1:{path}"])
-def test_ssh_gets_the_key_from_memory_and_no_configuration(workspace, repository, allowed, fake_ssh, form):
+def test_ssh_gets_the_key_from_memory_and_no_configuration(
+    workspace, repository, allow_localhost, fake_ssh, form
+):
     key, _ = key_pair()
     url = form.format(path=f"{repository.root}/.git")
     assert counts(sync(source_of(workspace, url, private_key=key)))["new"] == 3

@@ -1,4 +1,4 @@
-"""The copy of a repository on a node is bounded, locked, repaired, and gone with its source."""
+"""A node's copy of a repository is bounded, locked, repaired, and deleted with its source."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Git sources turn real repositories into documents, and touch only what changes."""
+"""Git sources turn repositories into documents and rewrite only changed ones."""
 
 import json
 
@@ -11,7 +11,7 @@ from search.corpus import ensure_source
 from search.models import ChunkVector, Document, Source, SourceVersion
 from tests.integration.ingest.connectors.git.documents import place_of, texts
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
-from tests.support.jobs import PICTURE, counts, drop_embedding_jobs, embed, failure, indexed, sync, work
+from tests.support.jobs import PICTURE, counts, drop_embedding_jobs, embed, failure, indexed_texts, sync, work
 
 
 def commit_of(source, tag=""):
@@ -22,7 +22,7 @@ def test_default_branch_is_read_once_and_its_commit_noted(workspace, repository,
     report = sync(source)
 
     assert counts(report) == {"seen": 3, "new": 3, "parser_calls": 3}
-    assert indexed(workspace) == {"README.md": ["read"], "docs/a.md": ["alpha"], "docs/b.md": ["beta"]}
+    assert indexed_texts(workspace) == {"README.md": ["read"], "docs/a.md": ["alpha"], "docs/b.md": ["beta"]}
     assert commit_of(source) == repository.head()
     blob = repository.git("rev-parse", "HEAD:docs/a.md")
     assert Document.objects.get(path="docs/a.md").source_revision == blob
@@ -44,7 +44,7 @@ def test_commit_of_one_line_touches_one_document(workspace, repository, source):
     assert commit_of(source) == repository.head()
 
 
-def test_after_a_forced_push_the_source_is_what_the_branch_is(workspace, repository, source):
+def test_source_follows_a_forced_push(workspace, repository, source):
     sync(source)
     repository.commit({"docs/a.md": None, "docs/c.md": "gamma\n", "README.md": "other\n"}, "--amend")
     changed = {"new": 1, "updated": 1, "unchanged": 1, "deleted": 1}

@@ -1,4 +1,4 @@
-"""Versions of a repository over each transport: each has its own texts, what they share is parsed once."""
+"""Versions of a repository over each transport: each has its texts, and shared ones are parsed once."""
 
 import subprocess
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ TAGS = ("v1", "v2", "v3")
 
 @pytest.fixture
 def origin(tmp_path, settings):
-    """A bare repository, and a clone of it that pushes there, with three tags."""
+    """Return a bare repository with three tags and a clone that pushes to it."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     bare = tmp_path / "served" / "origin.git"
     subprocess.run(["git", "init", "--quiet", "--bare", "-b", "main", str(bare)], check=True)  # noqa: S607

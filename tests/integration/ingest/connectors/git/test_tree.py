@@ -1,10 +1,10 @@
-"""Trees of commits that are hostile or odd: the job ends well or fails with a reason."""
+"""Hostile or unusual trees: the job ends well or fails with a reason."""
 
 from ingest.connectors.git.source import GitSource
 from search.corpus import ensure_source
 from tests.integration.ingest.conftest import GIT_FILES
 from tests.integration.ingest.connectors.git.documents import place_of, texts
-from tests.support.jobs import counts, failure, indexed, sync
+from tests.support.jobs import counts, failure, indexed_texts, sync
 
 
 def test_links_and_submodules_are_skipped_with_a_reason(workspace, repository, source):
@@ -16,7 +16,7 @@ def test_links_and_submodules_are_skipped_with_a_reason(workspace, repository, s
     repository.git("commit", "--quiet", "--message=odd")
     report = sync(source)
 
-    assert indexed(workspace).keys() == GIT_FILES.keys()
+    assert indexed_texts(workspace).keys() == GIT_FILES.keys()
     assert report["skipped_by_reason"] == {"link": 2, "submodule": 1}
     assert report["examples"]["submodule"] == ["module"]
 
@@ -36,7 +36,7 @@ def test_names_that_lead_elsewhere_are_skipped(workspace, repository, source):
     )
     report = sync(source)
 
-    assert {path for path in indexed(workspace) if "\\" not in path} == {"good.md"}
+    assert {path for path in indexed_texts(workspace) if "\\" not in path} == {"good.md"}
     assert report["skipped_by_reason"] == {
         "unsafe_name": 2,
         "skipped_directory": 1,
@@ -60,8 +60,8 @@ def test_name_twice_in_a_tree_is_read_once(workspace, repository, source):
     )
     report = sync(source)
 
-    assert indexed(workspace).keys() - {"d"} == {"a.md", "\u00e9.md"}
-    assert indexed(workspace)["a.md"] == ["first"]
+    assert indexed_texts(workspace).keys() - {"d"} == {"a.md", "\u00e9.md"}
+    assert indexed_texts(workspace)["a.md"] == ["first"]
     assert report["skipped_by_reason"]["duplicate_path"] == 1
 
 

@@ -1,4 +1,4 @@
-"""A web site on this machine, over real sockets: pages that are what a test says they are."""
+"""A local web site over real sockets, with pages that the test defines."""
 
 import gzip
 import hashlib
@@ -40,13 +40,13 @@ def html(text: str, *links: str, head: str = "", **page: Any) -> Page:
 
 
 def redirect(location: str, status: int = 301) -> Page:
-    """Return a page that is somewhere else."""
+    """Return a page that redirects to `location`."""
     return Page(status=status, headers=(("Location", location),), is_tagged=False)
 
 
 @dataclass(slots=True)
-class Asked:
-    """One request that came."""
+class ReceivedRequest:
+    """One received request."""
 
     target: str
     headers: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Site(ThreadingHTTPServer):
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.pages: dict[str, Page] = {}
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         #: Set when the test is over: what hangs lets go.
         self.released = threading.Event()
 
@@ -74,25 +74,25 @@ class Site(ThreadingHTTPServer):
         return f"{self.scheme}://{self.host}:{self.server_address[1]}{path}"
 
     def targets(self) -> list[str]:
-        """Return what was asked for since the last time, robots.txt aside."""
+        """Return the targets requested since the last call, without robots.txt."""
         found = [asked.target for asked in self.asked if asked.target != "/robots.txt"]
         self.asked.clear()
         return found
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are what is tested."""
+        """Ignore errors: the tests make clients hang up."""
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """One request and its answer."""
+    """One request and its response."""
 
     protocol_version = "HTTP/1.1"
     server: Site
 
     def do_GET(self) -> None:
-        """Note what was asked, and answer."""
+        """Record the request, and respond."""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.asked.append(Asked(self.path, headers))
+        self.server.asked.append(ReceivedRequest(self.path, headers))
         page = self.server.pages.get(self.path, Page(status=404, is_tagged=False))
         if page.behaviour is not None:
             page.behaviour(self)
@@ -100,7 +100,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.answer(page)
 
     def answer(self, page: Page) -> None:
-        """Send the page, or that it is as it was."""
+        """Send the page, or 304 if the client has it."""
         tag = f'"{hashlib.sha256(page.body).hexdigest()[:16]}"'
         is_known = page.is_tagged and self.headers.get("If-None-Match") == tag
         body = b"" if is_known else page.body
@@ -117,14 +117,14 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def begin(self, *headers: tuple[str, str]) -> None:
-        """Send the head of an answer whose end is the connection's."""
+        """Send the head of a response that ends with the connection."""
         self.send_response(200)
         for name, value in (("Content-Type", "text/html"), ("Connection", "close"), *headers):
             self.send_header(name, value)
         self.end_headers()
 
     def drip(self, pieces: Iterator[bytes], every_s: float = 0.01) -> None:
-        """Send pieces until there are none, the client has gone or the test is over."""
+        """Send pieces until they are used up, the client has left or the test is over."""
         for piece in pieces:
             if self.server.released.wait(every_s):
                 return
@@ -135,8 +135,8 @@ class Exchange(BaseHTTPRequestHandler):
         """Keep quiet."""
 
 
-def packed(page: Page) -> Page:
-    """Return the page with its body packed."""
+def gzip_page(page: Page) -> Page:
+    """Return the page with its body compressed."""
     return Page(body=gzip.compress(page.body), mime=page.mime, headers=(("Content-Encoding", "gzip"),))
 
 

@@ -1,10 +1,10 @@
-"""The pages of a site that are read: below what, how far, how many."""
+"""Scope, depth and number of the pages that a crawl reads."""
 
 import pytest
 
 from search.models import Document
 from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, redirect, serving
-from tests.support.jobs import counts, failure, indexed, sync
+from tests.support.jobs import counts, failure, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
 
@@ -37,7 +37,7 @@ def test_links_to_other_hosts_are_not_followed(workspace, site, make_source):
         )
         sync(make_source())
         assert other.asked == []
-    assert indexed(workspace).keys() == {"index.html"}
+    assert indexed_texts(workspace).keys() == {"index.html"}
 
 
 def test_pages_over_the_maximum_are_counted_once_if_not_excluded(site, make_source):
@@ -62,9 +62,9 @@ def test_query_is_dropped_unless_it_tells_pages_apart(workspace, site, make_sour
     for lang in ("en", "fr"):
         site.pages[f"/a.html?lang={lang}"] = html(f"A in {lang}")
     sync(make_source("plain"))
-    assert indexed(workspace).keys() == {"index.html", "a.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "a.html"}
     sync(make_source("told-apart", query_parameters=["lang"]))
-    assert indexed(workspace).keys() >= {"a.html?lang=en.html", "a.html?lang=fr.html"}
+    assert indexed_texts(workspace).keys() >= {"a.html?lang=en.html", "a.html?lang=fr.html"}
 
 
 def test_page_is_listed_under_its_canonical_address(workspace, site, make_source):
@@ -75,7 +75,7 @@ def test_page_is_listed_under_its_canonical_address(workspace, site, make_source
     site.pages["/lost.html"] = html("Lost", head='<link rel=canonical href="/missing.html">')
     source = make_source()
     sync(source)
-    assert indexed(workspace).keys() == {"index.html", "guide.html", "circle/a.html", "lost.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "guide.html", "circle/a.html", "lost.html"}
     assert counts(sync(source))["unchanged"] == 4
 
 
@@ -88,7 +88,7 @@ def test_redirects_lead_to_one_document(workspace, site, make_source):
     site.pages["/self"] = redirect("/self?cookie=1")
     site.pages["/hidden"] = redirect("/secret/a.html")
     report = sync(make_source(exclude=["secret/**"]))
-    assert indexed(workspace).keys() == {"index.html", "guide.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "guide.html"}
     assert report["skipped_by_reason"] == {"redirect_loop": 2, "excluded_page": 1}
     assert "/secret/a.html" not in site.targets()
 
@@ -101,9 +101,9 @@ def test_start_page_that_redirects_above_itself_widens_nothing(workspace, site, 
             site.pages["/docs/v2/"] = redirect(target)
             assert "whole_host" in failure(source)
             assert site.targets()[0] == "/docs/v2/"
-            assert indexed(workspace) == {}
+            assert indexed_texts(workspace) == {}
     sync(make_source("whole", url=site.url("/docs/v2/"), whole_host=True))
-    assert indexed(workspace)
+    assert indexed_texts(workspace)
 
 
 def test_redirect_may_be_written_in_utf_8_or_latin_1(workspace, site, make_source):
@@ -114,7 +114,7 @@ def test_redirect_may_be_written_in_utf_8_or_latin_1(workspace, site, make_sourc
     for letter in ("%C3%BC", "%C3%B6", "%C3%A4"):
         site.pages[f"/{letter}.html"] = html(letter)
     sync(make_source())
-    assert indexed(workspace).keys() == {"index.html", "\u00fc.html", "\u00f6.html", "\u00e4.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "\u00fc.html", "\u00f6.html", "\u00e4.html"}
 
 
 def test_addresses_get_the_extension_of_their_content(workspace, site, make_source):
@@ -125,8 +125,8 @@ def test_addresses_get_the_extension_of_their_content(workspace, site, make_sour
     site.pages["/d"] = Page(body=b"plain\n", mime="text/plain")
     site.pages["/e.html"] = Page(body=b"<html><p>E</p></html>", mime="text/html;charset=latin-1")
     sync(make_source())
-    assert indexed(workspace).keys() == {"index.html", "a.html", "b.php.html", "c.md", "d", "e.html"}
-    assert indexed(workspace)["c.md"] == ["marked down"]
+    assert indexed_texts(workspace).keys() == {"index.html", "a.html", "b.php.html", "c.md", "d", "e.html"}
+    assert indexed_texts(workspace)["c.md"] == ["marked down"]
 
 
 def test_two_addresses_of_one_path_are_one_document(workspace, site, make_source):
@@ -135,7 +135,7 @@ def test_two_addresses_of_one_path_are_one_document(workspace, site, make_source
     site.pages["/a.html"] = html("A, again")
     report = sync(make_source())
     assert report["skipped_by_reason"] == {"duplicate_path": 1}
-    assert indexed(workspace)["a.html"] == ["All about A."]
+    assert indexed_texts(workspace)["a.html"] == ["All about A."]
 
 
 def test_bases_that_a_page_names_are_respected_or_left_out(workspace, site, make_source):
@@ -145,7 +145,7 @@ def test_bases_that_a_page_names_are_respected_or_left_out(workspace, site, make
     base = f'<base href="/{"x/" * 1_000_000}">'
     site.pages["/long.html"] = html("Long", *["guide.html"] * 5_000, head=base)
     report = sync(make_source())
-    assert indexed(workspace).keys() == {"index.html", "docs/intro.html", "guide.html", "long.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "docs/intro.html", "guide.html", "long.html"}
     assert report["skipped"] == 0
 
 
@@ -170,4 +170,4 @@ def test_links_that_are_no_addresses_are_left_out(workspace, site, make_source):
         site.pages[target] = html(target)
     sync(make_source())
     read = {"etc/passwd.html", "a%00b.html", "a%23b.html", "%2F.html", "\u00e9.html"}
-    assert indexed(workspace).keys() == {"index.html", *read}
+    assert indexed_texts(workspace).keys() == {"index.html", *read}

@@ -1,4 +1,4 @@
-"""A site's robots.txt and sitemaps say what is read, and how often it is asked."""
+"""robots.txt and sitemaps determine which pages are read and how often."""
 
 import gzip
 
@@ -7,8 +7,15 @@ import pytest
 from ingest.connectors.web import sitemap as sitemaps
 from ingest.connectors.web.rate import RateLimiter
 from ingest.errors import JobCancelled
-from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, packed, redirect, sitemap
-from tests.support.jobs import failure, indexed, sync
+from tests.integration.ingest.connectors.web.site import (
+    LINKED_PAGES,
+    Page,
+    gzip_page,
+    html,
+    redirect,
+    sitemap,
+)
+from tests.support.jobs import failure, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
 
@@ -24,7 +31,7 @@ def test_robots_txt_is_respected(workspace, site, make_source):
     site.pages["/robots.txt"] = Page(body=text, mime="text/plain")
     report = sync(make_source())
     assert report["skipped_by_reason"] == {"disallowed_by_robots": 1}
-    assert indexed(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
+    assert indexed_texts(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
     assert "/docs/intro.html" not in site.targets()
 
 
@@ -46,7 +53,7 @@ def test_site_whose_robots_txt_forbids_or_fails_is_not_read(workspace, site, mak
     site.targets()
     assert said in failure(source)
     assert site.targets() == []
-    assert indexed(workspace).keys() == LINKED_PAGES
+    assert indexed_texts(workspace).keys() == LINKED_PAGES
 
 
 def test_site_is_asked_no_oftener_than_its_crawl_delay(site, make_source, monkeypatch):
@@ -75,17 +82,17 @@ def test_sitemap_lists_the_pages_alone_or_beside_a_start_page(workspace, site, m
     site.pages["/hidden.html"] = html("Hidden", "/guide.html")
     site.pages["/map.xml"] = sitemap(site, "/docs/", "/hidden.html", "/missing.html")
     report = sync(make_source(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"docs/index.html", "hidden.html"}
+    assert indexed_texts(workspace).keys() == {"docs/index.html", "hidden.html"}
     assert report["skipped_by_reason"] == {"not_found": 1}
     sync(make_source("both", url=site.url(), sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {*LINKED_PAGES, "hidden.html"}
+    assert indexed_texts(workspace).keys() == {*LINKED_PAGES, "hidden.html"}
 
 
 def test_index_of_packed_sitemaps_is_read(workspace, site, make_source):
     site.pages["/map.xml"] = index(site.url("/1.xml.gz"), site.url("/gone.xml"), "http://127.0.0.2/other.xml")
-    site.pages["/1.xml.gz"] = Page(body=packed(sitemap(site, "/guide.html")).body, mime="application/gzip")
+    site.pages["/1.xml.gz"] = Page(body=gzip_page(sitemap(site, "/guide.html")).body, mime="application/gzip")
     report = sync(make_source(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"guide.html"}
+    assert indexed_texts(workspace).keys() == {"guide.html"}
     assert report["skipped_by_reason"] == {"not_found": 1, "leads_elsewhere": 1}
 
 
@@ -97,7 +104,7 @@ def test_sitemaps_over_the_limit_are_counted_once_a_listing(workspace, site, mak
     site.pages["/2.xml"] = index(*(site.url(f"/over/{nth}.xml") for nth in range(100)))
     site.pages["/pages.xml"] = sitemap(site, "/guide.html")
     report = sync(make_source(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"guide.html"}
+    assert indexed_texts(workspace).keys() == {"guide.html"}
     assert report["skipped_by_reason"] == {"leads_elsewhere": 2}
     assert site.targets() == ["/map.xml", "/1.xml", "/2.xml", "/pages.xml", "/guide.html"]
 
@@ -115,7 +122,7 @@ def test_sitemap_that_cannot_be_read_deletes_nothing(workspace, site, make_sourc
         with subtests.test(body=body, status=status):
             site.pages["/map.xml"] = Page(body=body, status=status, mime="application/xml")
             assert said in failure(source)
-            assert indexed(workspace).keys() == {"guide.html"}
+            assert indexed_texts(workspace).keys() == {"guide.html"}
 
 
 def test_packed_sitemap_that_grows_without_end_is_refused(site, make_source, monkeypatch):

@@ -1,4 +1,4 @@
-"""A site that loses pages loses its documents; one that fails keeps them."""
+"""Pages removed from a site are deleted; pages that fail keep their documents."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash
 from search.models import Source
 from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, redirect, sitemap
-from tests.support.jobs import counts, failure, indexed, sync, work
+from tests.support.jobs import counts, failure, indexed_texts, sync, work
 
 pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
 
@@ -17,7 +17,7 @@ ONE_UPDATED = {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
 
 
 def link_many(site, count):
-    """Have the site be a start page that links to so many others."""
+    """Make the site a start page with `count` links."""
     site.pages["/"] = html("Home", *(f"/{number}.html" for number in range(count)))
     for number in range(count):
         site.pages[f"/{number}.html"] = html(f"Page {number}")
@@ -31,7 +31,7 @@ def test_page_that_is_gone_is_deleted_with_its_bytes(workspace, site, make_sourc
     site.pages["/guide.html"] = Page(status=status, is_tagged=False)
     report = sync(source)
     assert (report["deleted"], report["skipped_by_reason"]) == (1, {"not_found": 1})
-    assert indexed(workspace).keys() == LINKED_PAGES - {"guide.html"}
+    assert indexed_texts(workspace).keys() == LINKED_PAGES - {"guide.html"}
     assert not has_blob(workspace.pk, content_hash(body))
     assert not WebPage.objects.filter(path="guide.html").exists()
 
@@ -45,7 +45,7 @@ def test_page_without_links_to_it_stays_until_its_own_address_is_gone(workspace,
     assert counts(sync(source)) == ONE_UPDATED
     del site.pages["/docs/intro.html"]
     assert counts(sync(source)) == {"seen": 4, "unchanged": 3, "skipped": 1, "deleted": 1}
-    assert indexed(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
+    assert indexed_texts(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
     site.targets()
     sync(source)
     assert "/docs/intro.html" not in site.targets()
@@ -59,7 +59,7 @@ def test_start_page_that_loses_its_links_deletes_only_what_has_moved(workspace, 
     assert counts(sync(source)) == ONE_UPDATED
     site.pages["/docs/intro.html"] = redirect("/guide.html")
     assert sync(source)["deleted"] == 1
-    assert indexed(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
+    assert indexed_texts(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
     site.pages["/"] = home
     assert sync(source)["deleted"] == 0
 
@@ -71,7 +71,7 @@ def test_sitemap_that_was_cut_off_deletes_only_what_is_gone(workspace, site, mak
     site.pages["/map.xml"] = sitemap(site, "/guide.html")
     del site.pages["/docs/intro.html"]
     assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "skipped": 1, "deleted": 1}
-    assert indexed(workspace).keys() == {"docs/index.html", "guide.html"}
+    assert indexed_texts(workspace).keys() == {"docs/index.html", "guide.html"}
 
 
 class _Everywhere(dict):
@@ -90,7 +90,7 @@ def test_site_that_answers_the_same_everywhere_changes_nothing(workspace, site, 
     link_many(site, 12)
     source = make_source()
     sync(source)
-    before, pages = indexed(workspace), site.pages
+    before, pages = indexed_texts(workspace), site.pages
     for closed in (
         _Everywhere(html("We are back soon")),
         _Everywhere(redirect("/login"), **{"/login": html("Log in")}),
@@ -99,7 +99,7 @@ def test_site_that_answers_the_same_everywhere_changes_nothing(workspace, site, 
         with subtests.test(closed=closed):
             site.pages = closed
             assert "same page" in failure(source)
-            assert indexed(workspace) == before
+            assert indexed_texts(workspace) == before
     site.pages = pages
     assert counts(sync(source)) == {"seen": 13, "unchanged": 13}
 
@@ -110,11 +110,11 @@ def test_site_that_leads_out_of_the_source_to_its_login_deletes_nothing(workspac
     site.pages |= {target: html(target) for target in targets}
     source = make_source(url=site.url("/docs/"))
     sync(source)
-    before = indexed(workspace)
+    before = indexed_texts(workspace)
     site.pages |= dict.fromkeys(["/docs/", *targets], redirect("/login"))
     site.pages["/login"] = html("Log in")
     assert "same page" in failure(source)
-    assert indexed(workspace) == before
+    assert indexed_texts(workspace) == before
 
 
 def test_few_pages_may_become_one(workspace, site, make_source):
@@ -123,7 +123,7 @@ def test_few_pages_may_become_one(workspace, site, make_source):
     for target in ("/docs/", "/docs/intro.html", "/guide.html"):
         site.pages[target] = redirect("/")
     assert sync(source)["deleted"] == 3
-    assert indexed(workspace).keys() == {"index.html"}
+    assert indexed_texts(workspace).keys() == {"index.html"}
 
 
 def test_single_page_that_fails_keeps_its_content_and_links(workspace, site, make_source):
@@ -136,7 +136,7 @@ def test_single_page_that_fails_keeps_its_content_and_links(workspace, site, mak
     report = sync(source)
     assert counts(report) == {"seen": 4, "new": 1, "unchanged": 2, "failed": 1, "parser_calls": 1}
     assert report["failed_by_reason"] == {"unreadable": 1}
-    assert indexed(workspace).keys() == LINKED_PAGES
+    assert indexed_texts(workspace).keys() == LINKED_PAGES
     failed = Job.objects.filter(kind="sync_source").latest("created_at")
     assert "500" in JobItem.objects.get(job=failed, outcome="failed").detail
     site.pages["/docs/"] = html("Docs, mended", "intro.html")
@@ -162,7 +162,7 @@ def test_site_whose_start_page_fails_deletes_nothing(workspace, site, make_sourc
     home = site.pages["/"]
     site.pages["/"] = Page(status=status)
     assert str(status) in failure(source)
-    assert indexed(workspace).keys() == LINKED_PAGES
+    assert indexed_texts(workspace).keys() == LINKED_PAGES
     assert Source.objects.get(pk=source.pk).state == "error"
     site.pages["/"] = home
     assert counts(sync(source)) == {"seen": 4, "unchanged": 4}
@@ -180,7 +180,7 @@ def test_site_of_which_a_share_fails_deletes_nothing(workspace, site, make_sourc
     del site.pages["/1.html"]
     error = failure(source)
     assert ("4 of 13" in error, "502" in error) == (True, True)
-    assert len(indexed(workspace)) == 13
+    assert len(indexed_texts(workspace)) == 13
 
 
 def test_site_that_has_broken_down_is_left_alone(workspace, site, make_source):
@@ -192,4 +192,4 @@ def test_site_that_has_broken_down_is_left_alone(workspace, site, make_source):
     site.targets()
     assert "10 of 11" in failure(source)
     assert len(site.targets()) == 11
-    assert len(indexed(workspace)) == 17
+    assert len(indexed_texts(workspace)) == 17

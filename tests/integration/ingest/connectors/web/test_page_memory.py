@@ -1,4 +1,4 @@
-"""A job that reads a site remembers its pages: it is cancelled while it waits, and resumes after a crash."""
+"""A crawl remembers its pages, can be cancelled while it waits, and resumes after a crash."""
 
 import pytest
 from django.db import connection
@@ -18,7 +18,7 @@ from ingest.models import Job, WebPage
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.blobs import has_blob
 from tests.integration.ingest.connectors.web.site import Page, html, redirect
-from tests.support.jobs import Killed, counts, die, expire, indexed, sync, upload, work
+from tests.support.jobs import Killed, counts, die, expire, indexed_texts, sync, upload, work
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 ALL = {"index.html", "a.html", "b.html", "c.html"}
@@ -37,8 +37,8 @@ def source(site, make_source):
 
 
 @pytest.fixture
-def listed(source, monkeypatch):
-    """A job whose worker died when it had listed the site."""
+def listed_job(source, monkeypatch):
+    """Return a job whose worker was killed after it had listed the site."""
     job = request_sync(source)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(worker.ItemWorker, "run", die)
@@ -46,15 +46,15 @@ def listed(source, monkeypatch):
     return job
 
 
-def again(job):
-    """Work on a job that broke off, as after its pause."""
+def resume(job):
+    """Resume an interrupted job, as after its pause."""
     expire(job)
     return work(job)
 
 
 @acting_everywhere()
-def cancel_beside(job):
-    """Cancel the job from the thread that answers its request."""
+def cancel_in_other_thread(job):
+    """Cancel the job from the thread that responds to its request."""
     try:
         cancel(Job.objects.get(pk=job.pk))
     finally:
@@ -63,7 +63,7 @@ def cancel_beside(job):
 
 def test_job_is_cancelled_while_it_waits_for_a_page(workspace, site, source, settings):
     def cancel_and_never_answer(exchange):
-        cancel_beside(job)
+        cancel_in_other_thread(job)
         exchange.server.released.wait()
 
     sync(source)
@@ -71,12 +71,12 @@ def test_job_is_cancelled_while_it_waits_for_a_page(workspace, site, source, set
     job = request_sync(source)
     site.pages["/a.html"] = Page(behaviour=cancel_and_never_answer)
     assert work(job).state == "cancelled"
-    assert indexed(workspace).keys() == ALL
+    assert indexed_texts(workspace).keys() == ALL
 
 
 def test_job_is_cancelled_while_it_waits_for_its_turn(site, source):
     def cancel_and_answer(exchange):
-        cancel_beside(job)
+        cancel_in_other_thread(job)
         exchange.answer(Page(body=b"User-agent: *\nCrawl-delay: 50\n"))
 
     job = request_sync(source)
@@ -97,22 +97,22 @@ def test_listing_that_broke_off_resumes_without_asking_again(workspace, site, so
     assert (job.state, job.discovered_at) == ("running", None)
     assert site.targets() == ["/", "/a.html", "/b.html"]
     monkeypatch.undo()
-    assert counts(ingest_report(again(job)))["new"] == 4
+    assert counts(ingest_report(resume(job)))["new"] == 4
     assert site.targets() == ["/c.html"]
 
 
-def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed):
+def test_job_that_broke_off_after_its_listing_reads_what_it_has_kept(site, listed_job):
     site.pages.clear()
     site.asked.clear()
-    assert counts(ingest_report(again(listed))) == {"seen": 4, "new": 4, "parser_calls": 4}
+    assert counts(ingest_report(resume(listed_job))) == {"seen": 4, "new": 4, "parser_calls": 4}
     assert site.asked == []
 
 
-def test_bytes_that_wait_to_be_read_are_not_released_by_others(workspace, site, listed):
+def test_bytes_that_wait_to_be_read_are_not_released_by_others(workspace, site, listed_job):
     work(upload(workspace, "same.html", site.pages["/a.html"].body))
     work(upload(workspace, "same.html", b"something else"))
     assert has_blob(workspace.pk, WebPage.objects.get(path="a.html").content_hash)
-    assert counts(ingest_report(again(listed)))["new"] == 4
+    assert counts(ingest_report(resume(listed_job)))["new"] == 4
 
 
 def test_bytes_that_were_lost_are_asked_for_again(site, source, monkeypatch):
@@ -132,7 +132,7 @@ def test_listing_yields_to_other_jobs_and_resumes(workspace, site, source, monke
     upload(workspace, "waits.md", b"words")
     job, turns = request_sync(source), 0
     while not job.is_finished and turns < 10:
-        job, turns = again(job), turns + 1
+        job, turns = resume(job), turns + 1
     assert (job.state, turns) == ("succeeded", 7)
     assert sorted(site.targets()) == [
         "/",
@@ -158,8 +158,8 @@ def test_listing_reports_progress_once_a_second_and_ends_when_cancelled(workspac
         work_ = JobContext(job=Job.objects.get(pk=job.pk), workspace=workspace, lease=lease, keeper=keeper)
         progress = ListingProgress(work_, clock=lambda: next(now))
         assert list(progress.count_entries(entries)) == entries
-        told = Job.objects.get(pk=job.pk)
-        assert (told.current_path, told.counts["listed"], told.stalled_attempts) == ("b", 2, 0)
+        reread = Job.objects.get(pk=job.pk)
+        assert (reread.current_path, reread.counts["listed"], reread.stalled_attempts) == ("b", 2, 0)
         keeper._cancelled.set()
         with pytest.raises(JobCancelled):
             progress.record_position("d")

@@ -1,4 +1,4 @@
-"""Pages of a web site become documents, and are asked for again only where that is needed."""
+"""Web pages become documents, and are requested again only when needed."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from kebab import __version__
 from search.corpus.blobs import has_blob
 from search.corpus.content_ids import content_hash
 from search.models import Change, Chunk, Document
-from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, packed
-from tests.support.jobs import PICTURE, counts, indexed, sync, work
+from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, gzip_page, html
+from tests.support.jobs import PICTURE, counts, indexed_texts, sync, work
 
 pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("reachable_sites", "linked_site")
 def test_linked_pages_become_documents_with_address_title_and_lines(workspace, site, make_source):
     report = sync(make_source())
     assert counts(report) == {"seen": 4, "new": 4, "parser_calls": 4}
-    assert indexed(workspace).keys() == LINKED_PAGES
+    assert indexed_texts(workspace).keys() == LINKED_PAGES
     assert site.targets() == ["/", "/docs/", "/guide.html", "/docs/intro.html"]
 
     document = Document.objects.get(path="docs/intro.html")
@@ -46,7 +46,7 @@ def test_later_syncs_get_and_parse_only_what_changed(workspace, site, make_sourc
     assert Document.objects.count() == 8
 
     # Links of unchanged pages stay known.
-    site.pages["/docs/intro.html"] = packed(html("Intro, second edition"))
+    site.pages["/docs/intro.html"] = gzip_page(html("Intro, second edition"))
     assert counts(sync(source)) == {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
     assert Chunk.objects.get(document__path="docs/intro.html", document__version__tag="").text == (
         "All about Intro, second edition."
@@ -81,14 +81,14 @@ def test_pages_may_ask_not_to_be_indexed_or_followed(workspace, site, make_sourc
     site.pages["/e.html"] = html("E")
     source = make_source()
     report = sync(source)
-    assert indexed(workspace).keys() == {"index.html", "b.html", "c.html", "d.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "b.html", "c.html", "d.html"}
     assert report["skipped_by_reason"] == {"noindex": 1}
     assert counts(sync(source)) == {"seen": 5, "unchanged": 4, "skipped": 1}
 
     body = site.pages["/c.html"].body
     site.pages["/c.html"] = html("C", head='<meta name="robots" content="none">')
     assert sync(source)["deleted"] == 1
-    assert indexed(workspace).keys() == {"index.html", "b.html", "d.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "b.html", "d.html"}
     assert not has_blob(workspace.pk, content_hash(body))
 
 
@@ -120,7 +120,7 @@ def test_charset_that_a_server_or_a_page_names_is_that_of_its_text(
     body = f"<html><head>{head}</head><body>\n<p>{words}</p>\n<a href='/{words}.html'>x</a></body></html>"
     site.pages["/"] = Page(body=body.encode(charset), mime=mime)
     report = sync(make_source())
-    assert words in indexed(workspace)["index.html"][0]
+    assert words in indexed_texts(workspace)["index.html"][0]
     assert Document.objects.get(path="index.html").chunks.get().source_spans[0]["start"] == 2
     assert report["examples"]["not_found"] == [f"{words}.html"]
 

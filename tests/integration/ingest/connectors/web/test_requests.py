@@ -1,4 +1,4 @@
-"""Sites that lie, hang, flood and lead astray: the job ends, and the other pages are indexed."""
+"""Sites that lie, hang, flood or redirect badly: the job ends, and the other pages are indexed."""
 
 import gzip
 import socket
@@ -10,7 +10,7 @@ from ingest.connectors.web import content
 from search.corpus import ensure_source
 from tests.integration.ingest.connectors.authority import Authority
 from tests.integration.ingest.connectors.web.site import Page, html, redirect, serving
-from tests.support.jobs import failure, indexed, sync
+from tests.support.jobs import failure, indexed_texts, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 METADATA = "http://169.254.169.254/latest/meta-data/"
@@ -22,8 +22,8 @@ def source(make_source):
 
 
 @pytest.fixture
-def connected(monkeypatch):
-    """The addresses that connections are opened to."""
+def connected_addresses(monkeypatch):
+    """Return the list of addresses to which connections are opened."""
     opened, create = [], socket.create_connection
 
     def note(address, *arguments, **options):
@@ -35,7 +35,7 @@ def connected(monkeypatch):
 
 
 def link_bad(site, **pages):
-    """Have the site lead to bad pages and to a good one."""
+    """Make the site link to bad pages and to a good one."""
     site.pages["/"] = html("Home", *(f"/{name}.html" for name in pages), "/good.html")
     for name, page in pages.items():
         site.pages[f"/{name}.html"] = page if isinstance(page, Page) else Page(behaviour=page)
@@ -51,7 +51,7 @@ def silent(exchange):
     exchange.server.released.wait()
 
 
-def broken_off(exchange):
+def break_off(exchange):
     exchange.begin(("Content-Length", "1000"))
     exchange.wfile.write(b"<p>and then")
 
@@ -68,7 +68,7 @@ def flooding_head(exchange):
     exchange.end_headers()
 
 
-def packed_as(encoding, body):
+def encoded_page(encoding, body):
     return Page(body=body, headers=(("Content-Encoding", encoding),))
 
 
@@ -77,12 +77,12 @@ def packed_as(encoding, body):
     [
         slow,
         silent,
-        broken_off,
+        break_off,
         no_http,
         flooding_head,
-        packed_as("gzip", gzip.compress(b"x" * 1000)[:-12]),
-        packed_as("gzip", b"plain"),
-        packed_as("br", b"plain"),
+        encoded_page("gzip", gzip.compress(b"x" * 1000)[:-12]),
+        encoded_page("gzip", b"plain"),
+        encoded_page("br", b"plain"),
     ],
     ids=[
         "slow",
@@ -99,7 +99,7 @@ def test_page_that_never_ends_or_breaks_the_protocol_is_failed_alone(workspace, 
     settings.KEBAB_CRAWL_LIMIT_S = 0.5
     link_bad(site, bad=page)
     assert sync(source)["failed_by_reason"] == {"unreadable": 1}
-    assert indexed(workspace).keys() == {"index.html", "good.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
 def endless(exchange):
@@ -113,10 +113,10 @@ def large_by_its_word(exchange):
 
 def test_pages_that_are_too_large_are_skipped(workspace, site, source, monkeypatch):
     monkeypatch.setattr(content, "MAX_HTML_BYTES", 1_000_000)
-    bomb = packed_as("gzip", gzip.compress(bytes(20_000_000), compresslevel=1))
+    bomb = encoded_page("gzip", gzip.compress(bytes(20_000_000), compresslevel=1))
     link_bad(site, endless=endless, large_by_its_word=large_by_its_word, bomb=bomb)
     assert sync(source)["skipped_by_reason"] == {"too_large": 3}
-    assert indexed(workspace).keys() == {"index.html", "good.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
 def test_pages_that_are_not_what_they_say_harm_nobody(workspace, site, source):
@@ -131,10 +131,10 @@ def test_pages_that_are_not_what_they_say_harm_nobody(workspace, site, source):
         empty=Page(body=b"", mime="text/html"),
     )
     assert sync(source)["seen"] == 9
-    assert indexed(workspace)["good.html"] == ["All about Good."]
+    assert indexed_texts(workspace)["good.html"] == ["All about Good."]
 
 
-def test_redirects_off_the_host_are_not_followed(workspace, site, source, connected):
+def test_redirects_off_the_host_are_not_followed(workspace, site, source, connected_addresses):
     port = site.server_address[1]
     locations = [
         f"http://localhost:{port}/",
@@ -152,11 +152,13 @@ def test_redirects_off_the_host_are_not_followed(workspace, site, source, connec
     link_bad(site, **{f"bad{nth}": redirect(location) for nth, location in enumerate(locations)})
     sync(source)
     assert {f"/bad{nth}.html" for nth in range(len(locations))} <= set(site.targets())
-    assert indexed(workspace).keys() == {"index.html", "good.html"}
-    assert set(connected) == {("127.0.0.1", port)}
+    assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
+    assert set(connected_addresses) == {("127.0.0.1", port)}
 
 
-def test_start_page_that_redirects_off_its_host_or_without_end_fails(site, source, connected, subtests):
+def test_start_page_that_redirects_off_its_host_or_without_end_fails(
+    site, source, connected_addresses, subtests
+):
     site.pages["/a"] = redirect("/")
     for number in range(30):
         site.pages[f"/x/{number}"] = redirect(f"/x/{number + 1}")
@@ -164,12 +166,12 @@ def test_start_page_that_redirects_off_its_host_or_without_end_fails(site, sourc
         with subtests.test(location=location):
             site.pages["/"] = redirect(location)
             assert ("one host" if location == METADATA else "a circle") in failure(source)
-    assert {host for host, _ in connected} == {"127.0.0.1"}
+    assert {host for host, _ in connected_addresses} == {"127.0.0.1"}
 
 
 @pytest.fixture
 def named_source(workspace, site):
-    """A source that names the site by a name which tests resolve."""
+    """Return a source that reaches the site by a host name which tests resolve."""
     url = f"http://docs.example.org:{site.server_address[1]}/"
     return ensure_source(workspace, "named", kind="web", config={"url": url})
 
@@ -183,7 +185,9 @@ def test_private_address_is_refused_by_number_and_by_name(site, source, named_so
     assert site.asked == []
 
 
-def test_rebound_name_is_checked_at_each_connection(site, named_source, settings, monkeypatch, connected):
+def test_rebound_name_is_checked_at_each_connection(
+    site, named_source, settings, monkeypatch, connected_addresses
+):
     settings.KEBAB_PRIVATE_HOSTS = frozenset()
     monkeypatch.setattr("kebab.http_client.addresses._is_public", lambda address: address == "127.0.0.1")
     port = site.server_address[1]
@@ -198,7 +202,7 @@ def test_rebound_name_is_checked_at_each_connection(site, named_source, settings
     site.pages["/robots.txt"] = Page(headers=(("Connection", "close"),))
     assert "no public address" in failure(named_source)
     # The first connection went to what had been checked, and the second look-up was checked anew.
-    assert connected == [("127.0.0.1", port)]
+    assert connected_addresses == [("127.0.0.1", port)]
     assert [asked.target for asked in site.asked] == ["/robots.txt"]
 
 
@@ -208,7 +212,7 @@ def test_start_page_that_never_answers_deletes_nothing(workspace, site, source, 
     settings.KEBAB_CRAWL_LIMIT_S = 0.5
     site.pages["/"] = Page(behaviour=silent)
     assert "in time" in failure(source)
-    assert indexed(workspace).keys() == {"index.html", "good.html"}
+    assert indexed_texts(workspace).keys() == {"index.html", "good.html"}
 
 
 def test_page_is_no_longer_than_its_server_says(workspace, site, source):
@@ -219,7 +223,7 @@ def test_page_is_no_longer_than_its_server_says(workspace, site, source):
 
     link_bad(site, bad=longer)
     sync(source)
-    assert indexed(workspace)["bad.html"] == ["said"]
+    assert indexed_texts(workspace)["bad.html"] == ["said"]
 
 
 @pytest.fixture

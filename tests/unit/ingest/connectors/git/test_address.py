@@ -1,4 +1,4 @@
-"""Addresses of git repositories, names of references, credentials and messages of git."""
+"""Addresses of git repositories, reference names, credentials and git's messages."""
 
 import shutil
 import subprocess

@@ -12,8 +12,8 @@ def listing(names):
     return "".join(lines).encode()
 
 
-def read(told):
-    return GitTree(SimpleNamespace(run=lambda *_: told), "commit", None)
+def read(content):
+    return GitTree(SimpleNamespace(run=lambda *_: content), "commit", None)
 
 
 def test_file_is_found_by_its_path_in_nfc_the_first_of_several(subtests):
@@ -33,15 +33,15 @@ def test_file_is_found_by_its_path_in_nfc_the_first_of_several(subtests):
 
 
 def test_listing_is_not_held_a_second_time_in_pieces():
-    told = listing(f"{nth // 100}/{nth}.md" for nth in range(20_000))
+    content = listing(f"{nth // 100}/{nth}.md" for nth in range(20_000))
     tracemalloc.start()
     try:
-        found = read(told)
+        found = read(content)
         held_bytes, most_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert found.find_file("199/19999.md") is not None
-    assert most_bytes - held_bytes < len(told) / 2
+    assert most_bytes - held_bytes < len(content) / 2
 
 
 def test_large_folder_of_decomposed_names_is_searched_in_linear_time():

@@ -1,4 +1,4 @@
-"""Web addresses in their normal form, the paths of their documents, and the scope of a source."""
+"""Normalised web addresses, document paths, and the scope of a source."""
 
 from hypothesis import given
 from hypothesis import strategies as st

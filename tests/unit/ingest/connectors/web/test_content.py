@@ -1,4 +1,4 @@
-"""Pages that are read, by the type that the server names and by their address."""
+"""Pages selected by content type and address."""
 
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.content import MAX_HTML_BYTES, limit_bytes, may_be_readable, mime_of, readable_path

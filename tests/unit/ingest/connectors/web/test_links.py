@@ -1,4 +1,4 @@
-"""Links, base, canonical address and robots directives that a crawler takes from a page."""
+"""Links, base, canonical address and robots directives of a page."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Rules of robots.txt as RFC 9309 has them, and directives of pages."""
+"""Rules of robots.txt by RFC 9309, and directives of pages."""
 
 from ingest.connectors.web.robots import Directives, RobotRules
 

@@ -1,4 +1,4 @@
-"""Sitemaps of every form, and files that only look like one."""
+"""Sitemaps of every form, and files that resemble one."""
 
 import contextlib
 import gzip

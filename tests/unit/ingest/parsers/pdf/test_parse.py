@@ -1,4 +1,4 @@
-"""PDFs that real programs wrote, read in the limited process."""
+"""PDFs of real programs, parsed in the limited process."""
 
 import pytest
 
@@ -8,20 +8,20 @@ from ingest.parsers.images.ocr import INSTALL, PictureLine
 from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.pdf import scanned
 from ingest.parsers.registry import parse
-from tests.support.samples import citation_of, content_of, digested
+from tests.support.samples import citation_of, content_of, digest_sample
 
 PRINTED, OUTLINED, SCANNED = "pdf/printed.pdf", "pdf/outlined.pdf", "pdf/scanned.pdf"
 ENCRYPTED, CUT = "pdf/encrypted.pdf", "pdf/cut.pdf"
 
 
 @pytest.fixture(scope="module")
-def printed(shared_digester):
-    return digested(shared_digester, PRINTED)
+def printed_digest(shared_digester):
+    return digest_sample(shared_digester, PRINTED)
 
 
 @pytest.fixture(scope="module")
-def outlined(shared_digester):
-    return digested(shared_digester, OUTLINED)
+def outlined_digest(shared_digester):
+    return digest_sample(shared_digester, OUTLINED)
 
 
 def text_of(digest):
@@ -34,51 +34,59 @@ def operation_refusal(name):
     return refusal.value
 
 
-def test_printed_document_is_read_and_cited_by_its_pages(printed):
-    assert (printed.media, printed.mime, printed.parser) == ("pdf", "application/pdf", "pdf")
-    assert (printed.title, printed.lang, printed.metadata["pages"]) == ("Operations handbook", "en", 3)
+def test_printed_document_is_read_and_cited_by_its_pages(printed_digest):
+    assert (printed_digest.media, printed_digest.mime, printed_digest.parser) == (
+        "pdf",
+        "application/pdf",
+        "pdf",
+    )
+    assert (printed_digest.title, printed_digest.lang, printed_digest.metadata["pages"]) == (
+        "Operations handbook",
+        "en",
+        3,
+    )
     for words, page in [
         ("reads the four pressure gauges", 1),
         ("the marmalade siren sounds twice", 2),
         ("it blames nobody. An unsigned report is returned.", 3),
     ]:
-        assert citation_of(printed, PRINTED, words) == f"{PRINTED}#page={page}"
-    (chunk,) = (chunk for chunk in printed.chunks if "marmalade" in chunk.text)
+        assert citation_of(printed_digest, PRINTED, words) == f"{PRINTED}#page={page}"
+    (chunk,) = (chunk for chunk in printed_digest.chunks if "marmalade" in chunk.text)
     assert chunk.heading_path == ("Operations handbook", "Night alarms")
     assert chunk.breadcrumb == "Operations handbook > Night alarms"
     assert "Night alarms" not in chunk.text
 
 
-def test_running_lines_stay_once_and_rows_of_a_table_stay_lines(printed):
-    text = text_of(printed)
+def test_running_lines_stay_once_and_rows_of_a_table_stay_lines(printed_digest):
+    text = text_of(printed_digest)
     assert text.count("Harbour service, internal") == 1  # its words are still found
     assert "Page 1 of 3" not in text
-    (chunk,) = (chunk for chunk in printed.chunks if "Lock chamber" in chunk.text)
+    (chunk,) = (chunk for chunk in printed_digest.chunks if "Lock chamber" in chunk.text)
     assert "Gauge Normal\nNorth basin 12 bar\nLock chamber 9 bar" in chunk.text
 
 
-def test_divided_words_are_joined_and_compounds_keep_their_hyphen(outlined):
-    text = text_of(outlined)
+def test_divided_words_are_joined_and_compounds_keep_their_hyphen(outlined_digest):
+    text = text_of(outlined_digest)
     for whole in ("its foundations reach four metres", "A well-known engraving", "washed the scaffold away"):
         assert whole in text
     assert "well-known motto" in text
 
 
-def test_information_and_bookmarks_are_kept(outlined):
-    assert outlined.title == "Keeping the lighthouse"
-    assert outlined.metadata == {"author": "M. Penrose", "created": "2000-01-01", "pages": 4}
-    (chunk,) = (chunk for chunk in outlined.chunks if "vinegar" in chunk.text)
+def test_information_and_bookmarks_are_kept(outlined_digest):
+    assert outlined_digest.title == "Keeping the lighthouse"
+    assert outlined_digest.metadata == {"author": "M. Penrose", "created": "2000-01-01", "pages": 4}
+    (chunk,) = (chunk for chunk in outlined_digest.chunks if "vinegar" in chunk.text)
     assert chunk.heading_path == ("2 Lamp and lens", "2.1 Cleaning")
-    assert citation_of(outlined, OUTLINED, "vinegar") == f"{OUTLINED}#page=3"
+    assert citation_of(outlined_digest, OUTLINED, "vinegar") == f"{OUTLINED}#page=3"
 
 
-def test_no_chunk_reaches_over_a_page(printed, outlined):
-    for chunk in (*printed.chunks, *outlined.chunks):
+def test_no_chunk_reaches_over_a_page(printed_digest, outlined_digest):
+    for chunk in (*printed_digest.chunks, *outlined_digest.chunks):
         assert len({span["page"] for span in chunk.spans}) == 1
 
 
 def test_damaged_pdf_is_repaired(shared_digester, subtests):
-    digest = digested(shared_digester, CUT)
+    digest = digest_sample(shared_digester, CUT)
     assert citation_of(digest, CUT, "an iron bar once every forty seconds") == f"{CUT}#page=4"
     assert len(digest.warnings) == 1
     whole = content_of(PRINTED)
@@ -109,7 +117,7 @@ def test_unreadable_pdf_is_refused():
 
 @pytest.mark.slow
 def test_scanned_page_is_recognised_and_cited_by_page(shared_digester):
-    digest = digested(shared_digester, SCANNED)
+    digest = digest_sample(shared_digester, SCANNED)
     assert citation_of(digest, SCANNED, "The ferry leaves the pier at 18:45 sharp.") == f"{SCANNED}#page=1"
     assert digest.title == "Notice to all keepers"
 

@@ -1,4 +1,4 @@
-"""Rows that uploads don't bring: sources in every state, running jobs, judged queries, an answer."""
+"""Rows that uploads do not create: sources in every state, running jobs, judged queries, an answer."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from kebab.people.models import User, Workspace
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.query_log.making import make_query
+from tests.pages.query_log.factories import make_query
 from tests.pages.search.shelf import Passage, passages_of, shelve
 from tests.support.api import quarantine
 from tests.support.samples import content_of
@@ -33,7 +33,7 @@ HOSTILE_TEXT = f"""{HOSTILE_WORD}
 
 
 def shelve_picture(workspace: Workspace) -> str:
-    """Shelve a picture with a passage in a region of it; give its id."""
+    """Shelve a picture with a passage in a region of it; return its id."""
     span = {"kind": "region", "x": 34, "y": 42, "w": 504, "h": 193}
     document = shelve(
         workspace,
@@ -50,7 +50,7 @@ def shelve_picture(workspace: Workspace) -> str:
 
 
 def shelve_hostile(workspace: Workspace) -> str:
-    """Shelve a document of text that breaks layouts; give its id."""
+    """Shelve a document of text that breaks layouts; return its id."""
     return shelve(
         workspace,
         f"{HOSTILE_WORD}.md",
@@ -62,12 +62,12 @@ def shelve_hostile(workspace: Workspace) -> str:
 
 
 def fill_sources(workspace: Workspace) -> dict[str, str]:
-    """Make sources of every kind and state, jobs that wait, run and have failed, a file set aside."""
+    """Create sources of every kind and state, jobs in every state, and a quarantined file."""
     now = timezone.now()
     git = ensure_source(workspace, "charts", kind="git")
     web = ensure_source(workspace, "tide-tables", kind="web")
     folder = ensure_source(workspace, "logbooks", kind="folder")
-    told: dict[Source, dict[str, Any]] = {
+    changes: dict[Source, dict[str, Any]] = {
         git: {"config": {"url": "https://git.example.org/charts.git"}, "title": "Charts", "state": "indexed"},
         web: {"config": {"url": "https://tides.example.org/"}, "title": "Tide tables", "state": "error"},
         folder: {
@@ -77,7 +77,7 @@ def fill_sources(workspace: Workspace) -> dict[str, str]:
             "watch": True,
         },
     }
-    for source, fields in told.items():
+    for source, fields in changes.items():
         Source.objects.filter(pk=source.pk).update(last_sync_at=now, **fields)
     running = _job(
         folder, "sync_source", "running", current_path="1987/march.txt", items_total=40, items_done=12
@@ -111,7 +111,7 @@ def _job(source: Source, kind: str, state: str, **fields: Any) -> Job:
 
 
 def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
-    """Make what `fill_topics` does, queries that were asked, and an answer to `asker`."""
+    """Create the rows of `fill_topics`, logged queries, and an answer to `asker`."""
     ids = fill_topics(Source.objects.in_workspace(workspace).get(key="handbook"), _PLACE)
     _ask_queries(workspace)
     document = Document.objects.in_workspace(workspace).select_related("source").get(path=_PLACE)
@@ -130,7 +130,7 @@ def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
 
 
 def fill_topics(source: Source, path: str) -> dict[str, str]:
-    """Make a query judged by the document at `path`, runs that asked it, and what somebody said of a hit."""
+    """Create a query judged by the document at `path`, runs that asked it, and feedback on a hit."""
     own = {"workspace": source.workspace, "created_by": _ASKER, "creator": "user:0"}
     place = {"path": path, "source": source, "place_key": source.pk}
     topic = Topic.objects.create(topic_set="golden", topic_id="springs", text=_QUESTION, **own)
@@ -164,7 +164,7 @@ def _unfinished_run(workspace: Workspace) -> Run:
 
 
 def _ask_queries(workspace: Workspace) -> None:
-    """Keep queries of some days and both outcomes; one text breaks layouts."""
+    """Log queries of some days with and without results; one text breaks layouts."""
     for number in range(8):
         make_query(workspace, _QUESTION, days_ago=number, took_ms=10.0 + number)
     make_query(workspace, "How deep is the lake?", hits=0, lexical_total=0, days_ago=2)

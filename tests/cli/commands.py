@@ -1,4 +1,4 @@
-"""Runs commands within the tests' process."""
+"""Run commands within the test process."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Reads what a page says."""
+"""Text of responses."""
 
 import html
 import re
@@ -11,6 +11,6 @@ def markup_of(response, status=200):
 
 
 def text_of(response):
-    """Return what a page says to its reader: its markup without tags."""
+    """Return the visible text of a page."""
     without_tags = re.sub(r"<[^>]+>", " ", markup_of(response))
     return html.unescape(" ".join(without_tags.split()))

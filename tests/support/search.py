@@ -1,4 +1,4 @@
-"""Indexes and asks, as tests of search need it."""
+"""Indexing and searching in tests of search."""
 
 import uuid
 from threading import Barrier
@@ -24,7 +24,7 @@ def sync(workspace: Workspace) -> None:
 
 
 def finish_syncs() -> None:
-    """Return when the syncs that searches triggered are done: all their threads have nothing else to do."""
+    """Wait until all syncs that searches triggered are done."""
     all_idle = Barrier(local_mirrors._SYNCS_AT_ONCE, timeout=30)
     waiting = [local_mirrors._sync_executor().submit(all_idle.wait) for _ in range(all_idle.parties)]
     for each in waiting:
@@ -32,7 +32,7 @@ def finish_syncs() -> None:
 
 
 def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:
-    """Give up to `limit` chunks their vectors."""
+    """Embed up to `limit` chunks."""
     embedder = configured_embedder()
     assert embedder is not None
     space = ensure_live_space(workspace, embedder.space)

@@ -1,4 +1,4 @@
-"""As much of `kustomize build` as our manifests use, for machines without it."""
+"""The part of `kustomize build` that the manifests use, for machines without it."""
 
 import copy
 import re
@@ -15,18 +15,21 @@ Manifest = dict[str, Any]
 
 def build(folder: Path, before: Iterable[Manifest] = ()) -> list[Manifest]:
     """Return the manifests that a folder's kustomization comes to, a component's with those `before` it."""
-    told = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    manifests = [*before, *(each for name in told.get("resources", ()) for each in _resource(folder / name))]
-    for name in told.get("components", ()):
+    configuration = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    manifests = [
+        *before,
+        *(each for name in configuration.get("resources", ()) for each in _resource(folder / name)),
+    ]
+    for name in configuration.get("components", ()):
         manifests = build(folder / name, manifests)
-    manifests += [_configuration(folder, each) for each in told.get("configMapGenerator", ())]
-    for patch in told.get("patches", ()):
+    manifests += [_configuration(folder, each) for each in configuration.get("configMapGenerator", ())]
+    for patch in configuration.get("patches", ()):
         if "path" in patch:
             _patch(manifests, yaml.safe_load((folder / patch["path"]).read_text()))
         else:
             _remove(manifests, patch["target"], yaml.safe_load(patch["patch"]))
     for manifest in manifests:
-        _transform(manifest, told)
+        _transform(manifest, configuration)
     return manifests
 
 
@@ -36,15 +39,20 @@ def _resource(path: Path) -> list[Manifest]:
     return [each for each in yaml.safe_load_all(path.read_text()) if each]
 
 
-def _configuration(folder: Path, told: Manifest) -> Manifest:
-    files = {name: (folder / name).read_text() for name in told["files"]}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": told["name"]}, "data": files}
+def _configuration(folder: Path, configuration: Manifest) -> Manifest:
+    files = {name: (folder / name).read_text() for name in configuration["files"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": configuration["name"]},
+        "data": files,
+    }
 
 
 def _patch(manifests: list[Manifest], patch: Manifest) -> None:
     names = [(each["kind"], each["metadata"]["name"]) for each in manifests]
     target = manifests[names.index((patch["kind"], patch["metadata"]["name"]))]
-    merged = _merged(target, patch)
+    merged = _merge(target, patch)
     target.clear()
     target.update(merged)
 
@@ -60,25 +68,25 @@ def _remove(manifests: list[Manifest], target: Manifest, operations: list[Manife
             del reduce(getitem, above, manifest)[last]
 
 
-def _merged(old: Any, new: Any) -> Any:
+def _merge(old: Any, new: Any) -> Any:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return copy.deepcopy(new)
-    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    return {**old, **{name: _merge(old.get(name), value) for name, value in new.items()}}
 
 
-def _transform(manifest: Manifest, told: Manifest) -> None:
+def _transform(manifest: Manifest, configuration: Manifest) -> None:
     metadata = manifest["metadata"]
-    if "namespace" in told:
-        metadata["namespace"] = told["namespace"]
-    for labels in told.get("labels", ()):
+    if "namespace" in configuration:
+        metadata["namespace"] = configuration["namespace"]
+    for labels in configuration.get("labels", ()):
         metadata.setdefault("labels", {}).update(labels["pairs"])
         template = manifest.get("spec", {}).get("template")
         if template and labels.get("includeTemplates"):
             template["metadata"].setdefault("labels", {}).update(labels["pairs"])
-    for count in told.get("replicas", ()):
+    for count in configuration.get("replicas", ()):
         if metadata["name"] == count["name"] and "replicas" in manifest.get("spec", {}):
             manifest["spec"]["replicas"] = count["count"]
-    for image in told.get("images", ()):
+    for image in configuration.get("images", ()):
         for container in containers(manifest):
             if container["image"].partition(":")[0] == image["name"]:
                 container["image"] = f"{image['newName']}:{image['newTag']}"

@@ -1,4 +1,4 @@
-"""The web process's application, served as it is in production, by a thread of the tests' own process."""
+"""The web process's application, served in a thread of the test process."""
 
 import asyncio
 import threading
@@ -13,8 +13,8 @@ from tests.support.stack import eventually, free_port
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """Serve, and give the address."""
+def running_web_server() -> Iterator[str]:
+    """Run the server during the block; yield its address."""
     from kebab.http.application import create_application
 
     port = free_port()

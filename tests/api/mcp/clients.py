@@ -1,4 +1,4 @@
-"""The SDK's own client, over HTTP and over standard input and output, in both of the protocol's eras."""
+"""MCP clients: the SDK's own over HTTP and stdio, in both protocol eras, and a raw one over stdio."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A way to the server: an address, or a process that is started."""
+    """A connection to the server: by address, or by a process that is started."""
 
     #: Where it serves over HTTP; '' for a process.
     url: str = ""
@@ -40,9 +40,9 @@ class Line:
     words: Sequence[str] = ()
 
     def use(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
-        """Connect, give what `work` does with the client, and leave. Raises MCPError as it does."""
+        """Connect, return the result of `work` with the client, and disconnect. Raises its MCPError."""
 
-        async def connected() -> Result | MCPError:
+        async def connect_and_work() -> Result | MCPError:
             with anyio.fail_after(PATIENCE_S):
                 async with self.client() as client:
                     try:
@@ -50,7 +50,7 @@ class Line:
                     except MCPError as error:  # raised here it would come in a group
                         return error
 
-        found = anyio.run(connected)
+        found = anyio.run(connect_and_work)
         if isinstance(found, MCPError):
             raise found
         return found
@@ -60,10 +60,10 @@ class Line:
         return self.use(lambda client: client.call_tool(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
-        """Return what a tool says, which is no error."""
+        """Return the text of a tool's successful result."""
         result = self.call(name, **arguments)
-        assert not result.is_error, said(result)
-        return said(result)
+        assert not result.is_error, text_of(result)
+        return text_of(result)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
@@ -86,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class RawLine:
-    """A process that is spoken to message by message, without a client that hides what it hears."""
+    """A process that is sent single messages, without a client that hides its responses."""
 
     process: "subprocess.Popen[str]"
 
@@ -95,7 +95,7 @@ class RawLine:
         print(json.dumps({"jsonrpc": "2.0", "method": method, **fields}), file=self.process.stdin, flush=True)
 
     def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-        """Return the messages that come up to the awaited one."""
+        """Return the messages up to the awaited one."""
         seen = []
         for line in self.process.stdout or ():
             seen.append(json.loads(line))
@@ -106,7 +106,7 @@ class RawLine:
 
 @contextmanager
 def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
-    """Start a process, and end it behind the context or when patience does."""
+    """Start a process, and end it with the context or after a time limit."""
     words = [sys.executable, str(MANAGE), "mcp"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
@@ -119,7 +119,7 @@ def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
             process.kill()
 
 
-def said(result: Any) -> str:
+def text_of(result: Any) -> str:
     """Return the one text of a tool's result."""
     (content,) = result.content
     assert content.type == "text"
@@ -127,7 +127,7 @@ def said(result: Any) -> str:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return what a process needs to work on the tests' own database, and on files in `folder`."""
+    """Return the environment of a process that uses the test database and files in `folder`."""
     return {
         "DATABASE_URL": _database_url("default"),
         "KEBAB_OWNER_DATABASE_URL": _database_url("owner"),

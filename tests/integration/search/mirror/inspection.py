@@ -1,4 +1,4 @@
-"""Look into mirrors past the code that reads them: rows, bytes, checksums."""
+"""Direct access to mirror files: rows, bytes, checksums."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def reading(files: MirrorFiles) -> Iterator[apsw.Connection]:
 
 @contextmanager
 def tampering(files: MirrorFiles) -> Iterator[apsw.Connection]:
-    """Open the current generation for writing, past the code that writes mirrors."""
+    """Open the current generation for writing, bypassing the code that writes mirrors."""
     connection = open_writer(files.current())
     try:
         yield connection
@@ -64,13 +64,13 @@ def generations(files: MirrorFiles) -> set[str]:
 
 
 def age(path: Path, *, hours: float) -> None:
-    """Move the time at which a file was written back by so many hours."""
+    """Set the modification time of a file back by hours."""
     at = path.stat().st_mtime - hours * 3600
     os.utime(path, (at, at))
 
 
-def catch_up_wholly(follower: MirrorFollower) -> None:
-    """Have a follower catch up, with what it does beside."""
+def catch_up_completely(follower: MirrorFollower) -> None:
+    """Let a follower catch up, including its background work."""
     follower.catch_up()
     while not follower._long_syncs.is_idle:
         wait(list(follower._long_syncs._tasks.values()), timeout=30)

@@ -1,4 +1,4 @@
-"""Makes queries that were asked."""
+"""Factories of logged queries."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from search.query_log.storage import fold_query
 
 
 def make_query(workspace: Any, text: str, *, days_ago: float = 0, **fields: Any) -> AskedQuery:
-    """Keep that somebody asked `text`."""
+    """Log a query `text`."""
     values = {
         "door": "page",
         "mode": "hybrid",

@@ -1,4 +1,4 @@
-"""Signs that an index has to do something about."""
+"""Characters that the analysis treats specially."""
 
 #: Scripts, marks, and what identifiers and names are made of.
 SIGNS = (

@@ -1,4 +1,4 @@
-"""A real headless Chromium for the tests of pages; what its console complains about fails the test."""
+"""A real headless Chromium for page tests; messages on its console fail the test."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def browser():
 
 @contextmanager
 def browser_beside_django():
-    """Run a browser in a thread that asks the database, too; leave no connection behind."""
+    """Run a browser in a thread that also uses the database; close the connection at the end."""
     with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -64,7 +64,7 @@ def browser_beside_django():
 
 @contextmanager
 def running_browser():
-    """Run the machine's Chromium; give it."""
+    """Run the machine's Chromium; yield it."""
     assert _CHROMIUM is not None, "No Chromium is on the PATH."
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
@@ -76,7 +76,7 @@ def running_browser():
 
 @pytest.fixture
 def open_page(browser, live_server):
-    """Gives a page of a browser of its own; what its console complains about fails the test."""
+    """Return a function that opens a page in a browser of its own; console messages fail the test."""
     complaints, contexts = [], []
 
     def open_(person=None, **options):
@@ -96,16 +96,16 @@ def open_page(browser, live_server):
 
 
 def listen(page, url, complaints, *, is_own=lambda said: False):
-    """Write down what the console complains about, what fails, and what is asked of others than `url`.
+    """Record console messages, failures, and requests to other addresses than `url`.
 
     `is_own` tells whether a message of the console is what the page was opened for.
     """
 
-    def said(message):
+    def note_message(message):
         if message.type in ("error", "warning") and not is_own(message):
             complaints.append(f"{message.type}: {message.text}")
 
-    page.on("console", said)
+    page.on("console", note_message)
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
     page.on(
         "request",

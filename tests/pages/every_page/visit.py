@@ -1,4 +1,4 @@
-"""Opens a page in a real browser at two widths and in both themes, and writes down all that can be wrong."""
+"""Visits of a page in a real browser in two widths and both themes, with all defects found."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.pages.every_page.ground import Ground
 from tests.pages.every_page.registry import RegisteredPage
-from tests.support.browsing import listen
+from tests.support.browser import listen
 
 #: Desktop and phone, in CSS pixels.
 SIZES = ({"width": 1440, "height": 900}, {"width": 390, "height": 844})
@@ -53,10 +53,10 @@ class Visit:
 
 
 @contextmanager
-def opened(
+def open_page_of(
     browser: Browser, url: str, ground: Ground, entry: RegisteredPage, **options: Any
 ) -> Iterator[Page]:
-    """Return a blank page of a browser of its own in which whoever opens the entry is logged in."""
+    """Yield a blank page in a browser of its own, logged in as the entry's role."""
     context = browser.new_context(base_url=url, **options)
     try:
         if not entry.is_public:
@@ -70,22 +70,24 @@ def opened(
 
 
 def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> Visit:
-    """Open the page at both sizes, and give what was found."""
+    """Open the page at both sizes, and return the findings."""
     found: dict[str, list[str]] = {"complaints": [], "overflow": [], "violations": [], "keyboard": []}
     is_shown, status = True, entry.status
     for size in SIZES:
-        with opened(browser, url, ground, entry, viewport=size) as page:
-            heard: list[str] = []
-            listen(page, url, heard, is_own=lambda said: entry.status >= 400 and _REFUSED in said.text)
+        with open_page_of(browser, url, ground, entry, viewport=size) as page:
+            messages: list[str] = []
+            listen(
+                page, url, messages, is_own=lambda message: entry.status >= 400 and _REFUSED in message.text
+            )
             status = turn_to(page, ground, entry)
             is_shown = is_shown and _is_seen(page, entry.shows)
             _look(page, f"{size['width']} px", found)
-            found["complaints"] += [each for each in heard if not _is_of_axe(each)]
+            found["complaints"] += [each for each in messages if not _is_of_axe(each)]
     return Visit(is_shown=is_shown, status=status, **found)
 
 
 def turn_to(page: Page, ground: Ground, entry: RegisteredPage) -> int:
-    """Open the entry, and what it opens by a click; give the status of the page that is there then."""
+    """Open the entry, and what it opens by a click; return the status of the last page."""
     statuses: list[int] = []
     page.on(
         "response", lambda answer: answer.request.is_navigation_request() and statuses.append(answer.status)
@@ -109,13 +111,13 @@ def _is_seen(page: Page, selector: str) -> bool:
 
 
 def _is_of_axe(complaint: str) -> bool:
-    """Return whether axe, which runs in the page, says it of itself."""
+    """Return whether the message is about axe itself, which runs in the page."""
     return complaint.startswith("warning: ") and "axe" in complaint.lower()
 
 
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
     found["overflow"] += [f"{width}: {each}" for each in overflow(page)]
-    found["keyboard"] += [f"{width}: {each}" for each in unreached(page)]
+    found["keyboard"] += [f"{width}: {each}" for each in unreached_elements(page)]
     found["violations"] += [f"{width}: several elements have the id {each}" for each in page.evaluate(_TWINS)]
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -123,22 +125,22 @@ def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """Return what axe-core finds wrong: the rule, each element, what is wrong with it, and where help is."""
-    told = []
+    """Return the violations that axe-core finds: rule, elements, explanation and help page."""
+    lines = []
     for rule in Axe().run(page).response["violations"]:
         for each in rule["nodes"][:5]:
             why = " ".join(each["failureSummary"].split())
-            told.append(f"{rule['id']} ({rule['impact']}): {each['html'][:200]} | {why} | {rule['helpUrl']}")
-    return told
+            lines.append(f"{rule['id']} ({rule['impact']}): {each['html'][:200]} | {why} | {rule['helpUrl']}")
+    return lines
 
 
 def overflow(page: Page) -> list[str]:
-    """Return how wide the page is and what makes it so, where that is more than the window."""
+    """Return the width of the page and the elements that cause it, if it exceeds the window."""
     return page.evaluate(_OVERFLOW)
 
 
-def unreached(page: Page) -> list[str]:
-    """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
+def unreached_elements(page: Page) -> list[str]:
+    """Press Tab through the page; return the elements not reached, or reached without visible focus."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."
     for _ in range(stops + _MOST_SCROLLERS):

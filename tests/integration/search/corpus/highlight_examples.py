@@ -1,4 +1,4 @@
-"""Queries in many languages and for names, each with a text that holds it and what is marked in that text."""
+"""Queries in many languages and for names, each with a text and the words highlighted in it."""
 
 EXAMPLES = [
     ("部署", "阅读部署指南。", ["部署"]),

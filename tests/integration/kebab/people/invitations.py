@@ -1,4 +1,4 @@
-"""Requests that invite people, and the secrets of the mails they send."""
+"""Invitation requests, and the secrets in the mails that they send."""
 
 from django.core import mail
 

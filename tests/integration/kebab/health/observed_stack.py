@@ -1,4 +1,4 @@
-"""A stack with all that there is to observe switched on, as somebody outside sees it."""
+"""A stack with all observability enabled, as seen from outside."""
 
 import json
 import os
@@ -20,7 +20,7 @@ TOKEN = "operators-token-of-the-test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedStack:
     """A stack, its collector, and a client in a workspace that holds documents."""
 
     stack: Stack
@@ -52,8 +52,8 @@ class Observed:
         return [json.loads(line) for line in log.splitlines()]
 
     @contextmanager
-    def stopped(self, *names: str) -> Iterator[None]:
-        """Stop the processes of servers while the block runs."""
+    def suspend(self, *names: str) -> Iterator[None]:
+        """Stop the processes of servers during the block."""
         pids = [pid for name in names for pid in family(self.stack.pids()[name])]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Fills a workspace with files as ingestion would: parsed, chunked, their bytes kept."""
+"""Fill a workspace with files as ingestion does: parsed, chunked, with their bytes."""
 
 import json
 from pathlib import Path
@@ -10,10 +10,10 @@ from search.corpus import DocumentDraft, WriteResult, replace_document
 from search.corpus.blobs import store_blob
 from search.embedders.minilm.tokenizer import TokenCounter
 from tests.support.corpus import make_place
-from tests.support.searching import embed, sync
+from tests.support.search import embed, sync
 
 
-def put(
+def put_file(
     workspace: Any,
     path: str,
     text: str | bytes,
@@ -22,7 +22,7 @@ def put(
     version: str = "",
     **fields: Any,
 ) -> WriteResult:
-    """Write the file into the workspace, and keep its bytes."""
+    """Write the file into the workspace, with its bytes."""
     content = text.encode() if isinstance(text, str) else text
     parsed = parse(content, path)
     values: dict[str, Any] = {
@@ -45,7 +45,7 @@ def put(
 
 
 def index(workspace: Any) -> None:
-    """Make all that was put searchable, by words and by meaning."""
+    """Index all documents, by words and by vectors."""
     sync(workspace)
     embed(workspace)
 

@@ -1,4 +1,4 @@
-"""One row of each kind that the admin shows, with text that would do harm if it weren't escaped."""
+"""One row of each kind in the admin, with text that would do harm if it were not escaped."""
 
 import uuid
 from datetime import timedelta
@@ -18,7 +18,7 @@ HOSTILE = (
 )
 
 
-class Filled:
+class AdminRows:
     """The rows of a filled workspace."""
 
     def __init__(self, workspace):
@@ -118,7 +118,7 @@ class Filled:
         )
 
     def rows(self):
-        """One row a page, by the model's name."""
+        """Return one row for each page, by the model's name."""
         return {
             "people/user": self.person,
             "people/workspace": self.workspace,
@@ -136,7 +136,7 @@ class Filled:
         }
 
     def pages(self, *, searched=True):
-        """The addresses of all pages that only show, the lists also after a search."""
+        """Return the addresses of all read-only pages, with a search for each list if `searched`."""
         yield from ("/admin/", "/admin/people/user/add/", f"/admin/people/user/{self.person.pk}/password/")
         for name, row in self.rows().items():
             yield from (f"/admin/{name}/", f"/admin/{name}/{row.pk}/change/")

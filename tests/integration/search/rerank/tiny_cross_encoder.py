@@ -1,4 +1,4 @@
-"""A cross-encoder of a few operators, for fastembed: its logit counts the words that both texts have."""
+"""A tiny cross-encoder for fastembed: its logit counts the words that both texts have."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def _tokenizer() -> Tokenizer:
 
 
 def _graph() -> onnx.ModelProto:
-    """Logit = BASE + number of (query token, passage token) pairs that are the same word."""
+    """Build a graph whose logit is BASE plus the number of equal (query, passage) token pairs."""
     constants = {
         "last_special": np.array(len(SPECIAL) - 1, np.int64),
         "nought": np.array(0, np.int64),
