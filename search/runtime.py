@@ -37,4 +37,5 @@ class SearchRuntime:
 
 def runtime() -> SearchRuntime:
     """Return the runtime of this process, which the app holds."""
-    return apps.get_app_config("search").runtime  # type: ignore[attr-defined,no-any-return]
+    found: SearchRuntime = apps.get_app_config("search").runtime  # type: ignore[attr-defined]  # of its subclass
+    return found
