@@ -95,6 +95,7 @@ class Stages:
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
         if self._attacked:
+            assert played, "no attack was played beside the steady load"
             self._say(f"{played.total()} attacks beside the steady load")
         self._say(f"{STEADY:.0%} of it, {per_s:.0f} requests/s for {length_s:.0f} s: {_summary(log)}")
         return log, gauges
