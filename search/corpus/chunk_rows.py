@@ -8,7 +8,6 @@ from search.corpus.bulk_insert import insert_rows
 from search.corpus.content_ids import chunk_ids, embed_hash
 from search.corpus.drafts import ChunkDraft, DocumentDraft
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
-from search.vectors.lifecycle import not_expired
 
 _MOVABLE_FIELDS = (
     "ordinal",
@@ -102,7 +101,7 @@ def _copy_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
     """Copy existing vectors of equal text in the workspace's spaces to chunks."""
     if not chunks:
         return
-    spaces = EmbeddingSpace.objects.in_workspace(workspace_id).filter(not_expired())
+    spaces = EmbeddingSpace.objects.in_workspace(workspace_id).not_expired()
     known = (
         ChunkVector.objects.in_workspace(workspace_id)
         .filter(space__in=spaces.values("pk"))

@@ -1,9 +1,10 @@
 """Embedding spaces, and the vector of each chunk in them."""
 
-from typing import Any
+from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Now
 from pgvector.django import HalfVectorField
 
 from kebab.tenancy.fields import tenant_key, workspace_key
@@ -30,6 +31,14 @@ class SpaceState(models.TextChoices):
     BUILDING = "building"
     LIVE = "live"
     RETIRED = "retired"
+
+
+class EmbeddingSpaceQuerySet(TenantQuerySet["EmbeddingSpace"]):
+    """Embedding spaces, with a filter for their retention."""
+
+    def not_expired(self) -> Self:
+        """Filter for spaces that are live, being built, or retired and not expired."""
+        return self.filter(~models.Q(state=SpaceState.RETIRED) | models.Q(retire_at__gt=Now()))
 
 
 class EmbeddingSpace(models.Model):
@@ -60,7 +69,7 @@ class EmbeddingSpace(models.Model):
     retire_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = TenantQuerySet.as_manager()
+    objects = EmbeddingSpaceQuerySet.as_manager()
 
     class Meta:
         constraints = (

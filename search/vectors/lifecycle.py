@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -27,9 +27,7 @@ logger = logging.getLogger(__name__)
 
 def filled_spaces(workspace: Workspace) -> "list[EmbeddingSpace]":
     """Return the spaces that get vectors of new chunks: the live one, the one being built, retired ones."""
-    spaces = (
-        EmbeddingSpace.objects.in_workspace(workspace).filter(not_expired()).order_by("-live_until", "pk")
-    )
+    spaces = EmbeddingSpace.objects.in_workspace(workspace).not_expired().order_by("-live_until", "pk")
     order = [SpaceState.LIVE, SpaceState.BUILDING, SpaceState.RETIRED]
     return sorted(spaces, key=lambda space: order.index(SpaceState(space.state)))
 
@@ -44,11 +42,6 @@ def workspaces_with_expired_spaces() -> list[uuid.UUID]:
     """Return the workspaces that have an expired space."""
     expired = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
     return list(expired.order_by("workspace_id").values_list("workspace_id", flat=True).distinct())
-
-
-def not_expired() -> Q:
-    """Return the condition that a space is live, being built, or retired and not expired."""
-    return ~Q(state=SpaceState.RETIRED) | Q(retire_at__gt=Now())
 
 
 def start_build(

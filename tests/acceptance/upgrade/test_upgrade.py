@@ -1,6 +1,7 @@
-"""Upgrade of the first release's data, concurrently with its searches, and the way back."""
+"""Upgrade of earlier releases' data, concurrently with their searches, and the way back."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import pytest
 
 from kebab.stack.servers import addresses, secrets
 from tests.acceptance.client import Client
-from tests.acceptance.upgrade.versions import ROOT, VersionedStack, first_release, next_release
+from tests.acceptance.upgrade.versions import RELEASES, ROOT, VersionedStack, next_release, unpack_release
 from tests.support.stack import Stack, eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
@@ -44,8 +45,9 @@ def folders() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def old_code(folders) -> Path:
-    return first_release(folders / "first")
+def release(folders) -> Callable[[str], Path]:
+    """Return a function that returns the code of an earlier release, unpacked once."""
+    return functools.cache(lambda version: unpack_release(version, folders / version))
 
 
 @pytest.fixture
@@ -122,8 +124,11 @@ def paths(client: Client, query: str) -> list[str]:
     return [hit["doc_path"] for hit in client.search(query, mode="lexical")["hits"]]
 
 
-def test_data_directory_of_the_first_release_is_upgraded_and_downgraded(old_code, data_dir, close_at_end):
-    old = stack_of(old_code, data_dir)
+@pytest.mark.parametrize("version", RELEASES)
+def test_data_directory_of_an_earlier_release_is_upgraded_and_downgraded(
+    version, release, data_dir, close_at_end
+):
+    old = stack_of(release(version), data_dir)
     with run_stack(old):
         client = close_at_end(Client(old.url, "birds", token_in(old, "birds")))
         waiting = close_at_end(Client(old.url, "waiting", token_in(old, "waiting")))
@@ -213,9 +218,9 @@ def migrate_beside_reader(stack: Stack, reader_of: Stack, log: Path) -> str:
 
 
 def test_later_version_migrates_beside_searches_and_both_write(
-    old_code, folders, data_dir, other, close_at_end
+    release, folders, data_dir, other, close_at_end
 ):
-    old = stack_of(old_code, data_dir)
+    old = stack_of(release("0.1.0"), data_dir)
     with run_stack(old):
         client = close_at_end(Client(old.url, "birds", token_in(old, "birds")))
         for path, text in TEXTS.items():

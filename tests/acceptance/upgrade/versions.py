@@ -1,4 +1,4 @@
-"""Code of other versions: the first release from the history, and a hypothetical later one."""
+"""Code of other versions: earlier releases from the history, and a hypothetical later one."""
 
 import shutil
 import subprocess
@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 from tests.support.paths import ROOT
 from tests.support.stack import Stack
 
-# The tag, and its commit for clones without tags.
-_FIRST_RELEASE = ("v0.1.0", "b4752f8")
+# The commit of each earlier release.
+RELEASES = {"0.1.0": "b4752f8", "0.2.0": "8ce1522"}
 _PACKAGES = "packages"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".kebab", "tests", "__pycache__", ".*_cache")
 _COLUMN = """
@@ -66,20 +66,19 @@ class VersionedStack(Stack):
         )
 
 
-def first_release(folder: Path) -> Path:
-    """Unpack the first release into `folder`, with its packages that this version doesn't have.
+def unpack_release(version: str, folder: Path) -> Path:
+    """Unpack an earlier release into `folder`, with its packages that this version doesn't have.
 
     Skips the test when the history is missing.
     """
-    for name in _FIRST_RELEASE:
-        command = ["git", "-C", str(ROOT), "archive", "--format=tar", name]
-        found = subprocess.run(command, capture_output=True, check=False)
-        if found.returncode == 0:
-            with tarfile.open(fileobj=BytesIO(found.stdout)) as archive:
-                archive.extractall(folder, filter="data")
-            _install_missing(folder / "requirements.txt", folder / _PACKAGES)
-            return folder
-    pytest.skip("the first release is not in this clone; run: git fetch --unshallow --tags")
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", RELEASES[version]]
+    found = subprocess.run(command, capture_output=True, check=False)
+    if found.returncode != 0:
+        pytest.skip(f"release {version} is not in this clone; run: git fetch --unshallow")
+    with tarfile.open(fileobj=BytesIO(found.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    _install_missing(folder / "requirements.txt", folder / _PACKAGES)
+    return folder
 
 
 def _install_missing(requirements: Path, folder: Path) -> None:
