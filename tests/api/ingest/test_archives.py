@@ -238,13 +238,13 @@ def test_cancelling_is_seen_between_two_members(client, workspace, monkeypatch, 
 def test_members_are_written_concurrently(client, workspace, monkeypatch):
     answer = post_archive(client, workspace, zip_of(FILES))
     both_write = threading.Barrier(len(FILES), timeout=30)
-    write = blobs._write_file
+    write = blobs._write
 
     def write_together(*arguments):
         both_write.wait()
         write(*arguments)
 
-    monkeypatch.setattr(blobs, "_write_file", write_together)
+    monkeypatch.setattr(blobs, "_write", write_together)
     assert run(workspace, answer).state == "succeeded"
 
 

@@ -1,7 +1,6 @@
 import re
 from contextlib import nullcontext
-from email.message import Message
-from types import SimpleNamespace
+from importlib.metadata import PathDistribution
 
 import pytest
 
@@ -24,29 +23,31 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def packages(monkeypatch):
-    """Replace the installed distributions: name, text in the header, text in the body."""
-    installed = [("My_Package", None, "# Mine"), ("old", "Old text", None), ("empty", "UNKNOWN", None)]
-    monkeypatch.setattr(corpus, "distributions", lambda: [_distribution(*each) for each in installed])
-    return installed
+def install(tmp_path, monkeypatch):
+    """Return a function that replaces the installed distributions by those of the given metadata."""
 
+    def install(*metadata):
+        installed = []
+        for number, text in enumerate(metadata):
+            (folder := tmp_path / f"{number}.dist-info").mkdir(exist_ok=True)
+            (folder / "METADATA").write_text(text)
+            installed.append(PathDistribution(folder))
+        monkeypatch.setattr(corpus, "distributions", lambda: installed)
 
-def _distribution(name, header, body):
-    metadata = Message()
-    metadata["Name"] = name
-    if header is not None:
-        metadata["Description"] = header
-    if body is not None:
-        metadata.set_payload(body)
-    return SimpleNamespace(metadata=metadata)
+    return install
 
 
 def files(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project, packages):
+def test_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project, install):
     folder = tmp_path / "demo"
+    install(
+        "Metadata-Version: 2.1\nName: My_Package\n\n# Mine",
+        "Metadata-Version: 1.0\nName: old\nDescription: Old text\n",
+        "Metadata-Version: 1.0\nName: empty\nDescription: UNKNOWN\n",
+    )
     assert write_corpus(folder, project) == 3
     assert files(folder) == {
         "kebab/docs/decisions/0001.md",
@@ -58,7 +59,7 @@ def test_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project,
     write_corpus(folder, project)
     assert {path: (folder / path).stat().st_mtime_ns for path in files(folder)} == before
 
-    packages[:] = [("old", "New text", None)]
+    install("Metadata-Version: 1.0\nName: old\nDescription: New text\n")
     write_corpus(folder, project)
     assert "packages/my-package.md" not in files(folder)
     assert (folder / "packages/old.md").read_text() == "New text\n"

@@ -130,6 +130,7 @@ def test_no_term_can_end_a_string_of_fts5():
 
 def test_tokens_stay_the_same_and_their_cache_bounded_when_it_is_full(monkeypatch):
     monkeypatch.setattr(token_module, "_MAX_CACHED_RUNS", 8)
+    monkeypatch.setattr(token_module, "_run_caches", token_module._RunCaches())
     words = " ".join(f"word{number}" for number in range(20))
     expected = pieces(words)
     token_module.analyse.cache_clear()

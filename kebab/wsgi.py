@@ -1,0 +1,8 @@
+"""The views as a WSGI application, for tools that call them without a server. Web processes run `kebab.asgi`."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
+application = get_wsgi_application()
