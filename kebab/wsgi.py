@@ -1,4 +1,4 @@
-"""The views as a WSGI application, for tools that call them without a server. Web processes run `kebab.asgi`."""
+"""The views as a WSGI application, for tools that call them without a server; `kebab.asgi` serves them."""
 
 import os
 

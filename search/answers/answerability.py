@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.answers.types import AnswerReason
-from search.retrieval.query.match import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
+from search.retrieval.query.parser import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
 
 #: With vectors only this many first passages may cover the question; without vectors any passage may.
 COVERAGE_PASSAGES: Final = 3

@@ -28,7 +28,7 @@ from search.engine.search import mirror_reading, resolve_scope_at_seq, search_in
 from search.mirror import schema
 from search.mirror.errors import MirrorError
 from search.retrieval.query.channels import QueryChannels
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 from search.runtime import runtime
 from search.search_settings import SearchSettings

@@ -12,7 +12,7 @@ from search.mirror.errors import MirrorError
 from search.mirror.query.reader import MirrorReading
 from search.mirror.query.spelling import Spelling, join_words, spellings
 from search.mirror.query.vocabulary import Vocabulary
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import content_terms
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced, words_of
 

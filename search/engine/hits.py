@@ -14,7 +14,7 @@ from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import citation_of
 from search.retrieval.fusion.pipeline import RankedEntry
 from search.retrieval.query.filters import TrustLevel
-from search.retrieval.query.match import index_terms, parse_query
+from search.retrieval.query.parser import index_terms, parse_query
 from search.retrieval.staleness import is_stale
 from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
 from search.retrieval.text.unicode_scripts import words_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from search.analysis import is_prefix
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 
 #: Fewest characters of a last term that is searched as a prefix.
 MIN_PREFIX_CHARS = 3

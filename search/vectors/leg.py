@@ -15,7 +15,7 @@ from search.embedders.query_language import knows_language
 from search.metrics import stage
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
 from search.retrieval.fusion.score_scales import vector_score
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 from search.retrieval.types import Candidate
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.spaces import REMEDY, LiveSpace, describe_mismatch

@@ -1,7 +1,7 @@
 """The chunks nearest to a query vector, in a workspace's live space, under filters.
 
 In a small space PostgreSQL compares all vectors with the query. In a larger one this process finds those that
-may be among the nearest (`search.vectors.quantised`) and PostgreSQL compares these, with the same result.
+may be among the nearest (`search.vectors.quantised_scan`) and PostgreSQL compares them, with the same result.
 From `KEBAB_EXACT_SCAN_LIMIT` on a space has an HNSW index (`search.vectors.index`), which misses some; its
 scan iterates until enough rows pass the filters. If codes or index give fewer than `limit`, all vectors are
 compared, so that a filter never makes the list shorter while matches exist.
@@ -24,8 +24,8 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
-from search.vectors.quantised import Shortlist
 from search.vectors.quantised_index import code_cache
+from search.vectors.quantised_scan import Shortlist
 from search.vectors.spaces import LiveSpace
 from search.vectors.vector_rows import VectorAndDistance
 

@@ -9,9 +9,9 @@ from django.conf import settings
 from kebab.observability.health.checks import CheckResult, failed_result, ok_result, repaired_result
 from kebab.tenancy.current_workspace import acting_in
 from search.models import EmbeddingSpace
-from search.vectors.quantised import CodeTable
 from search.vectors.quantised_file import SUFFIX, CodesDamaged, load_codes
 from search.vectors.quantised_rows import SnapshotPosition, read_all_rows, read_rows_since
+from search.vectors.quantised_scan import CodeTable
 from search.vectors.spaces import to_live_space
 
 _NAME = "vector codes"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from blake3 import blake3
 
-from search.vectors.quantised import BLOCK, ID_BYTES, CodeTable
+from search.vectors.quantised_scan import BLOCK, ID_BYTES, CodeTable
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,6 @@ from kebab.runtime.context_executor import ContextExecutor
 from search.access.scope import SearchScope
 from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, SpaceState
-from search.vectors.quantised import BLOCK, Codes, CodeTable, encode_vectors, merge_tables, stack_tables
 from search.vectors.quantised_file import SUFFIX, delete_drafts, read_codes, write_codes
 from search.vectors.quantised_rows import (
     SnapshotPosition,
@@ -33,6 +32,7 @@ from search.vectors.quantised_rows import (
     read_all_rows,
     read_rows_since,
 )
+from search.vectors.quantised_scan import BLOCK, Codes, CodeTable, encode_vectors, merge_tables, stack_tables
 from search.vectors.spaces import LiveSpace, to_live_space
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from search.vectors.quantised import BLOCK, ID_BYTES
+from search.vectors.quantised_scan import BLOCK, ID_BYTES
 from search.vectors.spaces import LiveSpace
 
 # Rows per statement: 13 MB, as bytes are transferred as text.

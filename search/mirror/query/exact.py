@@ -23,7 +23,7 @@ from search.retrieval.code.definitions import (
 )
 from search.retrieval.errors import LegTimeout
 from search.retrieval.query.exact import MIXED_WEIGHT, exact_terms, exact_weight, lone_name
-from search.retrieval.query.match import quote_term
+from search.retrieval.query.parser import quote_term
 from search.retrieval.text.unicode_scripts import has_token
 from search.retrieval.types import Candidate
 

@@ -26,7 +26,7 @@ from search.mirror.query.raw_match import RawQuery
 from search.mirror.query.reader import MirrorReading
 from search.retrieval.errors import InvalidQuery, LegTimeout
 from search.retrieval.fusion.score_scales import lexical_score
-from search.retrieval.query.match import (
+from search.retrieval.query.parser import (
     Frequencies,
     MatchUnit,
     build_plain_match,

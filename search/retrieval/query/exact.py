@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import content_terms
 from search.retrieval.text.unicode_scripts import RUN, has_token, is_unspaced, words_of
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from search.retrieval.query.match import MatchUnit
+from search.retrieval.query.parser import MatchUnit
 from search.retrieval.text.snippet import Highlight, Snippet
 
 #: The index entry of one position: UTF-8 offsets of start and end, then the terms.

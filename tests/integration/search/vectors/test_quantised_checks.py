@@ -3,10 +3,10 @@
 import pytest
 
 from kebab.observability.health.checks import CheckStatus
-from search.vectors.quantised import CodeTable
 from search.vectors.quantised_checks import check_all_codes, check_codes
 from search.vectors.quantised_file import read_codes, write_codes
 from search.vectors.quantised_index import CodeCache
+from search.vectors.quantised_scan import CodeTable
 from search.vectors.spaces import live_space
 from tests.support.corpus import write
 from tests.support.search import embed

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from search.vectors.quantised import encode_vectors
 from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
+from search.vectors.quantised_scan import encode_vectors
 from tests.integration.search.mirror.inspection import age
 from tests.integration.search.vectors.factories import ids_of, random_vectors
 

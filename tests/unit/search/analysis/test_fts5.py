@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.query.match import build_plain_match, compile_all, parse_query
+from search.retrieval.query.parser import build_plain_match, compile_all, parse_query
 from tests.unit.search.analysis.characters import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from search.analysis import register_tokenizer
 from search.libraries.last_word import parse_unfinished_word
-from search.retrieval.query.match import parse_query
+from search.retrieval.query.parser import parse_query
 
 
 def test_begun_word_has_shorter_beginnings_and_parts(subtests):

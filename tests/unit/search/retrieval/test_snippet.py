@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.query.match import index_terms
+from search.retrieval.query.parser import index_terms
 from search.retrieval.text.snippet import (
     CLOSE_MARK,
     OPEN_MARK,

@@ -1,4 +1,4 @@
-"""Compilation of typed queries to FTS5 match expressions that FTS5 never refuses.
+"""Parsing of typed queries, and their compilation to FTS5 match expressions that FTS5 never refuses.
 
 A query is *plain* (the default): white-space runs, each quoted. It is *raw*, FTS5 syntax, only if the
 whole trimmed query is wrapped in one pair of '…'. A quote inside closes the pair, so `'foo' bar` and `'foo'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.query.match import (
+from search.retrieval.query.parser import (
     MAX_RAW_CHARS,
     MAX_TOKENS,
     ParsedQuery,

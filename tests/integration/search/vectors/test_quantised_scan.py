@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from search.vectors.quantised import BLOCK, Codes, encode_vectors, merge_tables, stack_tables
+from search.vectors.quantised_scan import BLOCK, Codes, encode_vectors, merge_tables, stack_tables
 from tests.integration.search.vectors.factories import clustered_vectors, ids_of, random_vectors
 
 
