@@ -1,12 +1,14 @@
 """Checks of row-level security for `kebab doctor` and `manage.py check --deploy`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from django.apps import apps
 from django.core import checks
 from django.db import connection, connections
+from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model
+from psycopg import sql
 
 from kebab.observability.health.checks import (
     CheckResult,
@@ -15,9 +17,10 @@ from kebab.observability.health.checks import (
     repaired_result,
     warning_result,
 )
-from kebab.tenancy.rls_repair import rebuild_policies
+from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.roles import OWNER, application_role
 
+_POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
 #: The name of the check `check_row_level_security`.
 WALLS: Final = "row-level security"
 _REMEDY = (
@@ -100,3 +103,25 @@ def _tables() -> list[str]:
 
 def _refers_to(model: type[Model], workspace: type[Model]) -> bool:
     return any(field.related_model is workspace for field in model._meta.concrete_fields)
+
+
+def rebuild_policies(tables: Sequence[str]) -> None:
+    """Restore the policies that migrations created on `tables`, and drop others. Raises NotTheOwner."""
+    expected = dict(_migration_policies())
+    with owner_connection() as owner:
+        for table in tables:
+            with owner.transaction():
+                for (name,) in owner.execute(_POLICIES, [table]).fetchall():
+                    policy, on = sql.Identifier(name), sql.Identifier(table)
+                    owner.execute(sql.SQL("DROP POLICY {} ON {}").format(policy, on))
+                for statement in expected.get(table, ()):
+                    owner.execute(statement)
+
+
+def _migration_policies() -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each table with the statements that created its policies, in order of migrations."""
+    for _, migration in sorted(MigrationLoader(None).disk_migrations.items()):
+        for operation in migration.operations:
+            statements = getattr(operation, "sql", "")
+            if isinstance(statements, list) and str(statements[0]).startswith("CREATE POLICY "):
+                yield str(statements[0]).split(" ON ")[1].split()[0], statements

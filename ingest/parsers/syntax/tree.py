@@ -1,12 +1,12 @@
 """Definitions and statements of a source file, from its syntax tree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from ingest.parsers.syntax.grammar import Grammar
 from ingest.parsers.syntax.languages import grammars_for, load_grammar
-from ingest.parsers.syntax.leading_comments import leading_lines
-from ingest.parsers.syntax.parse_errors import count_error_lines
+from ingest.parsers.syntax.leading_comments import leading_lines, line_range
 from ingest.parsers.syntax.units import read_units
 from ingest.parsers.types import FileType, Syntax
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 600_000
 #: share of a file's non-blank lines that errors of the tree may cover
 MAX_ERROR_SHARE: Final = 0.1
+#: children of one error above which the tree is useless: a query's time is quadratic in them
+MAX_ERROR_CHILDREN: Final = 5_000
 
 #: depth of nodes that the query visits: it keeps a state for each of a node's ancestors
 MAX_NODE_DEPTH: Final = 400
@@ -74,3 +76,29 @@ def _statement_depths(nodes: Sequence["Node"], leading: frozenset[int]) -> dict[
             depths.setdefault(line, len(open_ends))
         open_ends.append(-end)
     return depths
+
+
+def count_error_lines(root: "Node") -> float:
+    """Return the number of lines that the errors of a tree cover, one for a missing token.
+
+    Infinite where an error has more than MAX_ERROR_CHILDREN children.
+    """
+    count = last = 0
+    for node in _errors(root):
+        if node.child_count > MAX_ERROR_CHILDREN:
+            return inf
+        start, end = line_range(node)
+        count += max(0, end - max(start - 1, last))
+        last = max(last, end)
+    return count
+
+
+def _errors(root: "Node") -> Iterator["Node"]:
+    """Yield the outermost errors and the missing tokens, in order."""
+    pending = [root] if root.has_error else []
+    while pending:
+        node = pending.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        else:
+            pending.extend(child for child in reversed(node.children) if child.has_error)
