@@ -1,3 +1,3 @@
 """Kebab: the Django project, with people and tenancy, API infrastructure and the embedded stack."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -90,7 +90,7 @@ def test_manifests_are_what_kustomize_makes_of_them(folder):
 
 def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
     ran = [image for each in build(KUBERNETES / "overlays" / "example") for image in images(each)]
-    assert {image for image in ran if "kebab" in image} == {"registry.example.org/kebab:0.2.0"}
+    assert {image for image in ran if "kebab" in image} == {"registry.example.org/kebab:0.3.0"}
     assert len([image for image in ran if "kebab" in image]) == 6
 
 
