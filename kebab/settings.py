@@ -312,6 +312,17 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+# Of requests to the API with a token, which have no session, no form and no page.
+TOKEN_MIDDLEWARE = [
+    "kebab.http.request_id.IdentifyRequests",
+    "kebab.tenancy.middleware.ActNowhere",
+    "kebab.observability.metrics.requests.MeasureRequests",
+    "kebab.http.security_headers.SecurityHeaders",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "kebab.accounts.middleware.AuditAddress",
+    "kebab.http.rate_limits.middleware.LimitPages",
+]
 WHITENOISE_USE_FINDERS = True
 
 TEMPLATES = [

@@ -9,19 +9,19 @@ from kebab.admin.site import site
 from kebab.http.api.openapi_document import DocumentView
 
 api = [
-    path("", include("kebab.people.api.urls")),
     path("", include("search.api.urls")),
     path("", include("ingest.api.urls")),
+    path("", include("kebab.people.api.urls")),
 ]
 
 urlpatterns = [
+    path("api/v1/", include(api)),  # first: a URL is compared with the patterns before its own
     path("", include("kebab.observability.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation.urls")),
-    path("api/v1/", include(api)),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("admin/", site.urls),

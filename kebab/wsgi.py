@@ -2,7 +2,11 @@
 
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
-application = get_wsgi_application()
+django.setup(set_prefix=False)
+
+from kebab.http.handlers import ViewHandler  # noqa: E402  # Django is set up first
+
+application = ViewHandler()

@@ -13,7 +13,6 @@ from typing import Any
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
-from django.core.handlers.wsgi import WSGIHandler
 
 from kebab.http.admission.connections import ConnectionGuard, Peer
 from kebab.http.admission.fair_queue import Capacity, FairQueue
@@ -25,6 +24,7 @@ from kebab.http.admission.send_timeout import SendTimeout, limit_sending
 from kebab.http.admission.watchdog import Watchdog
 from kebab.http.admission.wsgi_bridge import WsgiThreads
 from kebab.http.asgi_types import HttpApplication
+from kebab.http.handlers import ViewHandler
 from kebab.http.request_id import answer_with_request_id
 from kebab.observability.health import probes
 from kebab.observability.health.responses import register_blocker
@@ -45,7 +45,7 @@ class Application:
         # The clients of running requests.
         self._active_peers: set[Peer] = set()
         self._guard = ConnectionGuard(self._active_peers)
-        views = WSGIHandler()
+        views = ViewHandler()
         self.view_queue = FairQueue(_view_capacity(threads))
         self.view_gate = _create_view_gate(views, threads, self.view_queue, held_bytes)
         # Requests that wait until a document is searchable hold a thread for up to half a minute, hence this
@@ -177,7 +177,7 @@ def _view_capacity(slots: int) -> Capacity:
     return Capacity(slots=slots, waiting=4 * slots, wait_s=2.0)
 
 
-def _create_view_gate(views: WSGIHandler, slots: int, queue: FairQueue, held_bytes: BufferBudget) -> ViewGate:
+def _create_view_gate(views: ViewHandler, slots: int, queue: FairQueue, held_bytes: BufferBudget) -> ViewGate:
     """Return a gate to the views, which run in as many threads as `queue` has slots."""
     long_bodies = Capacity(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
     # Most are answered at once, but while mirrors are built they may hold their threads for half a minute.

@@ -1,0 +1,54 @@
+"""The WSGI handlers of views: requests with a token take fewer middlewares than pages and their sessions."""
+
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.core.handlers.exception import convert_exception_to_response
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+_API: Final = "/api/v1/"
+
+
+class ViewHandler(WSGIHandler):
+    """The handler of all views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._token_requests = TokenRequestHandler()
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the response to a request."""
+        if is_token_request(request):
+            return self._token_requests.get_response(request)
+        return super().get_response(request)
+
+
+class TokenRequestHandler(WSGIHandler):
+    """The handler of requests with a token, which have no session: `settings.TOKEN_MIDDLEWARE`."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """Build the chain; its middlewares have no hooks but `__call__`."""
+        self._view_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        handler = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]  # the stubs lack it
+        for path in reversed(settings.TOKEN_MIDDLEWARE):
+            handler = convert_exception_to_response(import_string(path)(handler))
+        self._middleware_chain = handler
+
+    def get_response(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the response to a request, whose user is anonymous until REST framework authenticates it."""
+        request.user = AnonymousUser()
+        return super().get_response(request)
+
+
+def is_token_request(request: HttpRequest) -> bool:
+    """Return whether the API answers a request by its bearer token, whatever session it may have."""
+    if not request.path_info.startswith(_API):
+        return False
+    scheme, _, _ = request.META.get("HTTP_AUTHORIZATION", "").lstrip().partition(" ")
+    return str(scheme).lower() == "bearer"
