@@ -1,14 +1,12 @@
 """Metrics of searches, answers and mirrors; stages are spans as well where tracing is on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from time import perf_counter
 from types import TracebackType
-from typing import TypeVar
 
 from kebab.observability import tracing
 from kebab.observability.metrics.instruments import LONG_SECONDS, Counter, Histogram
-from search.retrieval.errors import EmbedderUnavailable, LegTimeout
-from search.retrieval.types import Candidate, SearchResult
+from search.retrieval.types import SearchResult
 
 SEARCH_SECONDS = Histogram("kebab_search_seconds", "Time for a search, from its legs to its hits.", "mode")
 LEG_SECONDS = Histogram("kebab_search_leg_seconds", "Time for a leg's candidates.", "leg")
@@ -43,7 +41,6 @@ REBUILDS = Counter(
 REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.", bounds=LONG_SECONDS)
 SYNC_FAILURES = Counter("kebab_mirror_sync_failures_total", "Syncs that could not write their mirror.")
 
-_Candidates = TypeVar("_Candidates", bound=Sequence[Candidate])
 # Stages timed by the retrieval core, which reports durations without metrics.
 _CORE_STAGES = ("scoring", "fusion", "cap", "cutoff", "rerank")
 
@@ -67,25 +64,6 @@ class stage:
     ) -> None:
         self._histogram.observe(perf_counter() - self._began, self._name)
         self._span.__exit__(kind, error, trace)
-
-
-def measure_leg(
-    name: str, search: Callable[[int], _Candidates], is_off: Callable[[], bool] = lambda: False
-) -> Callable[[int], _Candidates]:
-    """Wrap a leg's `search` to time it and to count timeouts and unavailability."""
-
-    def timed_search(limit: int) -> _Candidates:
-        with stage(name, LEG_SECONDS):
-            try:
-                return search(limit)
-            except LegTimeout:
-                DEGRADED.add(name, "out_of_time")
-                raise
-            except EmbedderUnavailable:
-                DEGRADED.add(name, "off" if is_off() else "unavailable")
-                raise
-
-    return timed_search
 
 
 def count_search(result: SearchResult, timings_ms: Mapping[str, float], seconds: float) -> None:

@@ -23,9 +23,9 @@ from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
 from search.context.request import BudgetUnit
 from search.embedders.minilm.weights import MODEL
+from search.engine.corpus import mirror_source
 from search.engine.readback import read_passages
-from search.engine.search import mirror_reading, resolve_scope_at_seq, search_in_scope
-from search.mirror import schema
+from search.engine.search import resolve_scope_at_seq, search_in_scope
 from search.mirror.errors import MirrorError
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
@@ -139,16 +139,15 @@ def _weigh_words(
     workspace: Workspace, scope: SearchScope, text: str
 ) -> tuple[tuple[WeightedWord, ...] | None, Analysis]:
     """Weight the question's words by the chunks that its reader may read; None without a mirror."""
-    reading = mirror_reading(workspace, scope)
+    mirror = mirror_source(workspace, scope)
     try:
-        with reading.connection() as connection:
-            collection = reading.collection(connection)
-            analysis = schema.analysis_of(connection)
+        with mirror.open_for_leg() as view:
 
             def frequencies(terms: Iterable[str]) -> dict[str, int]:
-                return collection.frequencies(connection, terms)
+                return view.collection.frequencies(view.connection, terms)
 
-            return weigh_words(text, analysis, frequencies, collection.chunks.chunk_count), analysis
+            chunk_count = view.collection.chunks.chunk_count
+            return weigh_words(text, view.analysis, frequencies, chunk_count), view.analysis
     except (MirrorError, apsw.InterruptError):
         return None, STEMMED
 

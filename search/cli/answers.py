@@ -9,7 +9,7 @@ from rich.text import Text
 from kebab.cli.output import plain
 from search.answers import Answer, AnswerCitation, AnswerReason, AnswerState
 from search.answers.markers import marker
-from search.retrieval.fusion.run_legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_leg_message
 
 _REASONS = {
     AnswerReason.NO_CHUNKS: "Nothing was found.",

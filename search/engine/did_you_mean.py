@@ -6,18 +6,15 @@ from itertools import pairwise
 
 import apsw
 
-from search.access.scope import SearchScope
-from search.engine.readback import read_passages
-from search.mirror.errors import MirrorError
-from search.mirror.query.reader import MirrorReading
 from search.mirror.query.spelling import Spelling, join_words, spellings
+from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.query.parser import parse_query
 from search.retrieval.query.stopwords import content_terms
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced, words_of
 
-#: Returns breadcrumb and text of those of the chunks that are visible under a scope, by id.
-ReadPassages = Callable[[SearchScope, Sequence[str]], Mapping[str, tuple[str, str]]]
+#: Returns breadcrumb and text of the visible ones of the chunks, by id.
+ReadPassages = Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
 
 # Number of words of a query to look up; each takes a few milliseconds.
 _MAX_WORDS = 4
@@ -33,21 +30,20 @@ class _TypedWord:
     spellings: Sequence[Spelling]
 
 
-def suggest_query(reading: MirrorReading, text: str, read: ReadPassages = read_passages) -> str | None:
+def suggest_query(view: MirrorView, text: str, read_passages: ReadPassages) -> str | None:
     """Return the query as it was probably meant; None if the corpus suggests nothing else.
 
-    Call it if nothing matched. A word is replaced only by one of a chunk in the scope of `reading`, as `read`
-    returns it, by default from Postgres.
+    Call it if nothing matched. A word is replaced only by one of a visible chunk. Raises MirrorDamaged.
     """
     if parse_query(text).raw is not None:
         return None
     try:
-        with reading.connection() as connection:
-            typed = list(_find_spellings(Vocabulary(reading, connection), text[:_READ_CHARS]))
-    except (MirrorError, apsw.InterruptError):
+        with view.limited_time():
+            typed = list(_find_spellings(Vocabulary(view), text[:_READ_CHARS]))
+    except apsw.InterruptError:
         return None
     chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
-    visible = read(reading.scope, sorted(chunk_ids)) if chunk_ids else {}
+    visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
     suggestion = _apply_spellings(text, typed, visible)
     return None if fold(suggestion) == fold(text) else suggestion
 

@@ -1,12 +1,11 @@
 """Explanation of a result: match expressions, each leg's list before fusion, and timings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from search.mirror.query.lexical import Match
-from search.retrieval.fusion.pipeline import Ranking
+from search.retrieval.fusion.legs import TIERS, LegResult, unpack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
-from search.retrieval.fusion.rrf import FusedChunk
-from search.retrieval.types import Candidate
+from search.retrieval.fusion.ranking import Ranking
 
 # Readable replacements of the separators between index terms in an expression.
 _READABLE = {0x1D: None, 0x1E: " ", 0x1F: "|"}
@@ -18,9 +17,9 @@ def build_explanation(
     """Return the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
     return {
         "match": None if match is None else _describe_match(match),
-        "legs": {name: _describe_list(candidates) for name, candidates in ranked.lists.items()},
+        "legs": {name: _describe_list(found) for name, found in ranked.lists.items()},
         "rrf": {"k": k_rrf, "weights": dict(weights)},
-        "fused": [_describe_fused(found, ranked, weights, k_rrf) for found in ranked.fused],
+        "fused": _describe_fused(ranked, weights, k_rrf),
         "over_cap": list(after.over_cap),
         "below_cutoff": list(after.below_cutoff),
         "timings_ms": {stage: round(ms, 3) for stage, ms in ranked.timings_ms.items()},
@@ -35,22 +34,27 @@ def _describe_match(match: Match) -> dict[str, object]:
     }
 
 
-def _describe_fused(
-    found: FusedChunk, ranked: Ranking, weights: Mapping[str, float], k_rrf: int
-) -> dict[str, object]:
+def _describe_fused(ranked: Ranking, weights: Mapping[str, float], k_rrf: int) -> list[dict[str, object]]:
     """Return the terms of reciprocal rank fusion, or the scores before the scaling of convex fusion."""
-    common = {"chunk_id": found.chunk_id, "score": found.score, "ranks": dict(found.ranks)}
-    if ranked.scores:
-        known = {
-            name: scores[found.chunk_id] for name, scores in ranked.scores.items() if found.chunk_id in scores
-        }
-        return {**common, "scores": known}
-    terms = {name: weights[name] / (k_rrf + rank) for name, rank in found.ranks.items()}
-    return {**common, "rrf_terms": terms}
+    described = []
+    scores = ranked.scores.tolist()
+    for position, chunk_id in enumerate(unpack_ids(ranked.ids)):
+        ranks = ranked.ranks_at(position)
+        fused = {"chunk_id": chunk_id, "score": scores[position], "ranks": ranks}
+        if ranked.known_scores:
+            known = {name: float(column[position]) for name, column in ranked.known_scores.items()}
+            fused["scores"] = {name: score for name, score in known.items() if score == score}
+        else:
+            fused["rrf_terms"] = {name: weights[name] / (k_rrf + rank) for name, rank in ranks.items()}
+        described.append(fused)
+    return described
 
 
-def _describe_list(candidates: Sequence[Candidate]) -> list[dict[str, object]]:
+def _describe_list(found: LegResult) -> list[dict[str, object]]:
+    tiers = [0] * len(found.ids) if found.tiers is None else found.tiers.tolist()
     return [
-        {"rank": rank, "chunk_id": c.chunk_id, "score": c.score, "tier": c.tier}
-        for rank, c in enumerate(candidates, start=1)
+        {"rank": rank, "chunk_id": chunk_id, "score": score, "tier": TIERS[tier]}
+        for rank, (chunk_id, score, tier) in enumerate(
+            zip(unpack_ids(found.ids), found.scores.tolist(), tiers, strict=True), start=1
+        )
     ]

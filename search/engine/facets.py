@@ -12,7 +12,7 @@ from kebab.people.reader import Reader
 from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import resolve_scope
-from search.engine.search import mirror_reading
+from search.engine.corpus import mirror_source
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.facets import FACETS, count_documents
@@ -59,7 +59,7 @@ def count_facets(
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
-        counted = count_documents(mirror_reading(workspace, scope), text, since)
+        counted = count_documents(mirror_source(workspace, scope), text, since)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {

@@ -1,18 +1,18 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from django.utils import timezone
 
-from kebab.people.models import Workspace
-from search.access.scope import SearchScope
-from search.engine.readback import VisibleChunk, read_hits
-from search.mirror.query.lexical import LexicalLeg
+from search.engine.corpus import Corpus
+from search.engine.readback import VisibleChunk
+from search.mirror.query.lexical import Match, make_snippets
+from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import citation_of
-from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import index_terms, parse_query
 from search.retrieval.staleness import is_stale
@@ -21,9 +21,6 @@ from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import SearchHit, SearchQuery
 from search.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
-
-#: Returns those of the chunks that are visible under a scope, by id.
-ReadHits = Callable[[SearchScope, Sequence[str]], Mapping[str, VisibleChunk]]
 
 # Number of terms, for example of a pasted page, that are checked for single unspaced characters.
 _MAX_TERMS = 512
@@ -34,26 +31,25 @@ class HitBuilder:
 
     def __init__(
         self,
-        workspace: Workspace,
-        scope: SearchScope,
+        corpus: Corpus,
         query: SearchQuery,
-        leg: LexicalLeg,
+        view: MirrorView | None,
+        match: Match | None,
+        *,
         space: LiveSpace | None,
         index_version: str,
-        *,
         with_snippets: bool = True,
-        read: ReadHits = read_hits,
     ) -> None:
-        """`read` returns the chunks for the hits, by default from Postgres."""
-        self._read = read
-        self._scope = scope
+        """`match` is the compiled query; without it, or a mirror, snippets are made of the texts alone."""
+        self._corpus = corpus
         self._query = query
-        self._leg = leg
+        self._view = view
+        self._match = match
         self._space = space
         self._index_version = index_version
         self._with_snippets = with_snippets
-        self._analysis = analysis_for(workspace)
-        self._stale_after_days = SearchSettings.of(workspace).stale_after_days
+        self._analysis = analysis_for(corpus.workspace)
+        self._stale_after_days = SearchSettings.of(corpus.workspace).stale_after_days
 
     @cached_property
     def _terms(self) -> tuple[str, ...]:
@@ -78,7 +74,7 @@ class HitBuilder:
     def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
         """Return a hit for each entry whose chunk is still visible, with the ranks of the entries."""
         chunk_ids = [entry.chunk_id for entry in entries]
-        chunks = self._read(self._scope, chunk_ids) if chunk_ids else {}
+        chunks = self._corpus.read_hits(chunk_ids) if chunk_ids else {}
         visible = [entry for entry in entries if entry.chunk_id in chunks]
         snippets = self._lexical_snippets(visible, chunks)
         return tuple(self._hit(entry, chunks[entry.chunk_id], snippets) for entry in visible)
@@ -87,9 +83,10 @@ class HitBuilder:
         self, entries: Sequence[RankedEntry], chunks: Mapping[str, VisibleChunk]
     ) -> Mapping[str, Snippet]:
         found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
-        if not found or not self._with_snippets:
+        if not found or not self._with_snippets or self._view is None or self._match is None:
             return {}
-        return self._leg.snippets({id_: chunks[id_].text for id_ in found}, self._query.snippet_chars)
+        texts = {id_: chunks[id_].text for id_ in found}
+        return make_snippets(self._view, self._match, texts, self._query.snippet_chars)
 
     def _hit(self, entry: RankedEntry, chunk: VisibleChunk, snippets: Mapping[str, Snippet]) -> SearchHit:
         snippet, highlights = self._snippet(chunk, snippets.get(entry.chunk_id))

@@ -1,20 +1,27 @@
 """Later pages of a result: ranked as before, read from the current documents under the current rights."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
+
+import apsw
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
+from search.engine.corpus import PostgresCorpus
 from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.ranking_snapshot import ResultSnapshot
-from search.engine.readback import read_back
-from search.engine.search import lexical_leg, milliseconds_since
+from search.engine.readback import read_documents
+from search.engine.search import milliseconds_since
 from search.metrics import PAGES
-from search.retrieval.fusion.pipeline import RankedEntry
-from search.retrieval.types import SearchResult
+from search.mirror.errors import MirrorError
+from search.mirror.query.lexical import LexicalLeg, Match
+from search.mirror.query.view import MirrorView
+from search.retrieval.fusion.ranking import RankedEntry
+from search.retrieval.types import SearchHit, SearchQuery, SearchResult
 
 
 def fetch_next_page(
@@ -33,16 +40,31 @@ def fetch_next_page(
     scope = resolve_scope(workspace, query.filters, reader)
     visible = _visible_entries(scope, snapshot, position, query.k + 1)
     page, rest = visible[: query.k], visible[query.k :]
-    leg = lexical_leg(workspace, scope, query.effective_channels.lexical)
-    builder = HitBuilder(workspace, scope, query, leg, snapshot.space, snapshot.result.index_version)
+    hits = _build_hits(PostgresCorpus(workspace, scope), query, snapshot, page)
     PAGES.add()
     return replace(
         snapshot.result,
-        hits=builder.build_as_ranked(page),
+        hits=hits,
         lag=max(0, scope.head_seq - snapshot.result.seq),
         next_cursor=cursor_at(cursor, rest[0].rank - 1) if rest else None,
         took_ms=milliseconds_since(started),
     )
+
+
+def _build_hits(
+    corpus: PostgresCorpus, query: SearchQuery, snapshot: ResultSnapshot, page: Sequence[RankedEntry]
+) -> tuple[SearchHit, ...]:
+    def build(view: MirrorView | None, match: Match | None) -> tuple[SearchHit, ...]:
+        version = snapshot.result.index_version
+        builder = HitBuilder(corpus, query, view, match, space=snapshot.space, index_version=version)
+        return builder.build_as_ranked(page)
+
+    try:
+        with corpus.open_mirror() as view, view.limited_time():
+            match = LexicalLeg(view, query.effective_channels.lexical).compile()
+            return build(view, match)
+    except (MirrorError, apsw.InterruptError):
+        return build(None, None)
 
 
 def _visible_entries(
@@ -50,5 +72,5 @@ def _visible_entries(
 ) -> list[RankedEntry]:
     """Return the first `limit` visible entries from `position` on, read back in one query."""
     chunk_ids = snapshot.ranking.ids(position)
-    visible = read_back(scope, chunk_ids).documents if chunk_ids else {}
+    visible = read_documents(scope, chunk_ids) if chunk_ids else {}
     return list(islice((e for e in snapshot.ranking.entries(position) if e.chunk_id in visible), limit))

@@ -1,17 +1,17 @@
-"""Read-back of candidates from Postgres by id, under workspace, rights and filters.
+"""Reads of chunks from Postgres by id, under workspace, rights and filters.
 
-Mirrors and vector indexes may be outdated: only chunks from the read-back are fused, ranked and shown.
+Mirrors and vector indexes may be outdated: only chunks that Postgres has are shown.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
-from django.db.models import Case, OuterRef, QuerySet, Subquery, TextField, UUIDField, Value, When
+import numpy as np
+from django.db.models import QuerySet, TextField, UUIDField, Value
 from django.db.models.functions import Cast, Replace
 
 from kebab.database.compiled_queries import CompiledQuery, Param, compile_queryset
@@ -19,8 +19,7 @@ from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk
-from search.vectors.nearest import QueryPoint
-from search.vectors.vector_rows import MOST_PLACED, decode_similarities, vector_subquery
+from search.retrieval.fusion.legs import pack_ids, unpack_ids
 
 _WORKSPACE = Param("workspace", UUIDField())
 
@@ -47,45 +46,17 @@ class VisibleChunk:
     language: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisibleCandidates:
-    """The visible candidates."""
-
-    #: The document key of each candidate, by chunk id.
-    documents: Mapping[str, int]
-    #: The cosine similarities to the query's vector, of the requested candidates that have a vector.
-    similarities: Mapping[str, float]
-    #: The vectors of the first of those, for `search.vectors.vector_rows.decode_vectors`.
-    encoded_vectors: Mapping[str, bytes]
+def read_visible(scope: SearchScope, ids: np.ndarray) -> np.ndarray:
+    """Return (m,) bool: which of the chunks, (m,) ID, are visible under the scope. One query."""
+    visible = read_documents(scope, unpack_ids(ids))
+    return np.isin(ids, pack_ids(visible))
 
 
-def read_back(
-    scope: SearchScope,
-    chunk_ids: Sequence[str],
-    near: QueryPoint | None = None,
-    unmeasured: Sequence[str] = (),
-) -> VisibleCandidates:
-    """Return those of `chunk_ids` that are visible under the scope, with similarities to `near`. One query.
-
-    The similarities are those of `unmeasured`, best first; the first `MOST_PLACED` also get their vectors.
-    """
+def read_documents(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, int]:
+    """Return the document keys of those of `chunk_ids` that are visible under the scope. One query."""
     if not failpoints.is_on("readback"):
-        unchecked = unchecked_documents(scope.workspace_id, chunk_ids)
-        return VisibleCandidates(documents=unchecked, similarities={}, encoded_vectors={})
-    if near is None or not unmeasured:
-        return VisibleCandidates(
-            documents=dict(_rows(_ids_query, scope, chunk_ids)), similarities={}, encoded_vectors={}
-        )
-    lists = {"placed": unmeasured[:MOST_PLACED], "measured": unmeasured[MOST_PLACED:]}
-    more = {name: f"{{{','.join(ids)}}}" for name, ids in lists.items()}
-    rows = _rows(_distances_query, scope, chunk_ids, near.values | more)
-    encoded = {chunk_id: value for chunk_id, _, value in rows if value is not None}
-    measured = frozenset(lists["measured"])
-    return VisibleCandidates(
-        documents={chunk_id: document for chunk_id, document, _ in rows},
-        similarities=decode_similarities(encoded),
-        encoded_vectors={id_: value for id_, value in encoded.items() if id_ not in measured},
-    )
+        return unchecked_documents(scope.workspace_id, chunk_ids)
+    return dict(_rows(_ids_query, scope, chunk_ids))
 
 
 def read_hits(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
@@ -106,31 +77,15 @@ def _rows(
     query: Callable[[frozenset[str]], CompiledQuery],
     scope: SearchScope,
     chunk_ids: Sequence[str],
-    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[tuple[Any, ...]]:
     narrowing = scope.chunk_values
-    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing, **more}
+    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing}
     return query(frozenset(narrowing)).fetch(values)
 
 
 @cache
 def _ids_query(narrowing: frozenset[str]) -> CompiledQuery:
     return _compile(narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id"))
-
-
-@cache
-def _distances_query(narrowing: frozenset[str]) -> CompiledQuery:
-    vector, distance = (
-        Subquery(vector_subquery(OuterRef("chunk_id"), with_vector=with_vector))
-        for with_vector in (True, False)
-    )
-    near = Case(
-        When(chunk_id__any_of=Param("placed"), then=vector),
-        When(chunk_id__any_of=Param("measured"), then=distance),
-    )
-    return _compile(
-        narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id", near)
-    )
 
 
 @cache

@@ -13,12 +13,12 @@ from django.db.models.functions import Length
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.access.scope import SearchScope, resolve_scope
+from search.engine.corpus import mirror_source
 from search.engine.readback import VisibleChunk, read_hits
-from search.engine.search import mirror_reading
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.autocomplete import completions, outlines
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorSource
 from search.mirror.query.vocabulary import Vocabulary
 from search.models import Document
 from search.retrieval.query.completion import LAST_CHARACTER, TypedText
@@ -71,11 +71,11 @@ def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEF
     scope = resolve_scope(workspace, SearchFilters(), reader)
     titles = _find_titles(scope, typed, limit)
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
-    reading = mirror_reading(workspace, scope)
+    mirror = mirror_source(workspace, scope)
     try:
-        heading_chunks, word_chunks = _find_chunks(reading, typed, limit if len(titles) < limit else 0)
+        heading_chunks, word_chunks = _find_chunks(mirror, typed, limit if len(titles) < limit else 0)
         visible = read_hits(scope, list(dict.fromkeys([*heading_chunks, *word_chunks])))
-        words = _complete_words(typed, reading, visible.values() if word_chunks else ())
+        words = _complete_words(typed, mirror, visible.values() if word_chunks else ())
     except (MirrorError, apsw.InterruptError):
         return Suggestions(query=text, suggestions=tuple(titles[:limit]), degraded=("lexical",))
     headings = _drop_duplicates([*titles, *_matching_titles_and_headings(typed, visible.values())], typed)
@@ -98,10 +98,10 @@ def _find_titles(scope: SearchScope, typed: TypedText, limit: int) -> list[Sugge
     ]
 
 
-def _find_chunks(reading: MirrorReading, typed: TypedText, limit: int) -> tuple[list[str], list[str]]:
+def _find_chunks(mirror: MirrorSource, typed: TypedText, limit: int) -> tuple[list[str], list[str]]:
     """Return the chunks with the best titles or headings, and those for words. Raises MirrorError."""
-    with reading.connection() as connection:
-        vocabulary = Vocabulary(reading, connection)
+    with mirror.open_for_leg() as view:
+        vocabulary = Vocabulary(view)
         found = outlines(vocabulary, typed.words) if limit else []
         word_chunks = completions(vocabulary, typed.words)
     chunk_by_text = {
@@ -146,7 +146,7 @@ def _drop_duplicates(found: Iterable[Suggestion], typed: TypedText) -> list[Sugg
 
 
 def _complete_words(
-    typed: TypedText, reading: MirrorReading, chunks: Iterable[VisibleChunk]
+    typed: TypedText, mirror: MirrorSource, chunks: Iterable[VisibleChunk]
 ) -> list[Suggestion]:
     """Return the most frequent form of each index term, sorted by frequency. Raises MirrorError."""
     texts = (" ".join((chunk.title, *chunk.heading_path, chunk.text)) for chunk in chunks)
@@ -154,8 +154,8 @@ def _complete_words(
     if not found:
         return []
     forms: dict[str, Counter[str]] = {}
-    with reading.connection() as connection:
-        vocabulary = Vocabulary(reading, connection)
+    with mirror.open_for_leg() as view:
+        vocabulary = Vocabulary(view)
         for word in found:
             forms.setdefault(vocabulary.analysis.query_tokens(word)[0], Counter())[word] += 1
         counts = vocabulary.chunk_counts(forms)

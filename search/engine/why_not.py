@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
-from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.lexical import Match, fts5_snippets
+from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
-from search.retrieval.fusion.pipeline import Ranking
 from search.retrieval.fusion.post_fusion import PostFusionResult
-from search.retrieval.fusion.rrf import FusedChunk
+from search.retrieval.fusion.ranking import Ranking
 from search.retrieval.query.filters import SearchFilters
 
 # Of a document with more chunks only the first ones are checked.
@@ -68,24 +68,25 @@ class WhyNotVerdict:
 class SearchOutcome:
     """The data of a search that explain why a chunk is not among its hits."""
 
-    scope: SearchScope
-    lexical: LexicalLeg
+    #: None without a mirror.
+    view: MirrorView | None
+    match: Match | None
     ranked: Ranking
     after: PostFusionResult
     #: The hits' chunk ids, best first.
     returned: Sequence[str]
 
 
-def explain_absence(target: str, outcome: SearchOutcome) -> WhyNotVerdict:
+def explain_absence(target: str, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
     """Return the verdict on `target`, the 32 hex digits of a chunk or a document.
 
     An invisible target is treated as nonexistent. For a document the verdict is on the chunk that got
     furthest.
     """
-    chunks = _find_chunks(target, outcome.scope)
+    chunks = _find_chunks(target, scope)
     if not chunks:
         return WhyNotVerdict(gate=Gate.UNKNOWN, detail="There is no such chunk or document.")
-    return _furthest_found(chunks, outcome) or _furthest_unfound(chunks, outcome)
+    return _furthest_found(chunks, outcome) or _furthest_unfound(chunks, scope, outcome)
 
 
 def _find_chunks(target: str, scope: SearchScope) -> list[Chunk]:
@@ -114,9 +115,9 @@ def _check_document_filters(document: Document, scope: SearchScope) -> WhyNotVer
 
 
 def _check_indexed(document: Document, outcome: SearchOutcome) -> WhyNotVerdict | None:
-    changes = Change.objects.in_workspace(outcome.scope.workspace_id).filter(doc_id=document.doc_id)
+    changes = Change.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
     seq = changes.order_by("-seq").values_list("seq", flat=True).first() or 0
-    mirror_seq = outcome.lexical.seq
+    mirror_seq = None if outcome.view is None else outcome.view.seq
     if mirror_seq is None or seq <= mirror_seq:
         return None
     return WhyNotVerdict(
@@ -130,33 +131,38 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
     ranks_left = {entry.chunk_id: entry.rank for entry in outcome.after.entries}
     wanted = {chunk.chunk_id.hex for chunk in chunks}
 
-    def progress(ranked: tuple[int, FusedChunk]) -> tuple[bool, Gate, int]:
-        rank, found = ranked
-        gate, _ = _gate_of_found(found.chunk_id, rank, outcome)
+    def progress(found: tuple[str, int]) -> tuple[bool, Gate, int]:
+        chunk_id, position = found
+        gate, _ = _gate_of_found(chunk_id, position + 1, outcome)
         # A chunk after the last hit got further than one that a stage removed.
-        return found.chunk_id in ranks_left, gate, -ranks_left.get(found.chunk_id, rank)
+        return chunk_id in ranks_left, gate, -ranks_left.get(chunk_id, position + 1)
 
-    fused = enumerate(outcome.ranked.fused, start=1)
-    candidates = [(rank, found) for rank, found in fused if found.chunk_id in wanted]
+    positions = {chunk_id: outcome.ranked.position_of(chunk_id) for chunk_id in wanted}
+    candidates = [(chunk_id, position) for chunk_id, position in positions.items() if position is not None]
     if not candidates:
         return None
-    rank, found = max(candidates, key=progress)
-    gate, detail = _gate_of_found(found.chunk_id, rank, outcome)
+    chunk_id, position = max(candidates, key=progress)
+    gate, detail = _gate_of_found(chunk_id, position + 1, outcome)
     return WhyNotVerdict(
-        gate=gate, detail=detail, chunk_id=found.chunk_id, fused_rank=rank, ranks=found.ranks
+        gate=gate,
+        detail=detail,
+        chunk_id=chunk_id,
+        fused_rank=position + 1,
+        ranks=outcome.ranked.ranks_at(position),
     )
 
 
-def _furthest_unfound(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict:
+def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
     document = chunks[0].document
-    verdict = _check_document_filters(document, outcome.scope) or _check_indexed(document, outcome)
+    verdict = _check_document_filters(document, scope) or _check_indexed(document, outcome)
     if verdict is not None:
         return verdict
     matching = _chunks_with_terms(chunks, outcome)
     verdict = max(
-        (_verdict_on_unfound(chunk, matching, outcome) for chunk in chunks), key=lambda each: each.gate
+        (_verdict_on_unfound(chunk, matching, scope, outcome) for chunk in chunks),
+        key=lambda each: each.gate,
     )
-    return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, outcome)
+    return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, scope, outcome)
 
 
 def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
@@ -179,19 +185,23 @@ def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Ga
 
 def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[str] | None:
     """Return the ids of the chunks that have query terms; None if the lexical leg did not run."""
-    if "lexical" not in outcome.ranked.lists:
+    if "lexical" not in outcome.ranked.lists or outcome.view is None:
         return None
-    return outcome.lexical.fts5_snippets([chunk.chunk_id.hex for chunk in chunks], 1).keys()
+    if outcome.match is None:
+        return frozenset()
+    return fts5_snippets(outcome.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks], 1).keys()
 
 
-def _verdict_on_unfound(chunk: Chunk, matching: Set[str] | None, outcome: SearchOutcome) -> WhyNotVerdict:
+def _verdict_on_unfound(
+    chunk: Chunk, matching: Set[str] | None, scope: SearchScope, outcome: SearchOutcome
+) -> WhyNotVerdict:
     chunk_id = chunk.chunk_id.hex
-    failed = _failed_chunk_filters(chunk, outcome.scope.filters)
+    failed = _failed_chunk_filters(chunk, scope.filters)
     if failed:
         return WhyNotVerdict(
             gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
         )
-    legs = ", ".join(f"{len(found)} by the {name} leg" for name, found in outcome.ranked.lists.items())
+    legs = ", ".join(f"{len(found.ids)} by the {name} leg" for name, found in outcome.ranked.lists.items())
     gate = Gate.OUTSIDE_WINDOW
     if matching is None:
         detail = f"It is not among the candidates: {legs or 'no leg found any'}."
@@ -202,8 +212,8 @@ def _verdict_on_unfound(chunk: Chunk, matching: Set[str] | None, outcome: Search
     return WhyNotVerdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
 
 
-def _add_missing_vector(verdict: WhyNotVerdict, outcome: SearchOutcome) -> WhyNotVerdict:
-    if "vector" not in outcome.ranked.lists or _has_vector(verdict.chunk_id, outcome.scope):
+def _add_missing_vector(verdict: WhyNotVerdict, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
+    if "vector" not in outcome.ranked.lists or _has_vector(verdict.chunk_id, scope):
         return verdict
     return replace(verdict, detail=f"{verdict.detail} It has no vector yet.")
 

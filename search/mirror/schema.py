@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.
@@ -24,7 +24,7 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
 # `text` is column 3 of chunks_fts, from which snippets are made. Titles and headings are in `breadcrumb`
 # alone. The tokenizer is one of `search.analysis`. Parts, postings and blocks belong to
 # `search.mirror.postings`, which needs chunk numbers to grow: a part has the chunks of each term, a block the
-# lengths of chunks.
+# lengths, documents, kinds and ids of chunks.
 _CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
@@ -75,7 +75,8 @@ CREATE TABLE blocks (
     block INTEGER PRIMARY KEY,
     lengths BLOB NOT NULL,
     docs BLOB NOT NULL,
-    kinds BLOB NOT NULL
+    kinds BLOB NOT NULL,
+    ids BLOB NOT NULL
 ) STRICT;
 """
 

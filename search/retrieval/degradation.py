@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from search.retrieval.fusion.run_legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_leg_message
 from search.retrieval.types import SearchResult
 
 

@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from search.retrieval.fusion.pipeline import RankedEntry
-from search.retrieval.fusion.rrf import FusedChunk
-from search.retrieval.fusion.run_legs import LegName
-from search.retrieval.types import Candidate, Mode, RetrievalDetail, Tier
+from search.retrieval.fusion.legs import ID, TIERS, unpack_ids
+from search.retrieval.fusion.ranking import RankedEntry, Ranking
+from search.retrieval.types import Mode, RetrievalDetail
 
 #: Maximum number of positions in a snapshot.
 MAX_PLACES = 1_000
 
 _ID_BYTES = 16
-_TIERS: dict[Tier | None, int] = {None: 0, "all": 1, "some": 2}
-_TIER_NAMES = tuple(_TIERS)
 # The stored columns; NaN, and the rank or tier 0, mean an absent value.
 _DTYPES = {
     "fusion_score": "<f8",
@@ -53,22 +50,11 @@ class RankingSnapshot:
         return len(self.chunk_ids) // _ID_BYTES
 
     @classmethod
-    def from_fused(
-        cls, mode: Mode, fused: Sequence[FusedChunk], lists: Mapping[LegName, Sequence[Candidate]]
-    ) -> "RankingSnapshot":
-        """Take a snapshot of the list that was fused from the legs' lists."""
-        kept = fused[:MAX_PLACES]
-        values: dict[str, Sequence[float] | _Column] = {"fusion_score": [each.score for each in kept]}
-        for name, found in lists.items():
-            ranks = np.array([each.ranks.get(name, 0) for each in kept], dtype=np.intp)
-            values[f"{name}_rank"] = ranks
-            # Rank 0, not found, indexes the value appended after the list's last position.
-            values[f"{name}_score"] = np.array([*(each.score for each in found), np.nan])[ranks - 1]
-            if name == "lexical":
-                values["tier"] = np.array([*(_TIERS[each.tier] for each in found), 0])[ranks - 1]
-        return cls(
-            method=mode, chunk_ids=_pack_ids(each.chunk_id for each in kept), columns=_build_columns(values)
-        )
+    def from_ranking(cls, ranking: Ranking) -> "RankingSnapshot":
+        """Take a snapshot of a fused list."""
+        columns = {name: column[:MAX_PLACES] for name, column in ranking.columns().items()}
+        ids = ranking.ids[:MAX_PLACES].tobytes()
+        return cls(method=ranking.mode, chunk_ids=ids, columns=_build_columns(columns))
 
     @classmethod
     def from_entries(cls, mode: Mode, entries: Sequence[RankedEntry]) -> "RankingSnapshot":
@@ -81,8 +67,7 @@ class RankingSnapshot:
 
     def ids(self, start: int) -> list[str]:
         """Return the chunk ids from position `start` on, counted from 0."""
-        digits = self.chunk_ids[_ID_BYTES * start :].hex()
-        return [digits[at : at + 2 * _ID_BYTES] for at in range(0, len(digits), 2 * _ID_BYTES)]
+        return unpack_ids(np.frombuffer(self.chunk_ids, ID)[start:])
 
     def entries(self, start: int) -> Iterator[RankedEntry]:
         """Return the entries from position `start` on, counted from 0, as they were ranked."""
@@ -132,7 +117,7 @@ def _has_any(column: _Column) -> bool:
 def _encode_number(name: str, detail: RetrievalDetail) -> float:
     value = getattr(detail, name)
     if name == "tier":
-        return _TIERS[value]
+        return TIERS.index(value)
     if value is None:
         return np.nan if _DTYPES[name] == "<f8" else 0
     return float(value)
@@ -140,6 +125,6 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
 
 def _decode_number(name: str, number: float) -> Any:
     if name == "tier":
-        return _TIER_NAMES[int(number)]
+        return TIERS[int(number)]
     is_absent = np.isnan(number) if _DTYPES[name] == "<f8" else number == 0
     return None if is_absent else number

@@ -2,62 +2,85 @@
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 from django.db import OperationalError
 
-from search.access.scope import SearchScope
 from search.embedders.base import Embedder
 from search.embedders.query_language import knows_language
-from search.metrics import stage
-from search.retrieval.errors import EmbedderUnavailable, LegTimeout
-from search.retrieval.fusion.score_scales import vector_score
+from search.metrics import DEGRADED, LEG_SECONDS, stage
+from search.retrieval.errors import EmbedderUnavailable
+from search.retrieval.fusion.legs import LegName, LegResult
+from search.retrieval.fusion.score_scales import vector_scores
 from search.retrieval.query.parser import parse_query
-from search.retrieval.types import Candidate
-from search.vectors.nearest import QueryPoint, nearest_chunks
+from search.vectors.nearest import Nearest, QueryPoint, Vectors
 from search.vectors.spaces import REMEDY, LiveSpace, describe_mismatch
-from search.vectors.vector_rows import MOST_PLACED, decode_vectors
 
 logger = logging.getLogger(__name__)
 
+#: Returns up to this number of chunks nearest to a point.
+FindNearest = Callable[[QueryPoint, int], Nearest]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class VectorResult(LegResult):
+    """The candidates of the vector leg, by cosine, then id."""
+
+    #: None when nothing was compared.
+    point: QueryPoint | None = None
+    store: Vectors | None = None
+
+    def score(self, ids: np.ndarray) -> np.ndarray | None:
+        """Return the leg's scores of any chunks."""
+        if self.point is None or self.store is None:
+            return None
+        return vector_scores(self.store.similarities(ids, self.point.half))
+
+    def vectors(self, ids: np.ndarray) -> np.ndarray | None:
+        """Return the vectors of chunks."""
+        return None if self.store is None else self.store.vectors(ids)
+
+
+_OFF = VectorResult(is_complete=False, is_available=False)
+
 
 class VectorLeg:
-    """The vector search of one query in one workspace; runs in the calling thread."""
+    """The vector search of one query in one workspace."""
+
+    name: ClassVar[LegName] = "vector"
+    weight: ClassVar[float] = 1.0
+    #: It uses the thread's database connection.
+    runs_in_calling_thread: ClassVar[bool] = True
+    is_skipped_when_empty: ClassVar[bool] = False
 
     def __init__(
         self,
         space: LiveSpace | None,
-        scope: SearchScope,
         text: str,
         embedder: Embedder | None,
+        find_nearest: FindNearest,
         *,
         requires_known_language: bool = False,
-        compares_candidates: bool = False,
+        is_checked: bool = False,
     ) -> None:
-        """Create the leg.
+        """Create the leg; `is_checked` says that what `find_nearest` finds is visible.
 
-        With `requires_known_language` it is disabled where the model doesn't know the query's language. With
-        `compares_candidates` it also scores candidates of other legs, and returns vectors of all candidates.
+        With `requires_known_language` it is disabled where the model doesn't know the query's language.
         """
-        self._scope = scope
+        self.is_checked = is_checked
         parsed = parse_query(text)
         # FTS5 syntax means nothing to a model, but the text inside its quotes may.
         self._text = "" if parsed.is_empty else parsed.raw or text
         self._embedder = embedder
-        self.space = space
-        self._compares_candidates = compares_candidates
-        #: The query's point for comparing other candidates, set by `search`.
-        self.point: QueryPoint | None = None
-        self._similarities: dict[str, float] = {}
-        self._places: dict[str, bytes] = {}
+        self._find_nearest = find_nearest
         self._requires_known_language = requires_known_language
+        self.space = space
         #: The message that the stored vectors are another model's than this process embeds queries with.
         self.mismatch = describe_mismatch(space, None if embedder is None else embedder.space)
-        if self.mismatch is not None:
-            _warn_once(scope.workspace_id, self.mismatch)
 
     @cached_property
     def disabled_reason(self) -> str | None:
@@ -71,35 +94,25 @@ class VectorLeg:
             return f"{model.model} knows {', '.join(model.languages)}; the query is in another language."
         return None
 
-    def search(self, limit: int) -> list[Candidate]:
-        """Return up to `limit` candidates by cosine, then id. Raises EmbedderUnavailable, LegTimeout."""
-        query_vector = self._query_vector()
-        if query_vector is None or self.space is None:
-            return []
-        point = QueryPoint(self.space, query_vector)
-        with_places = self._compares_candidates and limit <= MOST_PLACED
-        with _timeouts():
-            nearest = nearest_chunks(self._scope, point, limit=limit, with_places=with_places)
-        self.point = point if self._compares_candidates else None
-        self._places |= {near.chunk_id: near.place for near in nearest if near.place is not None}
-        return [Candidate(chunk_id=near.chunk_id, score=vector_score(near.similarity)) for near in nearest]
-
-    def add_scores(self, similarities: Mapping[str, float], places: Mapping[str, bytes]) -> None:
-        """Add similarities and encoded vectors of chunks, by chunk id, from another statement."""
-        self._similarities.update(similarities)
-        self._places.update(places)
-
-    def without_vector(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Return those of `chunk_ids` whose vectors are not known."""
-        return [id_ for id_ in chunk_ids if id_ not in self._places]
-
-    def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Return the leg's score of those of `chunk_ids` whose similarities were added."""
-        return {id_: vector_score(self._similarities[id_]) for id_ in chunk_ids if id_ in self._similarities}
-
-    def vectors(self, chunk_ids: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the vectors, `(dim,)` each, of those of `chunk_ids` whose vectors are known."""
-        return decode_vectors({id_: self._places[id_] for id_ in chunk_ids if id_ in self._places})
+    def search(self, limit: int) -> VectorResult:
+        """Return up to `limit` candidates; none when no embedder is available, or the time is up."""
+        with stage(self.name, LEG_SECONDS):
+            try:
+                vector = self._query_vector()
+                if vector is None or self.space is None:
+                    return VectorResult()
+                point = QueryPoint(self.space, vector)
+                found = self._find_nearest(point, limit)
+            except EmbedderUnavailable:
+                DEGRADED.add(self.name, "off" if self.disabled_reason else "unavailable")
+                return _OFF
+            except OperationalError as error:
+                if "statement timeout" not in str(error):
+                    raise
+                DEGRADED.add(self.name, "out_of_time")
+                return _OFF
+            scores = vector_scores(found.similarities)
+            return VectorResult(ids=found.ids, scores=scores, point=point, store=found.vectors)
 
     def _query_vector(self) -> np.ndarray | None:
         if not self._text:
@@ -113,16 +126,6 @@ class VectorLeg:
 
 
 @lru_cache(maxsize=1_024)
-def _warn_once(workspace_id: uuid.UUID, mismatch: str) -> None:
+def warn_of_mismatch(workspace_id: uuid.UUID, mismatch: str) -> None:
     """Log a mismatch once per workspace, not with every query."""
     logger.warning("workspace %s: %s %s", workspace_id, mismatch, REMEDY)
-
-
-@contextmanager
-def _timeouts() -> Iterator[None]:
-    try:
-        yield
-    except OperationalError as error:
-        if "statement timeout" not in str(error):
-            raise
-        raise LegTimeout("The vector leg ran out of time.") from error

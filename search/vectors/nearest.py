@@ -1,22 +1,21 @@
 """The chunks nearest to a query vector, in a workspace's live space, under filters.
 
-In a small space PostgreSQL compares all vectors with the query. In a larger one this process finds those that
-may be among the nearest (`search.vectors.quantised_scan`) and PostgreSQL compares them, with the same result.
-From `KEBAB_EXACT_SCAN_LIMIT` on a space has an HNSW index (`search.vectors.index`), which misses some; its
-scan iterates until enough rows pass the filters. If codes or index give fewer than `limit`, all vectors are
-compared, so that a filter never makes the list shorter while matches exist.
+This process finds those that may be among the nearest (`search.vectors.quantised_scan`) and compares their
+vectors. Until it has read the vectors, PostgreSQL compares them all, with the same result. From
+`KEBAB_EXACT_SCAN_LIMIT` on a space has an HNSW index (`search.vectors.index`), which misses some; its scan
+iterates until enough rows pass the filters. If codes or index give fewer than `limit`, PostgreSQL compares
+all, so that a filter never makes the list shorter while matches exist.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 from django.conf import settings
-from django.db.models import BigIntegerField, F, FloatField, QuerySet, UUIDField
+from django.db.models import BigIntegerField, FloatField, QuerySet, UUIDField
 from django.db.models.functions import Cast
 from pgvector.django import CosineDistance, HalfVectorField
 
@@ -24,10 +23,12 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
+from search.retrieval.fusion.legs import ID
+from search.retrieval.fusion.run_legs import CheckVisible
 from search.vectors.quantised_index import code_cache
-from search.vectors.quantised_scan import Shortlist
+from search.vectors.quantised_scan import Codes
 from search.vectors.spaces import LiveSpace
-from search.vectors.vector_rows import VectorAndDistance
+from search.vectors.stored_vectors import StoredVectors
 
 # The least ef_search; else one and a half times the limit. For the best 100 of 176,009 chunks recall was
 # 0.929 with 100, 0.951 with 150, 0.960 with 200, 0.988 with 400, at 2.9, 3.7, 4.7 and 8.1 ms (p50 under other
@@ -42,16 +43,11 @@ _WORKSPACE = Param("workspace", UUIDField())
 Narrowing = frozenset[str]
 
 
-# A full comparison that takes longer requests codes for the space.
-_SLOW_S = 0.005
 # Attempts by codes while too few of the nearest pass the filters, the limit of compared vectors, and the
 # factor on the estimate for the next attempt.
 _LOOKS = 2
 _MOST_COMPARED = 4_000
 _MARGIN = 1.5
-# Factor on the first attempt under filters: another statement costs more.
-_FILTERED = 4
-
 # Enough digits to distinguish half-precision numbers.
 _HALF_DIGITS = "%.5g"
 
@@ -64,6 +60,11 @@ class QueryPoint:
     vector: np.ndarray
 
     @cached_property
+    def half(self) -> np.ndarray:
+        """The vector as float32 numbers that half precision has, as stored vectors are compared with it."""
+        return self.vector.astype(np.float16).astype(np.float32)
+
+    @cached_property
     def values(self) -> dict[str, Any]:
         """Return the parameters of a statement that measures distances from it."""
         numbers = self.vector.astype(np.float16).tolist()
@@ -71,81 +72,99 @@ class QueryPoint:
         return {"space": self.space.space_id, "vector": f"[{text}]"}
 
 
-class NearChunk(NamedTuple):
-    """A chunk near a query, with its cosine similarity."""
+class Vectors(Protocol):
+    """The vectors of a space, to compare any chunks."""
 
-    chunk_id: str
-    similarity: float
-    #: Its encoded vector and distance, for `search.vectors.vector_rows.decode_vectors`; None if not
-    #: requested.
-    place: bytes | None
+    def similarities(self, ids: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """Return the similarities, (m,) float64, of chunks to `vector`; NaN for one without a vector."""
+        ...
+
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        """Return the vectors of chunks, (m, dim) float32; zeros for one without a vector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """The chunks nearest to a query, the most similar first, ties by chunk id."""
+
+    #: (n,) ID.
+    ids: np.ndarray
+    #: (n,) float64, cosines.
+    similarities: np.ndarray
+    #: The vectors of the space.
+    vectors: Vectors
 
 
 def nearest_chunks(
-    scope: SearchScope, point: QueryPoint, *, limit: int, with_places: bool = False
-) -> list[NearChunk]:
-    """Return up to `limit` chunks in the scope, the most similar to `point` first, ties by chunk id."""
+    scope: SearchScope, point: QueryPoint, *, limit: int, check_visible: CheckVisible
+) -> Nearest:
+    """Return up to `limit` chunks in the scope, the most similar to `point` first, ties by chunk id.
+
+    `check_visible` returns which chunks are in the scope.
+    """
+    if not point.space.is_indexed:
+        codes = code_cache().codes(scope, point.space)
+        found = None if codes is None else _find_by_codes(codes, point, limit, check_visible)
+        if found is not None:
+            VECTOR_LEGS.add("codes")
+            return found
     narrowing, values = _narrow(scope)
-    query = _NearestQuery(
-        scope, point, narrowing, values | {**point.values, "limit": limit}, limit, with_places
-    )
-    found = _find_by_index(query) if point.space.is_indexed else _find_by_codes(query)
-    return _to_near_chunks(_find_exactly(query) if found is None else found)
+    query = _NearestQuery(scope, point, narrowing, values | {**point.values, "limit": limit}, limit)
+    rows = _find_by_index(query) if point.space.is_indexed else None
+    return _to_nearest(_find_exactly(query) if rows is None else rows, query)
 
 
 @dataclass(frozen=True, slots=True)
 class _NearestQuery:
-    """The parameters of a search for the nearest chunks."""
+    """The parameters of a search for the nearest chunks in PostgreSQL."""
 
     scope: SearchScope
     point: QueryPoint
     narrowing: Narrowing
     values: dict[str, Any]
     limit: int
-    with_places: bool
 
 
 def _find_exactly(query: _NearestQuery) -> list[tuple[Any, ...]]:
-    began = monotonic()
     VECTOR_LEGS.add("all")
-    rows = _compare_all_statement(query.narrowing, query.with_places).fetch(query.values, _timeout_option())
-    if monotonic() - began > _SLOW_S and not query.point.space.is_indexed:
+    rows = _compare_all_statement(query.narrowing).fetch(query.values, _timeout_option())
+    if not query.point.space.is_indexed:
         code_cache().request(query.scope, query.point.space)
     return rows
 
 
-def _find_by_codes(query: _NearestQuery) -> list[tuple[Any, ...]] | None:
-    """Return the nearest by quantised codes; None without codes, or if too few pass the filters."""
-    codes = code_cache().codes(query.scope, query.point.space)
-    if codes is None:
-        return None
-    approximation = codes.near(query.point.vector.astype(np.float16))
-    statement = _compare_some_statement(query.narrowing, query.with_places)
-    wanted = query.limit * (_FILTERED if query.narrowing else 1)
+def _find_by_codes(
+    codes: Codes, point: QueryPoint, limit: int, check_visible: CheckVisible
+) -> Nearest | None:
+    """Return the nearest by quantised codes; None if too few of the nearest are visible."""
+    approximation = codes.near(point.half)
+    wanted = limit
     for _ in range(_LOOKS):
         shortlist = approximation.best(wanted)
         if len(shortlist.ids) > _MOST_COMPARED:
             return None
-        rows = statement.fetch(query.values | {"some": f"{{{','.join(shortlist.ids)}}}"}, _timeout_option())
-        if len(rows) == query.limit and 1.0 - rows[-1][1] >= shortlist.bound:
-            return _verify(rows, shortlist)
-        # Extrapolate from the share that passes the filters, with a margin.
-        wanted = int(_MARGIN * query.limit * len(shortlist.ids) / max(1, len(rows)))
+        similarities = codes.similarities(shortlist.ids, point.half)
+        if not shortlist.is_confirmed_by(similarities):
+            return None
+        ids, first = np.unique(shortlist.ids, return_index=True)
+        is_visible = check_visible(ids)
+        ids, similarities = ids[is_visible], similarities[first[is_visible]]
+        order = np.argsort(-similarities, kind="stable")[:limit]
+        order = order[~np.isnan(similarities[order])]
+        is_every = len(shortlist.ids) == len(approximation.ids)
+        if is_every or (len(order) == limit and similarities[order[-1]] >= shortlist.bound):
+            return Nearest(ids[order], similarities[order], codes)
+        # Extrapolate from the share that is visible, with a margin.
+        wanted = int(_MARGIN * limit * len(shortlist.ids) / max(1, len(ids)))
     return None
-
-
-def _verify(rows: list[tuple[Any, ...]], shortlist: Shortlist) -> list[tuple[Any, ...]] | None:
-    if not shortlist.is_confirmed_by({chunk_id.hex: 1.0 - distance for chunk_id, distance, *_ in rows}):
-        return None
-    VECTOR_LEGS.add("codes")
-    return rows
 
 
 def _find_by_index(query: _NearestQuery) -> list[tuple[Any, ...]] | None:
     """Return the nearest by the HNSW index; None if too few pass the filters."""
     ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, query.limit + query.limit // 2))
     options = {"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}
-    statement = _index_scan_statement(query.narrowing, query.point.space.dim, query.with_places)
+    statement = _index_scan_statement(query.narrowing, query.point.space.dim)
     rows = statement.fetch(query.values, _timeout_option() | options)
     if len(rows) < query.limit:
         return None
@@ -187,40 +206,24 @@ def _uuid_array(ids: Iterable[uuid.UUID]) -> str:
 
 
 @cache
-def _compare_all_statement(narrowing: Narrowing, with_places: bool) -> CompiledQuery:
-    return _compare_statement(_vector_queryset(narrowing), with_places, is_prepared=not narrowing)
-
-
-@cache
-def _compare_some_statement(narrowing: Narrowing, with_places: bool) -> CompiledQuery:
-    rows = _vector_queryset(narrowing).filter(chunk_id__any_of=Param("some"))
-    return _compare_statement(rows, with_places, is_prepared=not narrowing)
-
-
-def _compare_statement(
-    rows: "QuerySet[ChunkVector]", with_places: bool, *, is_prepared: bool
-) -> CompiledQuery:
+def _compare_all_statement(narrowing: Narrowing) -> CompiledQuery:
     distance = CosineDistance("embedding", Param("vector"), output_field=FloatField())
-    nearest = rows.annotate(distance=distance).order_by("distance", "chunk_id")
-    return _near_statement(nearest, distance, with_places, is_prepared=is_prepared)
+    nearest = _vector_queryset(narrowing).annotate(distance=distance).order_by("distance", "chunk_id")
+    return _near_statement(nearest, is_prepared=not narrowing)
 
 
 @cache
-def _index_scan_statement(narrowing: Narrowing, dim: int, with_places: bool) -> CompiledQuery:
+def _index_scan_statement(narrowing: Narrowing, dim: int) -> CompiledQuery:
     # The index is on exactly this expression; the column itself has no dimension.
     column = Cast("embedding", HalfVectorField(dimensions=dim))
     distance = CosineDistance(column, Param("vector"), output_field=FloatField())
     nearest = _vector_queryset(narrowing).annotate(distance=distance).order_by("distance")
     # The index belongs to one space: a generic plan for all spaces couldn't use it.
-    return _near_statement(nearest, distance, with_places, is_prepared=False)
+    return _near_statement(nearest, is_prepared=False)
 
 
-def _near_statement(
-    nearest: "QuerySet[ChunkVector]", distance: CosineDistance, with_places: bool, *, is_prepared: bool
-) -> CompiledQuery:
-    place = [VectorAndDistance(F("embedding"), distance)] if with_places else []
-    rows = nearest.values_list("chunk_id", "distance", *place)
-    return compile_queryset(rows, is_prepared=is_prepared).with_limit()
+def _near_statement(nearest: "QuerySet[ChunkVector]", *, is_prepared: bool) -> CompiledQuery:
+    return compile_queryset(nearest.values_list("chunk_id", "distance"), is_prepared=is_prepared).with_limit()
 
 
 def _vector_queryset(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
@@ -237,10 +240,9 @@ def _timeout_option() -> dict[str, str]:
     return {"statement_timeout": f"{settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS}ms"}
 
 
-def _to_near_chunks(rows: Iterable[tuple[Any, ...]]) -> list[NearChunk]:
-    """Convert distances to cosine similarities, without zero vectors, which have none."""
-    return [
-        NearChunk(chunk_id.hex, 1.0 - distance, place[0] if place else None)
-        for chunk_id, distance, *place in rows
-        if distance == distance
-    ]
+def _to_nearest(rows: Sequence[tuple[Any, ...]], query: _NearestQuery) -> Nearest:
+    """Return the nearest with cosine similarities, without zero vectors, which have none."""
+    known = [(chunk_id, distance) for chunk_id, distance in rows if distance == distance]
+    ids = np.frombuffer(b"".join(chunk_id.bytes for chunk_id, _ in known), ID)
+    similarities = 1.0 - np.fromiter((distance for _, distance in known), np.float64, len(known))
+    return Nearest(ids, similarities, StoredVectors(query.scope.workspace_id, query.point.space))

@@ -61,14 +61,12 @@ def _compare(space: EmbeddingSpace, table: CodeTable, place: SnapshotPosition) -
         since, now = read_rows_since(space.workspace_id, live, place, limit=_ALL)
         if not place.is_before(now):
             return  # of another database state: unused, and rebuilt by the next search
-        present = {*_ids(table.ids), *_ids(since.ids)}
-        missing = sum(len(set(_ids(rows.ids)) - present) for rows in read_all_rows(space.workspace_id, live))
+        present = np.concatenate([table.ids, since.ids])
+        missing = sum(
+            np.count_nonzero(~np.isin(rows.ids, present)) for rows in read_all_rows(space.workspace_id, live)
+        )
     if missing:
         raise CodesDamaged(f"{missing:,} of the vectors are missing")
-
-
-def _ids(ids: np.ndarray) -> list[bytes]:
-    return [bytes(id_) for id_ in ids]
 
 
 def _number(path: Path) -> int:

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 from blake3 import blake3
 
-from search.vectors.quantised_scan import BLOCK, ID_BYTES, CodeTable
+from search.retrieval.fusion.legs import ID
+from search.vectors.quantised_scan import BLOCK, CodeTable
 
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".codes"
-_MAGIC = b"kebab codes 1\n"
+_MAGIC = b"kebab codes 2\n"
 _LENGTH = struct.Struct("<I")
 _ALIGNED = 64
 _DRAFT = ".part"
@@ -82,7 +83,7 @@ def read_codes(path: Path) -> tuple[CodeTable, dict[str, Any]] | None:
         return None
 
 
-_ARRAYS = ("ids", "scales", "sums", "blocks")
+_ARRAYS = ("ids", "vectors", "squares", "scales", "sums", "blocks")
 
 
 def load_codes(path: Path) -> tuple[CodeTable, dict[str, Any]]:
@@ -102,7 +103,9 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
     head = json.loads(whole[begins : begins + length].tobytes())
     count, dim = int(head["vectors"]), int(head["dim"])
     shapes: tuple[tuple[tuple[int, ...], Any], ...] = (
-        ((count, ID_BYTES), np.uint8),
+        ((count,), ID),
+        ((count, dim), np.float16),
+        ((count,), np.float32),
         ((count,), np.float32),
         ((count,), np.int32),
         ((-(-count // BLOCK), dim, BLOCK), np.int8),
@@ -116,9 +119,7 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
         at += size
     if head.pop("checksum") != _checksum(head, arrays) or at != len(whole):
         raise CodesDamaged("its checksum is another's")
-    ids, scales, sums, blocks = arrays
-    table = CodeTable(ids=ids, scales=scales, sums=sums, blocks=blocks, residual=float(head["residual"]))
-    return table, head["place"]
+    return CodeTable(*arrays, residual=float(head["residual"])), head["place"]
 
 
 def _checksum(head: Mapping[str, Any], arrays: list[Any]) -> str:

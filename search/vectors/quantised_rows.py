@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from django.db import connection
 
-from search.vectors.quantised_scan import BLOCK, ID_BYTES
+from search.retrieval.fusion.legs import ID, unpack_ids
+from search.vectors.quantised_scan import BLOCK
 from search.vectors.spaces import LiveSpace
 
 # Rows per statement: 13 MB, as bytes are transferred as text.
@@ -38,6 +39,10 @@ SELECT string_agg(uuid_send(chunk_id) || halfvec_send(embedding), ''::bytea ORDE
     WHERE workspace_id = %(workspace)s AND space_id = %(space)s AND chunk_id > %(after)s
     ORDER BY chunk_id LIMIT %(limit)s
 ) rows
+"""
+_SOME = """
+SELECT string_agg(uuid_send(chunk_id) || halfvec_send(embedding), ''::bytea) FROM search_chunkvector
+WHERE workspace_id = %(workspace)s AND space_id = %(space)s AND chunk_id = ANY(%(ids)s::uuid[])
 """
 # One statement for position and rows, in one snapshot. Rows of a dump have transaction ids of another
 # database, which may be in the future of this one.
@@ -74,7 +79,7 @@ class SnapshotPosition:
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors with the ids of their chunks: ids (n, 16) uint8, vectors (n, dim) float16."""
+    """Vectors with the ids of their chunks: ids (n,) ID, vectors (n, dim) float16."""
 
     ids: np.ndarray
     vectors: np.ndarray
@@ -104,7 +109,7 @@ def read_all_rows(workspace_id: uuid.UUID, space: LiveSpace) -> Iterator[VectorR
         is_more = len(rows.ids) == _BATCH
         if len(rows.ids):
             yield rows
-            after = uuid.UUID(bytes=rows.ids[-1].tobytes())
+            after = uuid.UUID(bytes=rows.ids[-1:].tobytes())
 
 
 def read_rows_since(
@@ -119,6 +124,12 @@ def read_rows_since(
     return _decode_rows(encoded, space.dim), _position(*now)
 
 
+def read_some_rows(workspace_id: uuid.UUID, space: LiveSpace, ids: np.ndarray) -> VectorRows:
+    """Return the vectors of chunks, (m,) ID, in any order, without those that have none."""
+    values = {"workspace": workspace_id, "space": space.space_id, "ids": f"{{{','.join(unpack_ids(ids))}}}"}
+    return _decode_rows(_fetch(_SOME, values)[0][0], space.dim)
+
+
 def _fetch(query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(query, values)
@@ -126,7 +137,8 @@ def _fetch(query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def _decode_rows(encoded: bytes | None, dim: int) -> VectorRows:
-    row_bytes = ID_BYTES + _HEAD_BYTES + dim * _SENT.itemsize
+    row_bytes = ID.itemsize + _HEAD_BYTES + dim * _SENT.itemsize
     table = np.frombuffer(encoded or b"", np.uint8).reshape(-1, row_bytes)
-    numbers = np.ascontiguousarray(table[:, ID_BYTES + _HEAD_BYTES :]).view(_SENT)
-    return VectorRows(np.ascontiguousarray(table[:, :ID_BYTES]), numbers.astype(np.float16))
+    numbers = np.ascontiguousarray(table[:, ID.itemsize + _HEAD_BYTES :]).view(_SENT)
+    ids = np.ascontiguousarray(table[:, : ID.itemsize]).view(ID).ravel()
+    return VectorRows(ids, numbers.astype(np.float16))

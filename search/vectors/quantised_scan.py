@@ -2,13 +2,13 @@
 
 A code has eight bits per component, scaled by the largest of its vector: 100,000 vectors of 384 components
 take 39 MB, and one integer product with all of them takes 2 ms of one core, where PostgreSQL scans for 60.
-The similarities are off by at most `error`; comparing all that may be among the best in PostgreSQL gives the
+The similarities are off by at most `error`; comparing the vectors of all that may be among the best gives the
 exact result. Quantisation with a rescoring step, as in H. Jégou, R. Tavenard, M. Douze, L. Amsaleg,
 "Searching in one billion vectors: re-rank with source coding", ICASSP 2011; the bound is that of the rounding
 here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,8 +17,8 @@ from onnx import TensorProto, helper
 from onnxruntime import InferenceSession
 
 from search.embedders.minilm.session import session_options
+from search.vectors.cosines import cosines, sum_squares
 
-ID_BYTES = 16
 #: Vectors per block; a block stores its codes component by component.
 BLOCK = 4_096
 _MOST = 127
@@ -33,10 +33,14 @@ _SPREADS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class CodeTable:
-    """The codes of some vectors of a space: `n` vectors of `dim` components, in `b` blocks."""
+    """Some vectors of a space and their codes: `n` vectors of `dim` components, in `b` blocks."""
 
-    #: (n, 16) uint8: the ids of their chunks.
+    #: (n,) ID, ascending: the ids of their chunks.
     ids: np.ndarray
+    #: (n, dim) float16.
+    vectors: np.ndarray
+    #: (n,) float32: the sums of their squares.
+    squares: np.ndarray
     #: (n,) float32: the value of a code of 1; 0 for a zero vector.
     scales: np.ndarray
     #: (n,) int32: the sum of the codes, to subtract the query's zero point.
@@ -49,27 +53,17 @@ class CodeTable:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @classmethod
-    def from_codes(
-        cls, ids: np.ndarray, codes: np.ndarray, scales: np.ndarray, residual: float
-    ) -> "CodeTable":
-        """Create a table from codes, (n, dim) int8."""
-        starts = range(0, len(codes), BLOCK)
-        blocks = np.zeros((len(starts), codes.shape[1], BLOCK), np.int8)
-        for block, start in zip(blocks, starts, strict=True):
-            block[:, : len(codes) - start] = codes[start : start + BLOCK].T
-        return cls(ids, scales, codes.sum(axis=1, dtype=np.int32), blocks, residual)
-
-    def codes(self) -> np.ndarray:
-        """Return the codes, (n, dim) int8."""
-        return self.blocks.transpose(0, 2, 1).reshape(-1, self.blocks.shape[1])[: len(self)]
+    def find(self, ids: np.ndarray) -> np.ndarray:
+        """Return the places of chunks in the table, (m,) int64; -1 for those of others."""
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[places] == ids, places, -1)
 
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
     """Approximate similarities of the vectors of a space to a query, to within `error`."""
 
-    #: (n, 16) uint8.
+    #: (n,) ID.
     ids: np.ndarray
     #: (n,) float32.
     values: np.ndarray
@@ -81,38 +75,32 @@ class Approximation:
         if count < len(self.values):
             least = float(np.partition(self.values, -count)[-count]) - 2 * self.error
         places = np.flatnonzero(self.values >= least)
-        return Shortlist(_hex_ids(self.ids[places]), self.values[places], self.error, least + self.error)
+        return Shortlist(self.ids[places], self.values[places], self.error, least + self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
     """The vectors of a space to compare exactly."""
 
-    #: 32 hex digits each; a vector that was written again may occur twice.
-    ids: Sequence[str]
+    #: (m,) ID; a vector that was written again may occur twice.
+    ids: np.ndarray
     values: np.ndarray
     error: float
     #: An upper bound of the similarity of all other vectors.
     bound: float
 
-    def is_confirmed_by(self, similarities: Mapping[str, float]) -> bool:
-        """Return whether exact similarities of some of them are within `error` of the approximate ones.
+    def is_confirmed_by(self, similarities: np.ndarray) -> bool:
+        """Return whether their exact similarities, (m,) float64, are within `error` of the approximate ones.
 
         Otherwise rounding is not random in this space. A quarter may differ, as vectors written again do.
         """
-        estimates = dict(zip(self.ids, self.values.tolist(), strict=True))
-        off = sum(abs(estimates[id_] - exact) > self.error for id_, exact in similarities.items())
+        off = np.count_nonzero(np.abs(self.values - similarities) > self.error)
         return bool(off <= len(similarities) // 4)
-
-
-def _hex_ids(ids: np.ndarray) -> list[str]:
-    text = ids.tobytes().hex()
-    return [text[start : start + 2 * ID_BYTES] for start in range(0, len(text), 2 * ID_BYTES)]
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """The codes of all vectors of a space in the order of insertion, with a few deleted ones."""
+    """The vectors of a space, in tables from the oldest to the latest, with a few deleted ones."""
 
     tables: tuple[CodeTable, ...]
 
@@ -130,42 +118,85 @@ class Codes:
             error=_SPREADS * spread,
         )
 
+    def similarities(self, ids: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """Return the exact similarities of chunks to `vector`, (dim,) float32 of half precision.
+
+        (m,) float64, NaN for chunks without a vector, or with a zero vector.
+        """
+        found = np.full(len(ids), np.nan)
+        for table, mine, places in self._locate(ids):
+            rows = table.vectors[places].astype(np.float32)
+            found[mine] = cosines(rows, vector, table.squares[places])
+        return found
+
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        """Return the vectors of chunks, (m, dim) float32; zeros for chunks without one."""
+        found = np.zeros((len(ids), self.tables[0].vectors.shape[1]), np.float32)
+        for table, mine, places in self._locate(ids):
+            found[mine] = table.vectors[places]
+        return found
+
+    def _locate(self, ids: np.ndarray) -> Iterator[tuple[CodeTable, np.ndarray, np.ndarray]]:
+        """Yield tables, the indexes of the `ids` whose latest vectors they have, and the places of these."""
+        unfound = np.arange(len(ids))
+        for table in reversed(self.tables):
+            places = table.find(ids[unfound])
+            has = places >= 0
+            if has.any():
+                yield table, unfound[has], places[has]
+            unfound = unfound[~has]
+
 
 def encode_vectors(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
-    """Return the codes of vectors, (n, dim) of any float type; `ids` is (n, 16) uint8."""
+    """Return a table of vectors, (n, dim) float16, with their codes; `ids` is (n,) ID, each once."""
+    if not (ids[:-1] < ids[1:]).all():
+        order = np.argsort(ids)
+        ids, vectors = ids[order], vectors[order]
     starts = range(0, len(vectors), BLOCK)
-    codes, scales, residuals = zip(
-        *(_quantise(vectors[start : start + BLOCK]) for start in starts), strict=True
+    blocks = np.zeros((len(starts), vectors.shape[1], BLOCK), np.int8)
+    scales, sums, squares, residuals = [], [], [], []
+    for block, start in zip(blocks, starts, strict=True):
+        numbers = vectors[start : start + BLOCK].astype(np.float32)
+        squares.append(sum_squares(numbers))
+        codes, scale, residual = _quantise(numbers)
+        block[:, : len(codes)] = codes.T
+        scales.append(scale)
+        sums.append(codes.sum(axis=1, dtype=np.int32))
+        residuals.append(residual)
+    return CodeTable(
+        ids,
+        vectors,
+        _concatenate(squares),
+        _concatenate(scales),
+        _concatenate(sums),
+        blocks,
+        max(residuals),
     )
-    return CodeTable.from_codes(ids, _concatenate(codes), _concatenate(scales), max(residuals))
 
 
 def stack_tables(tables: Sequence[CodeTable]) -> CodeTable:
     """Concatenate tables of whole blocks, except for the last; the blocks are unchanged."""
     return CodeTable(
-        _concatenate([table.ids for table in tables]),
-        _concatenate([table.scales for table in tables]),
-        _concatenate([table.sums for table in tables]),
-        _concatenate([table.blocks for table in tables]),
+        *(
+            _concatenate([getattr(table, name) for table in tables])
+            for name in ("ids", "vectors", "squares", "scales", "sums", "blocks")
+        ),
         max(table.residual for table in tables),
     )
 
 
 def merge_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Merge tables of any size into one, with unchanged codes in new blocks."""
-    return CodeTable.from_codes(
-        _concatenate([table.ids for table in tables]),
-        _concatenate([table.codes() for table in tables]),
-        _concatenate([table.scales for table in tables]),
-        max(table.residual for table in tables),
-    )
+    """Merge tables of any size, the latest last, into one with the latest vector of each chunk."""
+    ids = np.concatenate([table.ids for table in tables[::-1]])
+    vectors = np.concatenate([table.vectors for table in tables[::-1]])
+    _, first = np.unique(ids, return_index=True)
+    return encode_vectors(ids[first], vectors[first])
 
 
-def _quantise(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the codes of vectors, their scales, and the largest norm of the rounding errors."""
-    numbers = vectors.astype(np.float32)
+def _quantise(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the codes of vectors, float32, their scales, and the largest norm of the rounding errors."""
     lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
-    numbers /= np.where(lengths > 0, lengths, 1)
+    numbers = numbers / np.where(lengths > 0, lengths, 1)
     scales = np.abs(numbers).max(axis=1, keepdims=True) / _MOST
     codes = np.rint(numbers / np.where(scales > 0, scales, 1))
     residual = float(np.linalg.norm(numbers - codes * scales, axis=1).max())

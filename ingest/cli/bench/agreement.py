@@ -6,8 +6,9 @@ from ingest.cli.bench.figures import Figure
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.access.scope import resolve_scope
-from search.engine.search import lexical_leg, mirror_reading
-from search.mirror.query.lexical import TEXT_WEIGHT
+from search.engine.corpus import mirror_source
+from search.mirror.query.lexical import TEXT_WEIGHT, LexicalLeg
+from search.retrieval.fusion.legs import unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.search_settings import SearchSettings
 
@@ -26,15 +27,13 @@ def agreement_figure(workspace: Workspace, queries: Sequence[str]) -> Figure:
     weights = (SearchSettings.of(workspace).breadcrumb_weight, TEXT_WEIGHT)
     same = wanted = 0
     for query in queries:
-        leg = lexical_leg(workspace, scope, query)
-        found = {candidate.chunk_id for candidate in leg.search(_TOP)}
-        match, reading = leg.match, mirror_reading(workspace, scope)
-        if match is None:
-            continue
-        with reading.connection() as connection:
-            connection.set_progress_handler(None)
+        with mirror_source(workspace, scope).open() as view:
+            result = LexicalLeg(view, query, breadcrumb_weight=weights[0]).search(_TOP)
+            found, match = set(unpack_ids(result.ids)), result.match
+            if match is None:
+                continue
             values = (*weights, match.widest, match.every, _TOP)
-            unshortened = {chunk_id for (chunk_id,) in connection.execute(_UNSHORTENED, values)}
+            unshortened = {chunk_id for (chunk_id,) in view.connection.execute(_UNSHORTENED, values)}
         same += len(found & unshortened)
         wanted += len(unshortened)
     share = same / wanted if wanted else None

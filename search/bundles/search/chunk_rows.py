@@ -14,7 +14,7 @@ from search.bundles.format.sections import SECTIONS_BY_NAME
 from search.bundles.format.values import read_json, row_from_json
 from search.engine.readback import VisibleChunk
 from search.mirror.query.filters import Clause, filter_clause
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorView
 
 _VISIBLE = (
     "SELECT c.chunk_id, c.doc FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
@@ -42,18 +42,16 @@ class BundleRows:
         self._versions = versions
         self._document = lru_cache(_CACHED_DOCUMENTS)(self._read_document)
 
-    def filter_visible(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, int]:
-        """Return the `chunk_ids` that pass the reading's filters, with the keys of their documents."""
-        clause: Clause = filter_clause(reading.scope)
+    def read_documents(self, view: MirrorView, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """Return the `chunk_ids` that pass the filters, with the rows of their documents."""
+        clause: Clause = filter_clause(view.scope)
         where = f"WHERE {clause.condition}" if clause.condition else ""
-        with reading.connection() as connection:
-            values = (json.dumps(list(chunk_ids)), *clause.values)
-            return dict(connection.execute(_VISIBLE.format(where=where), values))
+        values = (json.dumps(list(chunk_ids)), *clause.values)
+        return dict(view.connection.execute(_VISIBLE.format(where=where), values))
 
-    def read_hits(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
+    def read_hits(self, view: MirrorView, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
         """Return the chunks' rows for hits, by chunk id."""
-        with reading.connection() as connection:
-            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(list(chunk_ids)),)))
+        doc_ids = dict(view.connection.execute(_DOC_IDS, (json.dumps(list(chunk_ids)),)))
         found = {}
         for chunk_id, doc_id in doc_ids.items():
             document, chunks = self._document(doc_id)
@@ -62,11 +60,10 @@ class BundleRows:
             found[chunk_id] = self._build_hit_chunk(document, chunks[chunk_id])
         return found
 
-    def read_passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    def read_passages(self, view: MirrorView, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return breadcrumb and text of the chunks that pass the filters."""
-        visible = list(self.filter_visible(reading, chunk_ids))
-        with reading.connection() as connection:
-            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(visible),)))
+        visible = list(self.read_documents(view, chunk_ids))
+        doc_ids = dict(view.connection.execute(_DOC_IDS, (json.dumps(visible),)))
         rows = {id_: self._document(doc_id)[1].get(id_) for id_, doc_id in doc_ids.items()}
         return {id_: (row["breadcrumb"], row["text"]) for id_, row in rows.items() if row is not None}
 

@@ -1,17 +1,19 @@
-"""Search pipeline over a bundle in place, without servers and without writing next to the file.
+"""Search of a bundle in place, without servers and without writing next to the file.
 
-Legs, fusion and hits are those of `search.engine.search`; rows are read from the bundle instead of Postgres.
-There are no access rights beyond those of the file.
+Legs, fusion and hits are those of `search.engine`; rows are read from the bundle instead of Postgres. There
+are no access rights beyond those of the file.
 """
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import apsw
+import numpy as np
 
+from kebab.people.models import Workspace
 from search.access.scope import SearchScope
 from search.bundles.errors import BundleRefused
 from search.bundles.format.open_bundle import translate_damage
@@ -19,27 +21,17 @@ from search.bundles.format.row_reader import BundleReader
 from search.bundles.search.chunk_rows import BundleRows
 from search.bundles.search.corpus import BundleCorpus
 from search.bundles.search.index import BundleIndex
-from search.bundles.search.vector_leg import BundleVectorLeg, BundleVectors
-from search.embedders.configured import embedder_for_queries
-from search.engine.did_you_mean import suggest_query
-from search.engine.hits import HitBuilder
-from search.engine.legs import (
-    Legs,
-    explain_ranking,
-    fusion_of,
-    index_version_of,
-    rank_and_apply_stages,
-    vector_window,
-)
-from search.engine.search import milliseconds_since
-from search.mirror.query.exact import ExactLeg
-from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
+from search.bundles.search.vectors import BundleVectors
+from search.engine.readback import VisibleChunk
+from search.engine.run import run_search
+from search.engine.search import build_result, milliseconds_since
+from search.engine.why_not import SearchOutcome
+from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.pipeline import Ranking
-from search.retrieval.fusion.post_fusion import PostFusionResult, Stages
-from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
+from search.retrieval.fusion.post_fusion import Stages
+from search.retrieval.types import SearchQuery, SearchResult
 from search.search_settings import SearchSettings
+from search.vectors.nearest import Nearest, QueryPoint
 
 # A file that was just copied may have to be read from a slow disk.
 _LEG_LIMIT_S = 10.0
@@ -72,87 +64,62 @@ class SearchableBundle:
         path = self._reader.path
         try:
             with translate_damage(path):
-                result = self._search(query)
+                stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
+                scope = self._corpus.scope(query.filters)
+                mirror = MirrorSource(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
+                rows = _FilteredRows(self.workspace, self._reader.connection, mirror, self._rows)
+                run = run_search(rows, query, stages)
         # Code that reads a mirror trusts its content; forged rows may cause arbitrary errors in it.
         except (ValueError, LookupError, TypeError, ArithmeticError, apsw.Error) as error:
             raise BundleRefused(f"{path} is refused: its rows can't be searched ({error}).") from error
+        result = build_result(query, run, head_seq=scope.head_seq, degraded=run.ranked.degraded)
         return replace(result, took_ms=milliseconds_since(started))
 
-    def _reading(self, scope: SearchScope) -> MirrorReading:
-        return MirrorReading(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
 
-    def _legs(self, scope: SearchScope, query: SearchQuery) -> Legs:
-        channels, is_fused = query.effective_channels, query.mode is Mode.HYBRID
-        space = None if query.mode is Mode.LEXICAL else scope.space
-        weight = SearchSettings.of(self.workspace).breadcrumb_weight
-        return Legs(
-            lexical=LexicalLeg(self._reading(scope), channels.lexical, breadcrumb_weight=weight),
-            exact=ExactLeg(self._reading(scope), channels.lexical) if is_fused else None,
-            vector=BundleVectorLeg(
-                None if space is None else BundleVectors(self._reader.connection, space),
-                partial(self._rows.filter_visible, self._reading(scope)),
-                space,
-                scope,
-                channels.vector,
-                None if query.mode is Mode.LEXICAL else embedder_for_queries(self.workspace, space),
-                is_fused=is_fused,
-                compares_candidates=fusion_of(self.workspace, query) is Fusion.CONVEX,
-            ),
-        )
+class _FilteredRows:
+    """The rows of a bundle under the filters of one query: a `search.engine.corpus.Corpus`."""
 
-    def _search(self, query: SearchQuery) -> SearchResult:
-        scope = self._corpus.scope(query.filters)
-        legs = self._legs(scope, query)
-        stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
-        ranked, after = self._rank(scope, query, legs, stages)
-        version = index_version_of(self.workspace, query.mode, self._corpus.space, legs.lexical.analysis)
-        reading = self._reading(scope)
-        hits = HitBuilder(
-            self.workspace,
-            scope,
-            query,
-            legs.lexical,
-            scope.space,
-            version,
-            read=lambda _, chunk_ids: self._rows.read_hits(reading, chunk_ids),
-        ).build(after.entries[: query.k])
-        is_lexical = query.mode is not Mode.VECTOR
-        return SearchResult(
-            query=query.text,
-            mode=query.mode,
-            index_version=version,
-            seq=scope.head_seq,
-            lag=0,
-            took_ms=0.0,
-            degraded=tuple(ranked.degraded),
-            warnings=legs.warnings(query.mode),
-            rerank=after.rerank,
-            lexical_total=legs.lexical.total if is_lexical else None,
-            vector_window=vector_window(query, stages, ranked),
-            hits=hits,
-            did_you_mean=self._did_you_mean(scope, query, ranked) if is_lexical else None,
-            explain=explain_ranking(self.workspace, query, legs, ranked, after) if query.explain else None,
-        )
+    def __init__(
+        self, workspace: Workspace, connection: apsw.Connection, mirror: MirrorSource, rows: BundleRows
+    ) -> None:
+        self.workspace = workspace
+        self.scope: SearchScope = mirror.scope
+        self._connection = connection
+        self._mirror = mirror
+        self._rows = rows
 
-    def _rank(
-        self, scope: SearchScope, query: SearchQuery, legs: Legs, stages: Stages
-    ) -> tuple[Ranking, PostFusionResult]:
-        reading = self._reading(scope)
+    def open_mirror(self) -> AbstractContextManager[MirrorView]:
+        """Open the index."""
+        return self._mirror.open()
 
-        def read_back(chunk_ids: Sequence[str]) -> Mapping[str, int]:
-            visible = self._rows.filter_visible(reading, chunk_ids)
-            if isinstance(legs.vector, BundleVectorLeg):
-                legs.vector.score_candidates(chunk_ids)
-            return visible
+    def is_current(self, view: MirrorView) -> bool:
+        """Return True: nothing changes in a bundle."""
+        return True
 
-        read_passages = partial(self._rows.read_passages, reading)
-        return rank_and_apply_stages(
-            self.workspace, query, legs, stages, read_back=read_back, read_passages=read_passages
-        )
+    def check_visible(self, ids: np.ndarray) -> np.ndarray:
+        """Return (m,) bool: which of the chunks pass the filters."""
+        with self._mirror.open_for_leg() as view:
+            return view.check_visible(ids)
 
-    def _did_you_mean(self, scope: SearchScope, query: SearchQuery, ranked: Ranking) -> str | None:
-        if ranked.lists.get("lexical") != ():
-            return None
-        reading = self._reading(scope)
-        read = partial(self._rows.read_passages, reading)
-        return suggest_query(reading, query.effective_channels.lexical, lambda _, chunk_ids: read(chunk_ids))
+    def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
+        """Return up to `limit` chunks nearest to `point` that pass the filters."""
+        return BundleVectors.compared(self._connection, point).nearest(limit, self.check_visible)
+
+    def read_hits(self, chunk_ids: Sequence[str]) -> Mapping[str, VisibleChunk]:
+        """Return the chunks with the fields of hits, by id."""
+        with self._mirror.open_for_leg() as view:
+            return self._rows.read_hits(view, chunk_ids)
+
+    def read_passages(self, chunk_ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Return breadcrumb and text of the chunks that pass the filters, by id."""
+        with self._mirror.open_for_leg() as view:
+            return self._rows.read_passages(view, chunk_ids)
+
+    def read_documents(self, chunk_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return the rows of the documents of the chunks that pass the filters, by chunk id."""
+        with self._mirror.open_for_leg() as view:
+            return self._rows.read_documents(view, chunk_ids)
+
+    def explain_absence(self, target: str, outcome: SearchOutcome) -> None:
+        """Return None: the reasons are read from Postgres."""
+        return

@@ -14,7 +14,7 @@ from search.answers import (
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import AskArguments
 from search.mcp.tools.token_budget import Frame, join_parts, on_one_line
-from search.retrieval.fusion.run_legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_leg_message
 
 _STEPS = 3
 _STATES = {

@@ -12,7 +12,7 @@ from search.context import (
 from search.mcp.call_context import Call
 from search.mcp.tools.arguments import CodebaseArguments
 from search.mcp.tools.token_budget import Frame, fit_blocks, join_parts, room_in_frame
-from search.retrieval.fusion.run_legs import missing_leg_message
+from search.retrieval.fusion.legs import missing_leg_message
 
 
 def codebase_tool(call: Call, given: CodebaseArguments) -> str:

@@ -23,7 +23,10 @@ WITH RECURSIVE found (part) AS (
 SELECT part FROM found WHERE part IS NOT NULL
 """
 _LISTS = "SELECT term, entries FROM postings WHERE part = ? ORDER BY term"
-_CHUNKS = "SELECT c.chunk, c.doc, c.kind, s.sz FROM chunks c JOIN chunks_fts_docsize s ON s.id = c.chunk"
+_CHUNKS = (
+    "SELECT c.chunk, c.chunk_id, c.doc, c.kind, s.sz FROM chunks c"
+    " JOIN chunks_fts_docsize s ON s.id = c.chunk"
+)
 _TERM = itemgetter(0)
 
 
@@ -37,11 +40,15 @@ def check_postings(connection: apsw.Connection) -> None:
         raise MirrorDamaged(f"{wrong} terms have other postings than FTS5 knows.")
     table = read_chunk_table(connection)
     seen = 0
-    for row, doc, kind, sizes in connection.execute(_CHUNKS):
+    for row, chunk_id, doc, kind, sizes in connection.execute(_CHUNKS):
         row_in_table = (
-            (table.docs[row], table.kinds[row], table.lengths[row]) if row < len(table.docs) else None
+            (table.docs[row], table.kinds[row], table.lengths[row], table.ids[row])
+            if row < len(table.docs)
+            else None
         )
-        if row_in_table != (doc, KINDS.index(kind), _length(sizes)):
+        # numpy drops trailing zeros of a single value.
+        id_ = bytes.fromhex(chunk_id).rstrip(b"\0")
+        if row_in_table != (doc, KINDS.index(kind), _length(sizes), id_):
             raise MirrorDamaged("The table of chunks disagrees with the chunks.")
         seen += 1
     if seen != table.chunk_count:

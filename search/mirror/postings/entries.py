@@ -7,14 +7,15 @@ from typing import Final
 import numpy as np
 
 from search.mirror.errors import MirrorDamaged
+from search.retrieval.fusion.legs import ID
 
 ENTRY: Final = np.dtype([("in_text", "<u2"), ("in_breadcrumb", "<u2"), ("row", "<u4")])
 #: The largest count of a term in one column; higher counts are capped.
 MOST: Final = 0xFFFF
 #: Rows per block of the table of chunks.
 BLOCK_ROWS: Final = 4_096
-#: Its columns: tokens over all columns of the index, the document's row, the index of its kind in KINDS.
-COLUMNS: Final[tuple[np.dtype, ...]] = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
+#: Its columns: tokens over all columns of the index, the document's row, the index of its kind, the id.
+COLUMNS: Final[tuple[np.dtype, ...]] = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"), ID)
 KINDS: Final = ("info", "code")
 
 

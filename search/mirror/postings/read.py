@@ -15,7 +15,7 @@ _ENTRIES = """
 SELECT p.term, p.entries FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p
 ON p.part = q.part AND p.term = t.value ORDER BY q.part
 """
-_BLOCKS = "SELECT block, lengths, docs, kinds FROM blocks ORDER BY block"
+_BLOCKS = "SELECT block, lengths, docs, kinds, ids FROM blocks ORDER BY block"
 
 
 #: bm25's constants, as FTS5 has them.
@@ -34,18 +34,20 @@ class ChunkTable:
     docs: np.ndarray
     #: (n,) indexes in KINDS.
     kinds: np.ndarray
+    #: (n,) ID.
+    ids: np.ndarray
     #: Number of chunks.
     chunk_count: int
     #: (n,) float64: k1 · (1 − b + b · length / average length).
     damping: np.ndarray
 
     @staticmethod
-    def of(lengths: np.ndarray, docs: np.ndarray, kinds: np.ndarray) -> "ChunkTable":
+    def of(lengths: np.ndarray, docs: np.ndarray, kinds: np.ndarray, ids: np.ndarray) -> "ChunkTable":
         """Create the table from its columns."""
         count = int(np.count_nonzero(docs))
         average = lengths.sum() / count if count else 0.0
         damping = K1 * (1 - _B + _B * lengths / (average or 1.0))
-        return ChunkTable(lengths, docs, kinds, count, damping)
+        return ChunkTable(lengths, docs, kinds, ids, count, damping)
 
     def are_of(self, kinds: Collection[str]) -> np.ndarray:
         """Return (n,) bool, whether each row's chunk is of one of `kinds`."""

@@ -3,16 +3,16 @@
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
+import numpy as np
 
 from search.analysis import is_prefix
-from search.mirror.errors import MirrorError
+from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror.query.bm25 import bm25_call, bm25_values
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
-from search.mirror.schema import analysis_of
 from search.retrieval.code.definitions import (
     IndexedPassage,
     has_definition,
@@ -21,11 +21,10 @@ from search.retrieval.code.definitions import (
     rank_passages,
     split_member,
 )
-from search.retrieval.errors import LegTimeout
+from search.retrieval.fusion.legs import LegName, LegResult, pack_ids
 from search.retrieval.query.exact import MIXED_WEIGHT, exact_terms, exact_weight, lone_name
 from search.retrieval.query.parser import quote_term
 from search.retrieval.text.unicode_scripts import has_token
-from search.retrieval.types import Candidate
 
 # Factor on the limit for scored rows, so that most ties with the last one are among them.
 _EQUALS = 4
@@ -74,10 +73,16 @@ _PASSAGES = (
 
 
 class ExactLeg:
-    """The exact search of one query in one workspace's mirror. May be called from another thread."""
+    """The exact search of one query in one workspace's mirror."""
 
-    def __init__(self, reading: MirrorReading, text: str) -> None:
-        self._reading = reading
+    name: ClassVar[LegName] = "exact"
+    runs_in_calling_thread: ClassVar[bool] = False
+    is_skipped_when_empty: ClassVar[bool] = True
+
+    def __init__(self, view: MirrorView, text: str, *, is_checked: bool = False) -> None:
+        """Create the leg; `is_checked` says that what the mirror shows is visible."""
+        self.is_checked = is_checked
+        self._view = view
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
         #: Weight of this leg in the fusion.
@@ -88,35 +93,33 @@ class ExactLeg:
         """Return whether the query has a name or a lone word to look for."""
         return bool(self._names) or self._word is not None
 
-    def search(self, limit: int) -> list[Candidate]:
+    def search(self, limit: int) -> LegResult:
         """Return up to `limit` candidates: definitions and documentation of a name, then other mentions.
 
-        Raises LegTimeout with the candidates found in time.
+        Those found in time if the time is up. Raises MirrorDamaged.
         """
         passages: dict[int, IndexedPassage] = {}
         is_complete = True
-        try:
-            with self._reading.connection() as connection:
-                search = _Search(self._reading, connection, passages)
-                try:
+        with stage(self.name, LEG_SECONDS):
+            try:
+                with self._view.limited_time():
+                    search = _Search(self._view, passages)
                     if self._word is not None:
                         search.read_namesakes(self._word)
                     for name in self._names:
-                        self._check_time()
+                        self._view.raise_if_late()
                         search.read_name(name, _READ // len(self._names) // 2)
                     search.mark_languages()
-                except apsw.InterruptError:
-                    is_complete = False
-        except MirrorError:
-            return []  # the lexical leg reads the same mirror and reports the error
-        found = [Candidate(chunk_id=id_, score=strength) for id_, strength in self._rank(passages.values())]
-        if not is_complete:
-            raise LegTimeout("The exact leg ran out of time.", partial=found[:limit])
-        return found[:limit]
-
-    def _check_time(self) -> None:
-        if self._reading.is_late():
-            raise apsw.InterruptError("The time of the leg is up.")
+            except apsw.InterruptError:
+                DEGRADED.add(self.name, "out_of_time")
+                is_complete = False
+            found = self._rank(passages.values())[:limit]
+        return LegResult(
+            ids=pack_ids(chunk_id for chunk_id, _ in found),
+            scores=np.fromiter((strength for _, strength in found), np.float64, len(found)),
+            is_complete=is_complete,
+            is_available=is_complete or bool(found),
+        )
 
     def _rank(self, passages: Iterable[IndexedPassage]) -> list[tuple[str, float]]:
         return (
@@ -129,13 +132,11 @@ class ExactLeg:
 class _Search:
     """A search that reads passages which may have the names into `passages`, by row."""
 
-    def __init__(
-        self, reading: MirrorReading, connection: apsw.Connection, passages: dict[int, IndexedPassage]
-    ) -> None:
-        self._connection = connection
-        self._reading = reading
-        self._narrowed = reading.narrowed_collection(connection)
-        self._vocabulary = Vocabulary(reading, connection)
+    def __init__(self, view: MirrorView, passages: dict[int, IndexedPassage]) -> None:
+        self._view = view
+        self._connection = view.connection
+        self._narrowed = view.narrowed_collection
+        self._vocabulary = Vocabulary(view)
         self._clause = self._vocabulary.clause
         self._passages = passages
         self._langs: dict[int, str] = {}
@@ -178,14 +179,14 @@ class _Search:
         """Mark each passage that is not in the language of most documents."""
         if len(set(self._langs.values())) < 2:
             return
-        main = self._reading.collection(self._connection).main_language(self._connection)
+        main = self._view.collection.main_language(self._connection)
         for row, lang in self._langs.items():
             if lang != main:
                 self._passages[row] = replace(self._passages[row], in_main_language=False)
 
     def _is_common_word(self, name: str) -> bool:
         """Return whether the index can't distinguish the name from a common word, as `astro()` or `or_`."""
-        tokens = analysis_of(self._connection).query_tokens(name)
+        tokens = self._view.analysis.query_tokens(name)
         return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
     def _find_declarations(self, name: str, limit: int) -> list[int]:

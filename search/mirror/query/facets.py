@@ -12,7 +12,7 @@ from search.mirror.postings import Collection
 from search.mirror.query.attributes import Attributes
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorSource
 from search.retrieval.query.filters import TrustLevel
 
 #: The filters with counts, in display order.
@@ -34,29 +34,27 @@ class FacetCounts:
     by_filter: dict[str, tuple[tuple[str, int], ...]]
 
 
-def count_documents(reading: MirrorReading, text: str, moments: dict[str, float]) -> FacetCounts:
-    """Count the matching documents that the reader of `reading` may read and that pass its filters.
+def count_documents(mirror: MirrorSource, text: str, moments: dict[str, float]) -> FacetCounts:
+    """Count the matching documents that the reader may read and that pass its filters.
 
     A filter's own setting doesn't narrow its counts. `moments` are seconds since 1970 by name.
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
-    leg = LexicalLeg(reading, text)
-    with reading.connection() as connection:
-        rows = leg.matching_rows(connection)
-        collection = reading.collection(connection)
+    with mirror.open_for_leg() as view:
+        rows = LexicalLeg(view, text).matching_rows()
+        connection, collection = view.connection, view.collection
         attributes = collection.attributes(connection)
-        passes = _filter_mask(reading.scope, connection, collection)
+        passes = _filter_mask(view.scope, connection, collection)
         every = rows.every[passes[rows.every]]
         is_relaxed = len(every) < _FEW_CHUNKS and rows.some is not None
         matched = rows.some if is_relaxed and rows.some is not None else rows.every
         total = _document_mask(collection, matched[passes[matched]])
         by_filter = {}
         for name in FACETS:
-            if reading.is_late():
-                raise apsw.InterruptError("The time of the counts is up.")
+            view.raise_if_late()
             own = (
-                _filter_mask(_without_filter(reading.scope, name), connection, collection)
-                if _is_set(reading.scope, name)
+                _filter_mask(_without_filter(view.scope, name), connection, collection)
+                if _is_set(view.scope, name)
                 else passes
             )
             matching = _document_mask(collection, matched[own[matched]])

@@ -2,30 +2,29 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 import numpy as np
 
 from search.analysis import STEMMED, Analysis
+from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror import schema
-from search.mirror.errors import MirrorError
 from search.mirror.postings import (
-    Collection,
     Contribution,
     rows_of_all,
     rows_of_best,
     sums_at,
 )
 from search.mirror.query.bm25 import bm25_call, bm25_values
-from search.mirror.query.filters import Clause, collection_clause, filter_clause, source_clause
+from search.mirror.query.filters import collection_clause, filter_clause, source_clause
 from search.mirror.query.raw_match import RawQuery
-from search.mirror.query.reader import MirrorReading
-from search.retrieval.errors import InvalidQuery, LegTimeout
-from search.retrieval.fusion.score_scales import lexical_score
+from search.mirror.query.view import MirrorView
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.legs import TIERS, LegName, LegResult
+from search.retrieval.fusion.score_scales import lexical_scores
 from search.retrieval.query.parser import (
     Frequencies,
     MatchUnit,
@@ -38,7 +37,7 @@ from search.retrieval.query.parser import (
 )
 from search.retrieval.text.marked_window import marked_window
 from search.retrieval.text.snippet import CLOSE_MARK, OPEN_MARK, Snippet, snippet_words, strip_markers
-from search.retrieval.types import Candidate, LexicalTotal, Tier
+from search.retrieval.types import LexicalTotal
 
 #: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
 #: on scifact, 0.002 on piaf-fr, and changes nothing on five other sets.
@@ -53,8 +52,6 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
 
 
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
-_CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
-_CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
 _SNIPPETS = (
     "SELECT c.chunk_id, snippet(chunks_fts, 3, ?, ?, '…', ?) FROM json_each(?) v"
     " CROSS JOIN chunks c ON c.chunk_id = v.value CROSS JOIN chunks_fts"
@@ -84,9 +81,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _UnitScores:
-    """The contribution of each unit of a query to the scores of rows, in one state of one file."""
+    """The contribution of each unit of a query to the scores of rows."""
 
-    state: tuple[str, int]
     n_rows: int
     by_unit: Mapping[MatchUnit, Contribution]
     #: Whether all units are in it; else the time was up before.
@@ -110,234 +106,221 @@ class MatchingRows:
     some: np.ndarray | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LexicalResult(LegResult):
+    """The candidates of the lexical leg by tier, bm25 of the relaxed expression, then chunk id."""
+
+    leg: "LexicalLeg"
+    #: None when the query has no terms.
+    match: Match | None
+    total: LexicalTotal | None = None
+    #: The contributions by which it scores; None if it scores by the raw expression, or was stopped.
+    unit_scores: _UnitScores | None = None
+
+    def score(self, ids: np.ndarray) -> np.ndarray:
+        """Return the scores of chunks, 0.0 for one without any term, and for one that the mirror lacks."""
+        return self.leg.score(ids, self)
+
+
 class LexicalLeg:
-    """The lexical search of one query in one workspace's mirror. May be called from another thread."""
+    """The lexical search of one query in one workspace's mirror."""
+
+    name: ClassVar[LegName] = "lexical"
+    weight: ClassVar[float] = 1.0
+    runs_in_calling_thread: ClassVar[bool] = False
+    is_skipped_when_empty: ClassVar[bool] = False
 
     def __init__(
-        self, reading: MirrorReading, text: str, *, breadcrumb_weight: float = BREADCRUMB_WEIGHT
+        self,
+        view: MirrorView,
+        text: str,
+        *,
+        breadcrumb_weight: float = BREADCRUMB_WEIGHT,
+        is_checked: bool = False,
     ) -> None:
-        self._reading = reading
+        """Create the leg; `is_checked` says that what the mirror shows is visible."""
+        self.is_checked = is_checked
+        self._view = view
         self._text = text
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
-        self.match: Match | None = None
-        #: The analysis of the mirror's index; the default until the mirror has been read.
-        self.analysis = STEMMED
-        # Contributions of the last search, to score candidates of other legs.
-        self._unit_scores: _UnitScores | None = None
-        self._found_ids: frozenset[str] = frozenset()
-        self._scores: dict[str, float] = {}
-        #: The last change applied to the mirror when it answered; None until then.
-        self.seq: int | None = None
-        self.total: LexicalTotal | None = None
 
-    def search(self, limit: int) -> list[Candidate]:
-        """Return up to `limit` candidates by tier, bm25 of the relaxed expression, then chunk id.
+    def search(self, limit: int) -> LexicalResult:
+        """Return up to `limit` candidates; those found in time if the time is up.
 
-        Raises InvalidQuery for raw syntax that FTS5 refuses, LegTimeout with the candidates found in time.
+        Raises InvalidQuery for raw syntax that FTS5 refuses, MirrorDamaged.
         """
+        match: Match | None = None
+        with stage(self.name, LEG_SECONDS):
+            try:
+                with self._view.limited_time():
+                    match = self.compile()
+                    if match is None:
+                        return LexicalResult(leg=self, match=None)
+                    if match.is_raw:
+                        return self._search_raw(match, limit)
+                    return self._search_units(match, limit)
+            except apsw.InterruptError:
+                DEGRADED.add(self.name, "out_of_time")
+                return LexicalResult(leg=self, match=match, is_complete=False, is_available=False)
+
+    def compile(self) -> Match | None:
+        """Return the compiled query; None when it has no terms. Raises InvalidQuery, apsw.InterruptError."""
+
+        def frequencies(terms: Iterable[str]) -> dict[str, int]:
+            return self._view.collection.frequencies(self._view.connection, terms)
+
+        return compile_match(self._text, frequencies, self._view.analysis)
+
+    def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
+        """Return the scores of chunks for the query of a result of this leg; NaN when the time is up."""
+        match, chunks = found.match, self._view.collection.chunks
+        if match is None:
+            return np.zeros(len(ids))
         try:
-            with self._reading.connection() as connection:
-                self.seq = self._reading.seq(connection)
-                self.match = self.match or self._compile_match(connection)
-                if self.match is None:
-                    return []
-                if self.match.is_raw:
-                    return self._search_raw(connection, self.match, filter_clause(self._reading.scope), limit)
-                return self._search_units(
-                    connection, self.match, collection_clause(self._reading.scope), limit
-                )
-        except MirrorError as error:
-            self.seq = None
-            raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
-        except apsw.InterruptError as error:
-            raise LegTimeout("The lexical leg ran out of time.") from error
-
-    def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Return this leg's score of each chunk, 0.0 for one without any term. Raises LegTimeout."""
-        missing = [id_ for id_ in chunk_ids if id_ not in self._scores]
-        if missing:
-            self._scores |= self._score_chunks(missing)
-        return {id_: self._scores[id_] for id_ in chunk_ids}
-
-    def score_ahead(self, chunk_ids: Iterable[str]) -> None:
-        """Score those of these chunks that the last search didn't find, for later calls of `score`.
-
-        Used while waiting for other legs. Does nothing after an interrupted search; a timeout is ignored.
-        """
-        if self._unit_scores is not None:
-            with suppress(LegTimeout):
-                self.score([id_ for id_ in chunk_ids if id_ not in self._found_ids])
-
-    def _score_chunks(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        try:
-            with self._reading.connection() as connection:
-                match = self.match or self._compile_match(connection)
-                if match is None:
-                    return dict.fromkeys(chunk_ids, 0.0)
-                rows = dict(connection.execute(_CHUNK_ROWS, (json.dumps(list(chunk_ids)),)))
-                places = np.fromiter(rows.values(), np.int64, len(rows))
+            with self._view.limited_time():
+                rows = self._view.rows_of(ids)
                 # Document 0 stands for chunks outside the reader's collection.
-                belong = self._reading.collection(connection).chunks.docs[places] != 0
-                sums = np.where(belong, self._sum_scores(connection, match, places), 0.0).tolist()
-        except (MirrorError, apsw.InterruptError) as error:
-            raise LegTimeout(f"The lexical scores are not known: {error}") from error
-        scores = {id_: lexical_score(-score) for id_, score in zip(rows, sums, strict=True)}
-        # Chunks that this mirror lacks have no score.
-        return {id_: scores.get(id_, 0.0) for id_ in chunk_ids}
+                belong = (rows >= 0) & (chunks.docs[rows] != 0)
+                sums = np.zeros(len(ids))
+                sums[belong] = self._sum_scores(match, rows[belong], found.unit_scores)
+        except apsw.InterruptError:
+            return np.full(len(ids), np.nan)
+        return lexical_scores(sums)
 
-    def _sum_scores(self, connection: apsw.Connection, match: Match, rows: np.ndarray) -> np.ndarray:
+    def _sum_scores(self, match: Match, rows: np.ndarray, unit_scores: _UnitScores | None) -> np.ndarray:
         if match.is_raw:
-            narrowed = self._reading.narrowed_collection(connection)
-            return RawQuery(connection, match.every, narrowed, self._weights).sums(rows)
-        unit_scores = self._unit_scores
-        if unit_scores is None or unit_scores.state != self._state(connection):
-            unit_scores = self._collect_unit_scores(connection, match)
-        return unit_scores.sums(rows, match.some_units)
+            view = self._view
+            raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
+            return raw.sums(rows)
+        return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
 
-    def matching_rows(self, connection: apsw.Connection) -> MatchingRows:
+    def matching_rows(self) -> MatchingRows:
         """Return the rows that match the query, regardless of filters.
 
-        `connection` is one from this leg's reading. Raises InvalidQuery, MirrorDamaged, and
-        apsw.InterruptError when the time is up.
+        Raises InvalidQuery, MirrorDamaged, and apsw.InterruptError when the time is up.
         """
-        match = self.match = self.match or self._compile_match(connection)
+        match = self.compile()
         if match is None:
             return MatchingRows(np.empty(0, np.int64), None)
+        n_rows = len(self._view.collection.chunks.docs)
         if match.is_raw:
-            raw = RawQuery(connection, match.every, None, self._weights)
+            raw = RawQuery(self._view.connection, match.every, None, self._weights)
             found = np.fromiter(raw.rows(), np.int64)
-            known = found[found < len(self._reading.collection(connection).chunks.docs)]
-            return MatchingRows(np.sort(known), None)
-        collection = self._reading.collection(connection)
-        units = dict(self._score_units(connection, match, collection))
+            return MatchingRows(np.sort(found[found < n_rows]), None)
+        units = dict(self._score_units(match))
         every = rows_of_all([units[unit] for unit in match.every_units])
         if not match.some:
             return MatchingRows(every, None)
-        has_any = np.zeros(len(collection.chunks.docs), bool)
+        has_any = np.zeros(n_rows, bool)
         for unit in match.some_units:
             has_any[units[unit].rows] = True
         return MatchingRows(every, np.flatnonzero(has_any))
 
-    def snippets(self, texts: Mapping[str, str], snippet_chars: int) -> dict[str, Snippet]:
-        """Return, by chunk id, the window of each of `texts` with the most matches, and its highlights."""
-        match, size = self.compile_query(), snippet_words(snippet_chars)
-        if match is None:
-            return {}
-        if match.is_raw:
-            return {
-                id_: strip_markers(marked) for id_, marked in self.fts5_snippets(list(texts), size).items()
-            }
-        return {
-            id_: marked_window(text, self.analysis.analyse(text), match.marked_units, size)
-            for id_, text in texts.items()
-        }
-
-    def fts5_snippets(self, chunk_ids: Sequence[str], size: int) -> dict[str, str]:
-        """Return FTS5's snippets of `size` tokens, with marks, of the chunks that match the query."""
-        match, found = self.compile_query(), dict[str, str]()
-        if match is None or not chunk_ids:
-            return found
+    def _search_raw(self, match: Match, limit: int) -> LexicalResult:
+        view, clause = self._view, filter_clause(self._view.scope)
+        raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
         try:
-            with self._reading.connection() as connection:
-                clause = source_clause(self._reading.scope)
-                parameters = (OPEN_MARK, CLOSE_MARK, size, json.dumps(list(chunk_ids)), match.widest)
-                found.update(
-                    connection.execute(_SNIPPETS.format(clause=clause.sql), (*parameters, *clause.values))
-                )
-        except (MirrorError, apsw.InterruptError):
-            pass  # the caller falls back to the text from Postgres
-        return found
-
-    def compile_query(self) -> Match | None:
-        """Return the compiled query; None when it has no terms, or no mirror has term frequencies."""
-        if self.match is None:
-            try:
-                with self._reading.connection() as connection:
-                    self.match = self._compile_match(connection)
-            except (MirrorError, apsw.InterruptError):
-                return None
-        return self.match
-
-    def _compile_match(self, connection: apsw.Connection) -> Match | None:
-        def frequencies(terms: Iterable[str]) -> dict[str, int]:
-            return self._reading.collection(connection).frequencies(connection, terms)
-
-        self.analysis = schema.analysis_of(connection)
-        return compile_match(self._text, frequencies, self.analysis)
-
-    def _search_raw(
-        self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
-    ) -> list[Candidate]:
-        narrowed = self._reading.narrowed_collection(connection)
-        raw = RawQuery(connection, match.every, narrowed, self._weights)
-        try:
-            rows, count = raw.best(clause, limit), raw.count(clause)
+            found, count = raw.best(clause, limit), raw.count(clause)
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
-        self.total = LexicalTotal(value=count, relation="eq")
-        ids = _fetch_chunk_ids(connection, [row for row, _ in rows])
-        return [Candidate(chunk_id=ids[row], score=lexical_score(score), tier=None) for row, score in rows]
+        rows = np.fromiter((row for row, _ in found), np.int64, len(found))
+        return LexicalResult(
+            leg=self,
+            match=match,
+            ids=view.collection.chunks.ids[rows],
+            scores=lexical_scores(-np.fromiter((score for _, score in found), np.float64, len(found))),
+            tiers=np.zeros(len(found), np.uint8),
+            total=LexicalTotal(value=count, relation="eq"),
+        )
 
-    def _search_units(
-        self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
-    ) -> list[Candidate]:
-        passes = clause.mask(connection, self._reading.collection(connection).chunks)
-        unit_scores = self._collect_unit_scores(connection, match)
-        self._unit_scores = unit_scores if unit_scores.is_complete else None
-        # Looking up chunk ids takes milliseconds and is done even when the time is up.
-        connection.set_progress_handler(None)
+    def _search_units(self, match: Match, limit: int) -> LexicalResult:
+        view = self._view
+        chunks = view.collection.chunks
+        passes = collection_clause(view.scope).mask(view.connection, chunks)
+        unit_scores = self._collect_unit_scores(match)
         every = np.empty(0, np.int64)
         if all(unit in unit_scores.by_unit for unit in match.every_units):
             every = rows_of_all(unit_scores.of(match.every_units))
             every = every[passes[every]]
-        scores = unit_scores.sums(every, match.some_units)
-        found = _best_candidates(connection, every, scores, limit, "all")
+        rows, sums = _best(every, unit_scores.sums(every, match.some_units), chunks.ids, limit)
+        tiers = np.full(len(rows), _ALL)
         has_others = False
         if len(every) < limit and match.some:
             passes[every] = False
-            some = rows_of_best(unit_scores.of(match.some_units), passes, limit - len(found))
-            found += _best_candidates(
-                connection, some, unit_scores.sums(some, match.some_units), limit - len(found), "some"
+            others = rows_of_best(unit_scores.of(match.some_units), passes, limit - len(rows))
+            has_others = len(others) > 0
+            others, other_sums = _best(
+                others, unit_scores.sums(others, match.some_units), chunks.ids, limit - len(rows)
             )
-            has_others = len(some) > 0
-        is_exact = unit_scores.is_complete and not has_others
-        self.total = LexicalTotal(value=len(every), relation="eq" if is_exact else "gte")
-        self._found_ids = frozenset(candidate.chunk_id for candidate in found)
+            rows, sums = np.concatenate([rows, others]), np.concatenate([sums, other_sums])
+            tiers = np.concatenate([tiers, np.full(len(others), _SOME)])
         if not unit_scores.is_complete:
-            raise LegTimeout("The lexical leg ran out of time.", partial=found)
-        return found
+            DEGRADED.add(self.name, "out_of_time")
+        is_exact = unit_scores.is_complete and not has_others
+        return LexicalResult(
+            leg=self,
+            match=match,
+            ids=chunks.ids[rows],
+            scores=lexical_scores(sums),
+            tiers=tiers,
+            total=LexicalTotal(value=len(every), relation="eq" if is_exact else "gte"),
+            is_complete=unit_scores.is_complete,
+            is_available=unit_scores.is_complete or len(rows) > 0,
+            unit_scores=unit_scores if unit_scores.is_complete else None,
+        )
 
-    def _collect_unit_scores(self, connection: apsw.Connection, match: Match) -> _UnitScores:
-        collection = self._reading.collection(connection)
+    def _collect_unit_scores(self, match: Match) -> _UnitScores:
         by_unit: dict[MatchUnit, Contribution] = {}
         is_complete = True
         try:
-            by_unit.update(self._score_units(connection, match, collection))
+            by_unit.update(self._score_units(match))
         except apsw.InterruptError:
             is_complete = False
-        return _UnitScores(self._state(connection), len(collection.chunks.docs), by_unit, is_complete)
+        return _UnitScores(len(self._view.collection.chunks.docs), by_unit, is_complete)
 
-    def _state(self, connection: apsw.Connection) -> tuple[str, int]:
-        return connection.filename, self._reading.seq(connection)
-
-    def _score_units(
-        self, connection: apsw.Connection, match: Match, collection: Collection
-    ) -> Iterator[tuple[MatchUnit, Contribution]]:
+    def _score_units(self, match: Match) -> Iterator[tuple[MatchUnit, Contribution]]:
         """Yield each unit with its contribution. Raises apsw.InterruptError when the time is up."""
+        view, collection = self._view, self._view.collection
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
         word_terms = (unit.positions[0] for unit in units if unit.is_word)
-        words = collection.score_words(connection, word_terms, self._weights)
-        narrowed = self._reading.narrowed_collection(connection)
-        matches = _MATCHES.format(bm25=bm25_call(narrowed))
+        words = collection.score_words(view.connection, word_terms, self._weights)
+        matches = _MATCHES.format(bm25=bm25_call(view.narrowed_collection))
         for unit in units:
-            if self._reading.is_late():
-                raise apsw.InterruptError("The time of the leg is up.")
+            view.raise_if_late()
             if unit.is_word:
                 yield unit, words[unit.positions[0]]
             else:
-                values = (*bm25_values(narrowed, self._weights), unit.expression)
-                found = partial(_fetch_rows_and_scores, connection, matches, values)
+                values = (*bm25_values(view.narrowed_collection, self._weights), unit.expression)
+                found = partial(_fetch_rows_and_scores, view.connection, matches, values)
                 yield unit, collection.score_phrase(unit.expression, self._weights, found)
+
+
+_ALL, _SOME = (np.uint8(TIERS.index(tier)) for tier in ("all", "some"))
+
+
+def make_snippets(
+    view: MirrorView, match: Match, texts: Mapping[str, str], snippet_chars: int
+) -> dict[str, Snippet]:
+    """Return, by chunk id, the window of each of `texts` with the most matches, and its highlights."""
+    size = snippet_words(snippet_chars)
+    if match.is_raw:
+        marked = fts5_snippets(view, match, list(texts), size)
+        return {id_: strip_markers(text) for id_, text in marked.items()}
+    return {
+        id_: marked_window(text, view.analysis.analyse(text), match.marked_units, size)
+        for id_, text in texts.items()
+    }
+
+
+def fts5_snippets(view: MirrorView, match: Match, chunk_ids: Sequence[str], size: int) -> dict[str, str]:
+    """Return FTS5's snippets of `size` tokens, with marks, of the chunks that match; {} when time is up."""
+    clause = source_clause(view.scope)
+    values = (OPEN_MARK, CLOSE_MARK, size, json.dumps(list(chunk_ids)), match.widest, *clause.values)
+    try:
+        with view.limited_time():
+            return dict(view.connection.execute(_SNIPPETS.format(clause=clause.sql), values))
+    except apsw.InterruptError:
+        return {}
 
 
 def _fetch_rows_and_scores(
@@ -368,20 +351,11 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
     )
 
 
-def _best_candidates(
-    connection: apsw.Connection, rows: np.ndarray, scores: np.ndarray, limit: int, tier: Tier
-) -> list[Candidate]:
-    """Return candidates for the best `limit` of `rows`, by score, then chunk id."""
-    if limit <= 0 or not len(rows):
-        return []
-    if len(rows) > limit:
-        last = np.partition(scores, len(rows) - limit)[len(rows) - limit]
-        kept = scores >= last  # includes all ties with the last one
-        rows, scores = rows[kept], scores[kept]
-    ids = _fetch_chunk_ids(connection, rows.tolist())
-    ranked = sorted((-score, ids[row]) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))
-    return [Candidate(chunk_id=id_, score=lexical_score(score), tier=tier) for score, id_ in ranked[:limit]]
-
-
-def _fetch_chunk_ids(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, str]:
-    return dict(connection.execute(_CHUNK_IDS, (json.dumps(list(rows)),)))
+def _best(rows: np.ndarray, sums: np.ndarray, ids: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best `limit` of `rows`, by their sums, then by their `ids`, and their sums."""
+    if len(rows) > limit > 0:
+        last = np.partition(sums, len(rows) - limit)[len(rows) - limit]
+        kept = sums >= last  # includes all ties with the last one
+        rows, sums = rows[kept], sums[kept]
+    order = np.lexsort((ids[rows], -sums))[: max(0, limit)]
+    return rows[order], sums[order]

@@ -2,16 +2,12 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable
-from functools import cached_property
 from heapq import nsmallest
-
-import apsw
 
 from search.analysis import Analysis, encode_phrase
 from search.mirror import postings
 from search.mirror.query.filters import Clause, filter_clause
-from search.mirror.query.reader import MirrorReading
-from search.mirror.schema import analysis_of
+from search.mirror.query.view import MirrorView
 from search.retrieval.code.definitions import IndexedPassage
 from search.retrieval.query.completion import LAST_CHARACTER
 
@@ -29,17 +25,14 @@ _SAMPLE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE chunks_fts MA
 class Vocabulary:
     """The terms of the chunks that a query's reader may read, with counts."""
 
-    def __init__(self, reading: MirrorReading, connection: apsw.Connection) -> None:
-        """Create the vocabulary; `connection` is one from `reading`. Raises MirrorDamaged."""
-        self.connection = connection
+    def __init__(self, view: MirrorView) -> None:
+        """Create the vocabulary of a mirror. Raises MirrorDamaged."""
+        self.connection = view.connection
+        #: The analysis that indexed the mirror's text.
+        self.analysis: Analysis = view.analysis
         #: The query's filters, for samples of chunks; they don't narrow counts.
-        self.clause: Clause = filter_clause(reading.scope)
-        self._narrowed: postings.Collection | None = reading.narrowed_collection(connection)
-
-    @cached_property
-    def analysis(self) -> Analysis:
-        """The analysis that indexed the mirror's text."""
-        return analysis_of(self.connection)
+        self.clause: Clause = filter_clause(view.scope)
+        self._narrowed: postings.Collection | None = view.narrowed_collection
 
     def chunk_counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Return those of `terms` that any chunk has, each with the number of chunks that have it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from search.retrieval.fusion.cutoff import plain_cutoff, smart_cutoff
 from search.retrieval.fusion.document_cap import TOP_M, cap_per_file
-from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
 from search.retrieval.types import RerankOutcome, SearchQuery
 

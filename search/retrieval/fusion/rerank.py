@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from search.retrieval.errors import RerankerUnavailable
-from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import RerankOutcome
 
 logger = logging.getLogger(__name__)

@@ -6,69 +6,25 @@ Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+
+import numpy as np
 
 RRF_K = 60
-_LEXICAL = "lexical"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedList:
-    """A list to fuse, best first; an empty one counts too. Raises: ValueError if weight <= 0."""
+def reciprocal_rank_fusion(
+    ranks: Mapping[str, np.ndarray], weights: Mapping[str, float], k_rrf: int = RRF_K
+) -> np.ndarray:
+    """Return the fused scores of candidates, (m,) float64 in [0, 1], whatever the order of the lists.
 
-    name: str
-    weight: float = 1.0
-    chunk_ids: Sequence[str]
-
-    def __post_init__(self) -> None:
-        if not (self.weight > 0 and math.isfinite(self.weight)):
-            raise ValueError(
-                f"The list {self.name} has weight {self.weight}; leave it out, or give it a positive one."
-            )
-
-
-class FusedChunk(NamedTuple):
-    """A chunk with its fused score, in [0, 1], and its rank, from 1, in each list that holds it."""
-
-    chunk_id: str
-    score: float
-    ranks: Mapping[str, int]
-
-
-def reciprocal_rank_fusion(lists: Sequence[RankedList], k_rrf: int = RRF_K) -> list[FusedChunk]:
-    """Fuse the lists. Order: score descending, lexical rank ascending (absent last), chunk id ascending.
-
-    A chunk that one list holds twice counts at its first rank. Sums are exact (`math.fsum`), so the order
-    of the lists changes nothing. Raises: ValueError when two lists have the same name.
+    `ranks` are (m,) int64 by list, from 1, 0 for a candidate that is not in the list; `weights` are positive.
     """
-    weights = {ranked.name: ranked.weight for ranked in lists}
-    if len(weights) < len(lists):
-        raise ValueError(
-            f"Two of the lists {[ranked.name for ranked in lists]} have one name; name them apart."
-        )
-    best_possible = math.fsum(weight / (k_rrf + 1) for weight in weights.values())
-    fused = [
-        FusedChunk(
-            chunk_id=chunk_id,
-            score=math.fsum(weights[name] / (k_rrf + rank) for name, rank in ranks.items()) / best_possible,
-            ranks=ranks,
-        )
-        for chunk_id, ranks in ranks_by_chunk(lists).items()
-    ]
-    return sorted(fused, key=fused_sort_key)
-
-
-def ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
-    """Return the rank, from 1, of each chunk in each list that holds it; the first of duplicates."""
-    ranks: dict[str, dict[str, int]] = {}
-    for ranked in lists:
-        for rank, chunk_id in enumerate(dict.fromkeys(ranked.chunk_ids), start=1):
-            ranks.setdefault(chunk_id, {})[ranked.name] = rank
-    return ranks
-
-
-def fused_sort_key(fused: FusedChunk) -> tuple[float, float, str]:
-    """Return the key that sorts a fused list: best score first, ties by lexical rank, then by chunk id."""
-    return -fused.score, fused.ranks.get(_LEXICAL, math.inf), fused.chunk_id
+    best = math.fsum(weights[name] / (k_rrf + 1) for name in ranks)
+    size = len(next(iter(ranks.values()), ()))
+    # Sums in extended precision are the same in any order once they are rounded.
+    total = np.zeros(size, np.longdouble)
+    for name, places in ranks.items():
+        total += np.where(places > 0, np.longdouble(weights[name]) / (k_rrf + places), 0)
+    fused: np.ndarray = total.astype(np.float64) / (best or 1.0)
+    return fused

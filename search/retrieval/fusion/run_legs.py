@@ -1,67 +1,33 @@
-"""Concurrent run of the legs; their candidates are read back before any other stage sees them."""
+"""Run of the legs of a query, and removal of candidates that its reader may not see."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass, replace
-from itertools import zip_longest
-from typing import Literal
 
-from search.retrieval.errors import EmbedderUnavailable, LegTimeout
-from search.retrieval.fusion.smoothing import VectorsOf
-from search.retrieval.types import Candidate
+import numpy as np
 
-LegName = Literal["lexical", "vector", "exact"]
+from search.retrieval.fusion.legs import Leg, LegName, LegResult
 
-#: Maximum number of repeated requests to a leg, each for twice as many, when the read-back left too few.
+#: Maximum number of repeated requests to a leg, each for twice as many, when too few candidates are visible.
 MAX_REFILLS = 4
 _MIN_CANDIDATES = 100
 
-#: Returns up to this number of candidates, best first. May raise EmbedderUnavailable or LegTimeout.
-LegSearch = Callable[[int], Sequence[Candidate]]
-#: Returns the leg's scores of these chunks, where known. May raise the same errors.
-LegScore = Callable[[Sequence[str]], Mapping[str, float]]
-#: Returns those of the ids that the caller may see under the query's filters; the legs' best come first.
-ReadBack = Callable[[Sequence[str]], Container[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leg:
-    """One way of finding candidates."""
-
-    name: LegName
-    search: LegSearch
-    #: Scores the candidates of other legs; None for a leg that has ranks only.
-    score: LegScore | None = None
-    #: Returns the vectors of the candidates; None for a leg without vectors.
-    vectors: VectorsOf | None = None
-    #: In the fusion.
-    weight: float = 1.0
-    #: Whether it uses resources of the calling thread, like its database connection.
-    in_calling_thread: bool = False
-    #: Whether an empty list of this leg is left out of the fusion.
-    is_skipped_when_empty: bool = False
-
-
-def missing_leg_message(leg: str) -> str:
-    """Return the message for a result that lacks some or all candidates of a leg."""
-    return f"Answered without the whole {leg} leg."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegList:
-    """The visible candidates of a leg, best first; None if the leg gave no list."""
-
-    candidates: tuple[Candidate, ...] | None
-    #: Whether the leg was stopped, or gave no list.
-    is_degraded: bool
+#: Returns (m,) bool: which of the chunks, (m,) ID ascending, the caller may see under the query's filters.
+CheckVisible = Callable[[np.ndarray], np.ndarray]
+_Answer = tuple[LegResult, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegResults:
-    """The lists by leg, in the order of the legs, and the time of each stage."""
+    """The results of the legs."""
 
-    lists: Mapping[LegName, LegList]
+    #: In the order of the legs, with the visible candidates.
+    by_leg: Mapping[LegName, LegResult]
+    #: By leg, and `read_back`.
     timings_ms: Mapping[str, float]
+    #: Whether all candidates were visible.
+    are_whole: bool
 
 
 def candidate_limit(k: int) -> int:
@@ -70,120 +36,89 @@ def candidate_limit(k: int) -> int:
 
 
 def run_legs(
-    legs: Sequence[Leg],
-    read_back: ReadBack,
-    *,
-    k: int,
-    executor: Executor | None,
-    clock: Callable[[], float],
+    legs: Sequence[Leg], check_visible: CheckVisible, *, k: int, executor: Executor | None = None
 ) -> LegResults:
-    """Run the legs, read all candidates back in one call, drop the invisible ones, refill short lists.
+    """Run the legs, and drop candidates that are not visible, as if they had never been indexed.
 
-    A leg whose full list became too short in the read-back is queried for twice as many, four times at most.
-    The lists are those that the legs would have given if the dropped candidates had never been indexed.
-    `clock` returns seconds.
+    The legs run concurrently in `executor`; in the calling thread if there is none, or if they require it. A
+    leg whose full list became too short is queried again for twice as many candidates, four times at most.
     """
     wanted = candidate_limit(k)
-    run = _LegRun(wanted, read_back, clock)
+    timings: dict[str, float] = {}
+    found: dict[LegName, LegResult] = {}
+    visible: dict[LegName, LegResult] = {}
+    are_whole = True
     pending = list(legs)
     for round_ in range(1 + MAX_REFILLS):
         limit = wanted << round_
-        run.add_answers(_run_all(pending, limit, executor, clock))
-        pending = [leg for leg in pending if run.is_short(leg.name, limit)]
+        for name, (result, elapsed_ms) in _run_all(pending, limit, executor).items():
+            found[name] = _keep_earlier(found.get(name), result)
+            timings[name] = timings.get(name, 0.0) + elapsed_ms
+        visible = dict(found)
+        unchecked = {leg.name: found[leg.name] for leg in legs if not leg.is_checked}
+        if unchecked:
+            started = time.perf_counter()
+            checked, are_all = _drop_invisible(unchecked, check_visible)
+            timings["read_back"] = timings.get("read_back", 0.0) + (time.perf_counter() - started) * 1000
+            visible |= checked
+            are_whole = are_whole and are_all
+        pending = [leg for leg in pending if _is_short(found[leg.name], visible[leg.name], limit, wanted)]
         if not pending:
             break
-    lists = {leg.name: run.leg_list(leg.name) for leg in legs}
-    return LegResults(lists=lists, timings_ms=run.timings_ms)
+    return LegResults(
+        by_leg={leg.name: _take(visible[leg.name], slice(wanted)) for leg in legs},
+        timings_ms=timings,
+        are_whole=are_whole,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LegAnswer:
-    candidates: tuple[Candidate, ...] | None
-    is_complete: bool
-    elapsed_ms: float
-
-
-def _run_leg(leg: Leg, limit: int, clock: Callable[[], float]) -> _LegAnswer:
-    started = clock()
-    found: tuple[Candidate, ...] | None
+def _run_all(legs: Iterable[Leg], limit: int, executor: Executor | None) -> dict[LegName, _Answer]:
+    """Run the legs that require the calling thread in it, the others in another, one after the other."""
+    here = [leg for leg in legs if executor is None or leg.runs_in_calling_thread]
+    elsewhere = [leg for leg in legs if leg not in here]
+    if executor is None or not elsewhere:
+        return _run_each(here, limit)
+    future = executor.submit(_run_each, elsewhere, limit)
     try:
-        found, is_complete = tuple(leg.search(limit)), True
-    except EmbedderUnavailable:
-        found, is_complete = None, False
-    except LegTimeout as timeout:
-        found, is_complete = timeout.partial or None, False
-    return _LegAnswer(candidates=found, is_complete=is_complete, elapsed_ms=(clock() - started) * 1000)
-
-
-def _run_all(
-    legs: Iterable[Leg], limit: int, executor: Executor | None, clock: Callable[[], float]
-) -> dict[LegName, _LegAnswer]:
-    futures: dict[LegName, Future[_LegAnswer]] = {}
-    in_this_thread: list[Leg] = []
-    for leg in legs:
-        if executor is None or leg.in_calling_thread:
-            in_this_thread.append(leg)
-        else:
-            futures[leg.name] = executor.submit(_run_leg, leg, limit, clock)
-    try:
-        answers = {leg.name: _run_leg(leg, limit, clock) for leg in in_this_thread}
-        return answers | {name: future.result() for name, future in futures.items()}
+        return _run_each(here, limit) | future.result()
     finally:
-        for future in futures.values():
-            future.cancel()
+        if not future.cancel():
+            wait([future])  # it uses what the caller closes
 
 
-class _LegRun:
-    """The answers so far, and whether each candidate in them is visible."""
-
-    def __init__(self, wanted: int, read_back: ReadBack, clock: Callable[[], float]) -> None:
-        self._wanted = wanted
-        self._read_back = read_back
-        self._clock = clock
-        self._answers: dict[LegName, _LegAnswer] = {}
-        self._is_visible: dict[str, bool] = {}
-        self.timings_ms: dict[str, float] = {}
-
-    def add_answers(self, answers: Mapping[LegName, _LegAnswer]) -> None:
-        for name, answer in answers.items():
-            self._add_time(name, answer.elapsed_ms)
-            self._answers[name] = _merge_answers(self._answers.get(name), answer)
-        self._read_back_new()
-
-    def is_short(self, name: LegName, limit: int) -> bool:
-        answer = self._answers[name]
-        came_full = answer.is_complete and len(answer.candidates or ()) >= limit
-        return came_full and len(self._visible_candidates(answer)) < self._wanted
-
-    def leg_list(self, name: LegName) -> LegList:
-        answer = self._answers[name]
-        visible = None if answer.candidates is None else self._visible_candidates(answer)
-        return LegList(candidates=visible, is_degraded=not answer.is_complete)
-
-    def _read_back_new(self) -> None:
-        lists = [answer.candidates or () for answer in self._answers.values()]
-        found = (candidate.chunk_id for rank in zip_longest(*lists) for candidate in rank if candidate)
-        unseen = [chunk_id for chunk_id in dict.fromkeys(found) if chunk_id not in self._is_visible]
-        if not unseen:
-            return
-        started = self._clock()
-        visible = self._read_back(unseen)
-        self._add_time("read_back", (self._clock() - started) * 1000)
-        self._is_visible |= {chunk_id: chunk_id in visible for chunk_id in unseen}
-
-    def _visible_candidates(self, answer: _LegAnswer) -> tuple[Candidate, ...]:
-        visible: dict[str, Candidate] = {}
-        for candidate in answer.candidates or ():
-            if self._is_visible[candidate.chunk_id]:
-                visible.setdefault(candidate.chunk_id, candidate)
-        return tuple(visible.values())[: self._wanted]
-
-    def _add_time(self, stage: str, elapsed_ms: float) -> None:
-        self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + elapsed_ms
+def _run_each(legs: Iterable[Leg], limit: int) -> dict[LegName, _Answer]:
+    answers: dict[LegName, _Answer] = {}
+    for leg in legs:
+        started = time.perf_counter()
+        answers[leg.name] = leg.search(limit), (time.perf_counter() - started) * 1000
+    return answers
 
 
-def _merge_answers(before: _LegAnswer | None, answer: _LegAnswer) -> _LegAnswer:
-    """Return the earlier answer, marked incomplete, if the later one was stopped; else the later one."""
-    if answer.is_complete or before is None or before.candidates is None:
-        return answer
+def _keep_earlier(before: LegResult | None, result: LegResult) -> LegResult:
+    """Return the earlier result, marked incomplete, if the later one was stopped; else the later one."""
+    if before is None or result.is_complete or not before.is_available:
+        return result
     return replace(before, is_complete=False)
+
+
+def _drop_invisible(
+    found: Mapping[LegName, LegResult], check_visible: CheckVisible
+) -> tuple[dict[LegName, LegResult], bool]:
+    """Return the results without candidates that are not visible, and whether all are visible."""
+    every = np.unique(np.concatenate([result.ids for result in found.values()]))
+    if not len(every):
+        return dict(found), True
+    is_visible = check_visible(every)
+    if is_visible.all():
+        return dict(found), True
+    hidden = every[~is_visible]
+    return {name: _take(each, ~np.isin(each.ids, hidden)) for name, each in found.items()}, False
+
+
+def _take(result: LegResult, chosen: np.ndarray | slice) -> LegResult:
+    tiers = None if result.tiers is None else result.tiers[chosen]
+    return replace(result, ids=result.ids[chosen], scores=result.scores[chosen], tiers=tiers)
+
+
+def _is_short(found: LegResult, visible: LegResult, limit: int, wanted: int) -> bool:
+    return found.is_complete and len(found.ids) >= limit and len(visible.ids) < wanted

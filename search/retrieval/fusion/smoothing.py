@@ -10,13 +10,9 @@ Retrieval Scores", CIKM 2005, after the cluster hypothesis of C. J. van Rijsberg
 rises. `a` was measured on six sets (docs/evaluation/fusion.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-
-#: Returns the vectors, `(dim,)` each, of those of these chunks that have one, by chunk id.
-VectorsOf = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 
 #: Number of the best candidates whose scores are smoothed, and of neighbours for each of them.
 MAX_SMOOTHED: Final = 50

@@ -1,0 +1,254 @@
+"""One run of a search over a corpus: legs, fusion, stages and hits."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kebab.people.models import Workspace
+from search.analysis import Analysis
+from search.embedders.configured import embedded_text, embedder_for_queries
+from search.engine.corpus import Corpus
+from search.engine.did_you_mean import suggest_query
+from search.engine.explain import build_explanation
+from search.engine.hits import HitBuilder
+from search.engine.why_not import SearchOutcome
+from search.metrics import DEGRADED, stage
+from search.mirror.errors import MirrorError
+from search.mirror.query import lexical
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.lexical import LexicalLeg, LexicalResult
+from search.mirror.query.view import MirrorView
+from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.legs import Leg, LegName, LegResult
+from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
+from search.retrieval.fusion.ranking import Ranking, rank_candidates
+from search.retrieval.fusion.run_legs import candidate_limit
+from search.retrieval.index_version import NO_VECTORS, IndexVersion
+from search.retrieval.types import LexicalTotal, Mode, SearchHit, SearchQuery, VectorWindow
+from search.runtime import runtime
+from search.search_settings import SearchSettings
+from search.vectors.leg import VectorLeg, warn_of_mismatch
+from search.vectors.spaces import LiveSpace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a search, with its results."""
+
+    ranked: Ranking
+    after: PostFusionResult
+    hits: tuple[SearchHit, ...]
+    #: The version of the indexes that answered.
+    version: str
+    #: The change at which its candidates were found.
+    seq: int
+    #: Whether a candidate was no longer visible when it was checked, or read.
+    has_lost_candidates: bool
+    lexical_total: LexicalTotal | None
+    vector_window: VectorWindow | None
+    warnings: tuple[str, ...]
+    did_you_mean: str | None
+    #: None unless the query asks for it.
+    explanation: Mapping[str, object] | None
+
+
+def run_search(
+    corpus: Corpus,
+    query: SearchQuery,
+    stages: Stages,
+    *,
+    with_snippets: bool = True,
+    executor: Executor | None = None,
+) -> Run:
+    """Answer `query` from a corpus. Without its index of words, the other legs answer alone.
+
+    In hybrid mode the legs run concurrently if there is an `executor`. Raises InvalidQuery.
+    """
+    search = _Search(corpus, query, stages, with_snippets=with_snippets, executor=executor)
+    if query.mode is Mode.VECTOR:
+        return search.run(None)
+    try:
+        with corpus.open_mirror() as view:
+            return search.run(view)
+    except MirrorError:
+        DEGRADED.add("lexical", "out_of_time")
+        return search.run(None)
+
+
+class _Search:
+    """The parameters of one run."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        query: SearchQuery,
+        stages: Stages,
+        *,
+        with_snippets: bool,
+        executor: Executor | None,
+    ) -> None:
+        self._corpus = corpus
+        self._query = query
+        self._stages = stages
+        self._with_snippets = with_snippets
+        self._executor = executor
+        self._settings = SearchSettings.of(corpus.workspace)
+
+    def run(self, view: MirrorView | None) -> Run:
+        """Run with the index of words, or without it."""
+        query, corpus = self._query, self._corpus
+        vector = self._vector_leg()
+        legs = self._legs(view, vector)
+        window = self._stages.window(query.k)
+        ranked = rank_candidates(
+            query.mode,
+            legs,
+            corpus.check_visible,
+            k=window,
+            executor=self._executor if query.mode is Mode.HYBRID else None,
+            fusion=query.fusion or self._settings.fusion,
+            k_rrf=self._settings.rrf_k,
+            vector_share=self._settings.vector_share,
+        )
+        after = self._apply_stages(ranked, window)
+        words = ranked.results.get("lexical")
+        match = words.match if isinstance(words, LexicalResult) else None
+        analysis = analysis_for(corpus.workspace) if view is None else view.analysis
+        version = index_version_of(corpus.workspace, query.mode, vector.space, analysis)
+        entries = after.entries[: query.k]
+        with stage("hits"):
+            hits = HitBuilder(
+                corpus,
+                query,
+                view,
+                match,
+                space=vector.space,
+                index_version=version,
+                with_snippets=self._with_snippets,
+            ).build(entries)
+        return Run(
+            ranked=ranked,
+            after=after,
+            hits=hits,
+            version=version,
+            seq=corpus.scope.head_seq if query.mode is Mode.VECTOR else 0 if view is None else view.seq,
+            has_lost_candidates=not ranked.is_whole or len(hits) < len(entries),
+            lexical_total=words.total if isinstance(words, LexicalResult) else None,
+            vector_window=_vector_window(ranked, window),
+            warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
+            did_you_mean=self._suggest_query(view, words),
+            explanation=self._explain(view, ranked, after, legs, vector, hits),
+        )
+
+    def _vector_leg(self) -> VectorLeg:
+        query, scope = self._query, self._corpus.scope
+        has_vectors = query.mode is not Mode.LEXICAL
+        leg = VectorLeg(
+            scope.space if has_vectors else None,
+            query.effective_channels.vector,
+            embedder_for_queries(self._corpus.workspace, scope.space) if has_vectors else None,
+            self._corpus.find_nearest,
+            # A query in vector mode gets vectors even for a language that the model lacks.
+            requires_known_language=query.mode is Mode.HYBRID,
+            is_checked=True,
+        )
+        if leg.mismatch is not None:
+            warn_of_mismatch(scope.workspace_id, leg.mismatch)
+        return leg
+
+    def _legs(self, view: MirrorView | None, vector: VectorLeg) -> list[Leg]:
+        query = self._query
+        if query.mode is Mode.VECTOR:
+            return [vector]
+        if view is None:
+            return [MissingLeg(), vector] if query.mode is Mode.HYBRID else [MissingLeg()]
+        text, is_checked = query.effective_channels.lexical, self._corpus.is_current(view)
+        words = LexicalLeg(
+            view, text, breadcrumb_weight=self._settings.breadcrumb_weight, is_checked=is_checked
+        )
+        if query.mode is Mode.LEXICAL:
+            return [words]
+        exact = ExactLeg(view, text, is_checked=is_checked)
+        return [words, vector, exact] if exact.has_names else [words, vector]
+
+    def _apply_stages(self, ranked: Ranking, window: int) -> PostFusionResult:
+        corpus, stages = self._corpus, self._stages
+        entries = ranked.entries(window)
+
+        def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
+            return {id_: embedded_text(*each) for id_, each in corpus.read_passages(chunk_ids).items()}
+
+        documents: Mapping[str, int] = {}
+        if stages.per_file_cap > 0:
+            documents = corpus.read_documents([entry.chunk_id for entry in entries])
+            entries = tuple(entry for entry in entries if entry.chunk_id in documents)
+        return apply_stages(
+            entries,
+            stages,
+            query=self._query.effective_channels.rerank,
+            document_of=documents,
+            passages_of=embedded_passages,
+            reranker=runtime().reranker if stages.rerank else None,
+        )
+
+    def _suggest_query(self, view: MirrorView | None, words: LegResult | None) -> str | None:
+        if view is None or words is None or not words.is_available or len(words.ids):
+            return None
+        text = self._query.effective_channels.lexical
+        return suggest_query(view, text, self._corpus.read_passages)
+
+    def _explain(
+        self,
+        view: MirrorView | None,
+        ranked: Ranking,
+        after: PostFusionResult,
+        legs: Sequence[Leg],
+        vector: VectorLeg,
+        hits: Sequence[SearchHit],
+    ) -> Mapping[str, object] | None:
+        query, explained = self._query, dict[str, object]()
+        words = ranked.results.get("lexical")
+        match = words.match if isinstance(words, LexicalResult) else None
+        if query.explain:
+            weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
+            explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
+            if "vector" in ranked.degraded and vector.disabled_reason:
+                explained["off"] = {"vector": vector.disabled_reason}
+        if query.why_not is not None:
+            returned = [hit.chunk_id for hit in hits]
+            outcome = SearchOutcome(view=view, match=match, ranked=ranked, after=after, returned=returned)
+            verdict = self._corpus.explain_absence(query.why_not, outcome)
+            if verdict is not None:
+                explained["why_not"] = verdict.as_json(query.why_not)
+        return explained or None
+
+
+class MissingLeg:
+    """The lexical leg where there is no mirror to read."""
+
+    name: ClassVar[LegName] = "lexical"
+    weight: ClassVar[float] = 1.0
+    runs_in_calling_thread: ClassVar[bool] = True
+    is_checked: ClassVar[bool] = True
+    is_skipped_when_empty: ClassVar[bool] = False
+
+    def search(self, limit: int) -> LegResult:
+        """Return no candidates."""
+        return LegResult(is_complete=False, is_available=False)
+
+
+def _vector_window(ranked: Ranking, window: int) -> VectorWindow | None:
+    """Return the numbers of vector candidates that were asked for and found; None if the leg did not run."""
+    found = ranked.lists.get("vector")
+    return None if found is None else VectorWindow(asked=candidate_limit(window), found=len(found.ids))
+
+
+def index_version_of(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
+    """Return the version of the indexes that answer in `mode`."""
+    words = vectors = None
+    if mode is not Mode.VECTOR:
+        words = lexical.index_version(SearchSettings.of(workspace).breadcrumb_weight, analysis)
+    if mode is not Mode.LEXICAL:
+        vectors = NO_VECTORS if space is None else space.index_version
+    return str(IndexVersion(lexical=words, vector=vectors))

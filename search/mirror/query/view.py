@@ -1,0 +1,168 @@
+"""A mirror as one query sees it: one read transaction, with time limits, and without trusting the file."""
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import apsw
+import numpy as np
+
+from search.access.scope import SearchScope
+from search.analysis import Analysis
+from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
+from search.mirror.errors import MirrorAbsent, MirrorDamaged
+from search.mirror.postings import Collection
+from search.mirror.query.filters import bind_path_filters, collection_clause
+from search.mirror.schema import analysis_of
+from search.mirror.sync.sync import applied_seq
+from search.retrieval.fusion.legs import unpack_ids
+
+logger = logging.getLogger(__name__)
+
+# Steps of SQLite's virtual machine between checks of the clock: a limit of 50 ms is overrun by about 6 ms.
+_STEPS = 2_000
+
+
+_ROWS = """
+SELECT coalesce((SELECT c.chunk FROM chunks c WHERE c.chunk_id = v.value), -1) FROM json_each(?) v
+ORDER BY v.key
+"""
+
+
+class Generations(Protocol):
+    """A store of mirror generations: the path of the current one, and the withdrawal of a damaged one."""
+
+    def current(self) -> Path:
+        """Return the file to read. Raises MirrorAbsent."""
+        ...
+
+    def withdraw(self, generation: Path) -> None:
+        """Stop readers from using a damaged file."""
+        ...
+
+
+class MirrorView:
+    """One workspace's mirror in a read transaction. Threads may use it one after the other."""
+
+    def __init__(
+        self, connection: apsw.Connection, scope: SearchScope, pool: ReaderPool, *, limit_s: float
+    ) -> None:
+        """Take a connection in a transaction; `limit_s` is that of each block of `limited_time`."""
+        self.connection = connection
+        self.scope = scope
+        #: The last change that it shows.
+        self.seq = applied_seq(connection)
+        self._pool = pool
+        self._limit_s = limit_s
+        self._deadline = float("inf")
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The analysis that indexed the text."""
+        return analysis_of(self.connection)
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The chunks that a query is ranked among: all that its reader may read, before filters.
+
+        Raises MirrorDamaged.
+        """
+        readable = self.scope.readable
+        keys = None if readable is None else readable.keys
+        return self._pool.collections.get(self.connection, self.seq, keys)
+
+    @property
+    def narrowed_collection(self) -> Collection | None:
+        """Return the collection if it is a part of the mirror, None for all: SQLite counts that itself."""
+        return None if self.scope.readable is None else self.collection
+
+    def rows_of(self, ids: np.ndarray) -> np.ndarray:
+        """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
+        found = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),)).fetchall()
+        return np.array(found, np.int64).reshape(len(ids))
+
+    def documents(self, rows: np.ndarray) -> np.ndarray:
+        """Return the document rows of the chunks at `rows`; 0 for -1, and outside the reader's collection."""
+        docs = self.collection.chunks.docs
+        return np.where(rows >= 0, docs[rows], 0) if len(docs) else np.zeros(len(rows), np.int64)
+
+    def check_visible(self, ids: np.ndarray) -> np.ndarray:
+        """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
+        rows = self.rows_of(ids)
+        is_visible = self.documents(rows) != 0
+        clause = collection_clause(self.scope)
+        if clause.condition:
+            is_visible[is_visible] = clause.mask(self.connection, self.collection.chunks)[rows[is_visible]]
+        return is_visible
+
+    @contextmanager
+    def limited_time(self) -> Iterator[None]:
+        """Limit the time of a block: past it SQLite raises InterruptError. Raises MirrorDamaged."""
+        self._deadline = time.monotonic() + self._limit_s
+        self.connection.set_progress_handler(self.is_late, _STEPS)
+        try:
+            with translate_damage(Path(self.connection.filename)):
+                yield
+        finally:
+            self.connection.set_progress_handler(None)
+
+    def is_late(self) -> bool:
+        """Return whether the time is up."""
+        return time.monotonic() > self._deadline
+
+    def raise_if_late(self) -> None:
+        """Raise apsw.InterruptError if the time is up."""
+        if self.is_late():
+            raise apsw.InterruptError("The time is up.")
+
+
+class MirrorSource:
+    """A workspace's mirror, to be opened under a scope."""
+
+    def __init__(self, files: Generations, pool: ReaderPool, scope: SearchScope, *, limit_s: float) -> None:
+        """`limit_s` is the time limit of each leg."""
+        self.scope = scope
+        self._files = files
+        self._pool = pool
+        self._limit_s = limit_s
+
+    @contextmanager
+    def open(self) -> Iterator[MirrorView]:
+        """Provide a view. A workspace without any change has no mirror and gets an empty one.
+
+        A file that turns out to be damaged is withdrawn. Raises MirrorError.
+        """
+        path = self._current()
+        try:
+            with empty_mirror() if path is None else self._pool.reader(path) as connection:
+                bind_path_filters(connection, self.scope.filters)
+                connection.execute("BEGIN")
+                try:
+                    yield MirrorView(connection, self.scope, self._pool, limit_s=self._limit_s)
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+        except MirrorDamaged as damage:
+            logger.error("mirror of %s is withdrawn: %s", self.scope.workspace_id, damage)
+            if path is not None:
+                self._files.withdraw(path)
+            raise
+
+    @contextmanager
+    def open_for_leg(self) -> Iterator[MirrorView]:
+        """Provide a view for one leg's time. Raises MirrorError, and apsw.InterruptError when it is up."""
+        with self.open() as view, view.limited_time():
+            yield view
+
+    def _current(self) -> Path | None:
+        try:
+            return self._files.current()
+        except MirrorAbsent:
+            if self.scope.head_seq:
+                raise
+            return None

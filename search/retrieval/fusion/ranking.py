@@ -1,0 +1,209 @@
+"""Ranking of candidates: run the legs, fuse their lists, order the result."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from search.retrieval.fusion.candidates import Candidates, score_by_legs
+from search.retrieval.fusion.convex import VECTOR_SHARE, convex_combination
+from search.retrieval.fusion.legs import TIERS, Leg, LegName, LegResult, pack_ids, unpack_ids
+from search.retrieval.fusion.rrf import RRF_K, reciprocal_rank_fusion
+from search.retrieval.fusion.run_legs import CheckVisible, LegResults, run_legs
+from search.retrieval.fusion.score_scales import bm25_magnitudes
+from search.retrieval.types import Fusion, Mode, RetrievalDetail
+
+_LEG_ORDER: tuple[LegName, ...] = ("lexical", "vector", "exact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedEntry:
+    """A chunk with its rank, from 1, and the score that orders the list."""
+
+    rank: int
+    chunk_id: str
+    score: float
+    retrieval: RetrievalDetail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranking:
+    """The ranked list, `m` chunks, and the data behind it. Nothing in it is hidden from the caller."""
+
+    mode: Mode
+    #: (m,) ID, best first.
+    ids: np.ndarray
+    #: (m,) float64 in [0, 1].
+    scores: np.ndarray
+    #: By leg that took part: (m,) int64 ranks in its list, from 1, 0 for a chunk that it did not find.
+    ranks: Mapping[LegName, np.ndarray]
+    #: The results of all legs that ran, and of those that took part.
+    results: Mapping[LegName, LegResult]
+    lists: Mapping[LegName, LegResult]
+    #: Legs that were stopped or took no part: lexical, then vector, then exact.
+    degraded: tuple[LegName, ...]
+    #: By stage: each leg, `read_back`, `scoring` under convex fusion, `fusion`.
+    timings_ms: Mapping[str, float]
+    #: Where scores were fused: (m,) float64 by leg, NaN if unknown; else empty.
+    known_scores: Mapping[LegName, np.ndarray] = field(default_factory=dict)
+    #: Whether all candidates were visible.
+    is_whole: bool = True
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def entries(self, stop: int) -> tuple[RankedEntry, ...]:
+        """Return the first entries, up to position `stop`."""
+        details = self.details(stop)
+        chunk_ids = unpack_ids(self.ids[:stop])
+        return tuple(
+            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
+            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=1)
+        )
+
+    def details(self, stop: int) -> list[RetrievalDetail]:
+        """Return the scores and ranks behind the first entries."""
+        columns = {name: column[:stop].tolist() for name, column in self.columns().items()}
+        return [
+            RetrievalDetail(method=self.mode, **_known(dict(zip(columns, values, strict=True))))
+            for values in zip(*columns.values(), strict=True)
+        ]
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the fields of `RetrievalDetail` as (m,) columns; NaN, rank 0, tier 0 are absent values."""
+        columns = {"fusion_score": self.scores}
+        for name, found in self.lists.items():
+            ranks = self.ranks[name]
+            columns[f"{name}_rank"] = ranks
+            if name != "exact":
+                # Rank 0, not found, indexes the value appended after the list's last position.
+                columns[f"{name}_score"] = np.append(found.scores, np.nan)[ranks - 1]
+            if found.tiers is not None:
+                columns["tier"] = np.append(found.tiers, np.uint8(0))[ranks - 1]
+        return columns
+
+    def position_of(self, chunk_id: str) -> int | None:
+        """Return the position of a chunk, from 0; None if it is not in the list."""
+        found = np.flatnonzero(self.ids == pack_ids([chunk_id])[0])
+        return int(found[0]) if len(found) else None
+
+    def ranks_at(self, position: int) -> dict[LegName, int]:
+        """Return the ranks of the chunk at `position` in the lists that have it."""
+        ranks = {name: int(column[position]) for name, column in self.ranks.items()}
+        return {name: rank for name, rank in ranks.items() if rank}
+
+
+def _known(values: dict[str, float]) -> dict[str, object]:
+    """Return the values of one row of `Ranking.columns` as values of `RetrievalDetail`."""
+    detail: dict[str, object] = {}
+    for name, value in values.items():
+        if name == "tier":
+            detail[name] = TIERS[int(value)]
+        elif name.endswith("_rank"):
+            detail[name] = value or None
+        else:
+            detail[name] = None if value != value else value
+    return detail
+
+
+def rank_candidates(
+    mode: Mode,
+    legs: Sequence[Leg],
+    check_visible: CheckVisible,
+    *,
+    k: int,
+    executor: Executor | None = None,
+    fusion: Fusion = Fusion.RRF,
+    k_rrf: int = RRF_K,
+    vector_share: float = VECTOR_SHARE,
+) -> Ranking:
+    """Rank the candidates of the legs: in the leg's order in a single mode, fused in hybrid.
+
+    Raises: ValueError for a single mode with other than one leg.
+    """
+    if mode is not Mode.HYBRID and len(legs) != 1:
+        raise ValueError(f"Mode {mode} ranks one leg's list, not {len(legs)}; ask for hybrid to fuse them.")
+    results = run_legs(legs, check_visible, k=k, executor=executor)
+    started = time.perf_counter()
+    lists = _participating_lists(legs, results)
+    if mode is not Mode.HYBRID or not lists:
+        return _rank_single(mode, lists, results, started)
+    timings = dict(results.timings_ms)
+    weights = {leg.name: leg.weight for leg in legs}
+    candidates = Candidates.of(lists)
+    known: dict[LegName, np.ndarray] = {}
+    if fusion is Fusion.CONVEX:
+        known = score_by_legs(candidates, lists)
+        scoring_started, started = started, time.perf_counter()
+        timings["scoring"] = (started - scoring_started) * 1000
+    if known:
+        fused = convex_combination(
+            _comparable(known),
+            candidates.ranks,
+            weights,
+            vectors_at=_vectors_at(candidates, lists),
+            vector_share=vector_share,
+            k_rrf=k_rrf,
+        )
+    else:
+        fused = reciprocal_rank_fusion(candidates.ranks, weights, k_rrf)
+    order = candidates.order(fused)
+    timings["fusion"] = (time.perf_counter() - started) * 1000
+    return Ranking(
+        mode=mode,
+        ids=candidates.ids[order],
+        scores=fused[order],
+        ranks={name: ranks[order] for name, ranks in candidates.ranks.items()},
+        results=results.by_leg,
+        lists=lists,
+        degraded=_degraded_legs(results),
+        timings_ms=timings,
+        known_scores={name: scores[order] for name, scores in known.items()},
+        is_whole=results.are_whole,
+    )
+
+
+def _participating_lists(legs: Sequence[Leg], results: LegResults) -> dict[LegName, LegResult]:
+    lists = {name: found for name, found in results.by_leg.items() if found.is_available}
+    absent = {leg.name for leg in legs if leg.is_skipped_when_empty and not len(results.by_leg[leg.name].ids)}
+    return {name: found for name, found in lists.items() if name not in absent}
+
+
+def _degraded_legs(results: LegResults) -> tuple[LegName, ...]:
+    by_leg = results.by_leg
+    return tuple(name for name in _LEG_ORDER if name in by_leg and not by_leg[name].is_complete)
+
+
+def _comparable(known: Mapping[LegName, np.ndarray]) -> dict[LegName, np.ndarray]:
+    # The public lexical score squeezes bm25 below 1, where good and best scores hardly differ.
+    return {name: bm25_magnitudes(each) if name == "lexical" else each for name, each in known.items()}
+
+
+def _vectors_at(
+    candidates: Candidates, lists: Mapping[LegName, LegResult]
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    found = lists.get("vector")
+    if found is None or found.vectors(candidates.ids[:0]) is None:
+        return None
+    return lambda indexes: found.vectors(candidates.ids[indexes])  # type: ignore[return-value]  # it has vectors
+
+
+def _rank_single(
+    mode: Mode, lists: Mapping[LegName, LegResult], results: LegResults, started: float
+) -> Ranking:
+    """Return the list of the only leg in its order; its score is the fused score."""
+    (found,) = lists.values() or (LegResult(),)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Ranking(
+        mode=mode,
+        ids=found.ids,
+        scores=found.scores,
+        ranks={name: np.arange(1, len(found.ids) + 1) for name in lists},
+        results=results.by_leg,
+        lists=lists,
+        degraded=_degraded_legs(results),
+        timings_ms={**results.timings_ms, "fusion": elapsed_ms},
+        is_whole=results.are_whole,
+    )
