@@ -34,15 +34,25 @@ class VectorResult(LegResult):
     point: QueryPoint | None = None
     store: Vectors | None = None
 
-    def score(self, ids: np.ndarray) -> np.ndarray | None:
-        """Return the leg's scores of any chunks."""
+    @property
+    def can_score(self) -> bool:
+        """Return whether a query was compared."""
+        return self.store is not None
+
+    @property
+    def has_vectors(self) -> bool:
+        """Return whether a query was compared."""
+        return self.store is not None
+
+    def score(self, ids: np.ndarray) -> np.ndarray:
+        """Return the scores of any chunks."""
         if self.point is None or self.store is None:
-            return None
+            return LegResult.score(self, ids)
         return vector_scores(self.store.similarities(ids, self.point.half))
 
-    def vectors(self, ids: np.ndarray) -> np.ndarray | None:
-        """Return the vectors of chunks."""
-        return None if self.store is None else self.store.vectors(ids)
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        """Return the vectors of any chunks."""
+        return LegResult.vectors(self, ids) if self.store is None else self.store.vectors(ids)
 
 
 _OFF = VectorResult(is_complete=False, is_available=False)

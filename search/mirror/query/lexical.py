@@ -117,6 +117,11 @@ class LexicalResult(LegResult):
     #: The contributions by which it scores; None if it scores by the raw expression, or was stopped.
     unit_scores: _UnitScores | None = None
 
+    @property
+    def can_score(self) -> bool:
+        """Return True."""
+        return True
+
     def score(self, ids: np.ndarray) -> np.ndarray:
         """Return the scores of chunks, 0.0 for one without any term, and for one that the mirror lacks."""
         return self.leg.score(ids, self)

@@ -46,18 +46,16 @@ class Candidates:
 def score_by_legs(candidates: Candidates, lists: Mapping[LegName, LegResult]) -> dict[LegName, np.ndarray]:
     """Return the scores, (m,) float64, of the legs that can score: not retrieved is not irrelevant.
 
-    A score is NaN if it is unknown. None unless two of them found something: with a single scoring leg there is nothing to combine, and its
-    order is kept. A leg that was stopped has used up its time and is not queried again.
+    A score is NaN if it is unknown. None unless two of them found something: with a single scoring leg there
+    is nothing to combine, and its order is kept. A leg that was stopped is not queried again.
     """
+    scoring = {name: found for name, found in lists.items() if found.can_score and len(found.ids)}
+    if len(scoring) < 2:
+        return {}
     known: dict[LegName, np.ndarray] = {}
-    for name, found in lists.items():
-        if not len(found.ids):
-            continue
-        scores = candidates.scores[name]
-        missing = np.isnan(scores)
-        if not found.is_complete:
-            known[name] = scores
-        elif (more := found.score(candidates.ids[missing])) is not None:
-            known[name] = scores.copy()
-            known[name][missing] = more
-    return known if len(known) > 1 else {}
+    for name, found in scoring.items():
+        known[name] = candidates.scores[name].copy()
+        missing = np.isnan(known[name])
+        if found.is_complete and missing.any():
+            known[name][missing] = found.score(candidates.ids[missing])
+    return known

@@ -52,13 +52,23 @@ class LegResult:
     #: Whether the list takes part in the fusion, even if it is empty.
     is_available: bool = True
 
-    def score(self, ids: np.ndarray) -> np.ndarray | None:
-        """Return the leg's scores, (m,) float64, of any chunks, NaN if unknown; None: it has ranks only."""
-        return None
+    @property
+    def can_score(self) -> bool:
+        """Return whether it can score other chunks; else it has ranks only."""
+        return False
 
-    def vectors(self, ids: np.ndarray) -> np.ndarray | None:
-        """Return the vectors of chunks, (m, dim) float32, zeros if unknown; None: the leg has no vectors."""
-        return None
+    @property
+    def has_vectors(self) -> bool:
+        """Return whether it can return the vectors of chunks."""
+        return False
+
+    def score(self, ids: np.ndarray) -> np.ndarray:
+        """Return the scores, (m,) float64, of any chunks, NaN if unknown."""
+        return np.full(len(ids), np.nan)
+
+    def vectors(self, ids: np.ndarray) -> np.ndarray:
+        """Return the vectors of any chunks, (m, dim) float32, zeros if unknown."""
+        return np.zeros((len(ids), 1), np.float32)
 
 
 class Leg(Protocol):

@@ -184,10 +184,10 @@ def _comparable(known: Mapping[LegName, np.ndarray]) -> dict[LegName, np.ndarray
 def _vectors_at(
     candidates: Candidates, lists: Mapping[LegName, LegResult]
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    found = lists.get("vector")
-    if found is None or found.vectors(candidates.ids[:0]) is None:
-        return None
-    return lambda indexes: found.vectors(candidates.ids[indexes])  # type: ignore[return-value]  # it has vectors
+    for found in lists.values():
+        if found.has_vectors:
+            return lambda indexes, found=found: found.vectors(candidates.ids[indexes])  # type: ignore[misc]  # its default
+    return None
 
 
 def _rank_single(

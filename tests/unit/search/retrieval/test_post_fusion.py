@@ -3,8 +3,8 @@
 from itertools import count
 
 from search.retrieval.errors import RerankerUnavailable
-from search.retrieval.fusion.pipeline import RankedEntry
 from search.retrieval.fusion.post_fusion import Stages, apply_stages
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import Mode, RetrievalDetail, SearchQuery
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.retrieval.fusion.pipeline import RankedEntry, rank_candidates
-from search.retrieval.fusion.run_legs import Leg
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.ranking_snapshot import MAX_PLACES, RankingSnapshot
-from search.retrieval.types import Candidate, Mode, RetrievalDetail
+from search.retrieval.types import Mode, RetrievalDetail
+from tests.unit.search.retrieval.static_legs import StaticLeg, rank, result
 
 IDS = [f"{number:032x}" for number in range(40)]
 
@@ -49,30 +49,28 @@ def test_every_place_comes_back_as_it_was(ranking, start):
 
 
 def legs_of(lexical, vector, exact):
-    found = {"lexical": lexical, "vector": vector, "exact": exact}
-    for name, ids in found.items():
-        tiers = ["all" if place < 3 else "some" for place in range(len(ids))] if name == "lexical" else None
-        listed = [
-            Candidate(chunk_id=id_, score=1 / (place + 2), tier=tiers[place] if tiers else None)
-            for place, id_ in enumerate(ids)
-        ]
-        yield Leg(name=name, search=lambda limit, listed=listed: listed[:limit])
+    tiers = ["all" if place < 3 else "some" for place in range(len(lexical))]
+    yield StaticLeg("lexical", result(lexical, tiers=tiers))
+    yield StaticLeg("vector", vector)
+    yield StaticLeg("exact", exact)
 
 
-@given(*[st.lists(st.sampled_from(IDS), unique=True)] * 3)
+NAMES = [f"{number:02d}" for number in range(40)]
+
+
+@given(*[st.lists(st.sampled_from(NAMES), unique=True)] * 3)
 def test_a_fused_list_is_frozen_as_its_entries_are(lexical, vector, exact):
-    ranked = rank_candidates(Mode.HYBRID, list(legs_of(lexical, vector, exact)), set, k=100)
-    frozen = read_again(RankingSnapshot.from_fused(Mode.HYBRID, ranked.fused, ranked.lists))
-    assert tuple(frozen.entries(0)) == ranked.entries
+    ranked = rank(*legs_of(lexical, vector, exact), k=100)
+    frozen = read_again(RankingSnapshot.from_ranking(ranked))
+    assert tuple(frozen.entries(0)) == ranked.entries(200)
 
 
 def test_one_leg_and_every_detail_are_frozen(subtests):
     for mode in (Mode.LEXICAL, Mode.VECTOR):
         with subtests.test(mode=mode):
-            leg = next(leg for leg in legs_of(IDS, IDS, ()) if leg.name == mode.value)
-            ranked = rank_candidates(mode, [leg], set, k=100)
-            frozen = RankingSnapshot.from_fused(mode, ranked.fused, ranked.lists)
-            assert tuple(frozen.entries(0)) == ranked.entries
+            leg = next(leg for leg in legs_of(NAMES, NAMES, ()) if leg.name == mode.value)
+            ranked = rank(leg, mode=mode, k=100)
+            assert tuple(RankingSnapshot.from_ranking(ranked).entries(0)) == ranked.entries(100)
     numbers = {f.name: 1 for f in fields(RetrievalDetail)}
     whole = RetrievalDetail(**numbers | {"method": Mode.HYBRID, "tier": "all"})
     entry = RankedEntry(rank=1, chunk_id=IDS[0], score=1.0, retrieval=whole)

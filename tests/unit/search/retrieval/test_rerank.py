@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.retrieval.errors import RerankerUnavailable
-from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import rerank_entries, sigmoid
 from search.retrieval.types import Mode, RerankOutcome, RetrievalDetail
 
