@@ -15,13 +15,14 @@ from search.retrieval.citation import citation_of
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import index_terms, parse_query
-from search.retrieval.staleness import is_stale
+from search.retrieval.staleness import stale_before
 from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
 from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import SearchHit, SearchQuery
 from search.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
+_TRUST_LEVELS = {level.value: level for level in TrustLevel}
 # Number of terms, for example of a pasted page, that are checked for single unspaced characters.
 _MAX_TERMS = 512
 
@@ -49,7 +50,9 @@ class HitBuilder:
         self._index_version = index_version
         self._with_snippets = with_snippets
         self._analysis = analysis_for(corpus.workspace)
-        self._stale_after_days = SearchSettings.of(corpus.workspace).stale_after_days
+        stale_after_days = SearchSettings.of(corpus.workspace).stale_after_days
+        #: Documents indexed before are stale.
+        self._stale_before = stale_before(timezone.now(), stale_after_days=stale_after_days)
 
     @cached_property
     def _terms(self) -> tuple[str, ...]:
@@ -108,12 +111,12 @@ class HitBuilder:
             chunker_version=chunk.chunker_version,
             embedding_model=self._space.model if found_by_vector and self._space else None,
             indexed_at=chunk.indexed_at,
-            stale=is_stale(chunk.indexed_at, now=timezone.now(), stale_after_days=self._stale_after_days),
+            stale=chunk.indexed_at < self._stale_before,
             source=chunk.source_key,
             version=chunk.version_tag or None,
             lang=chunk.lang,
             tags=chunk.tags,
-            trust_level=TrustLevel(chunk.trust_level),
+            trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
         )
 

@@ -62,30 +62,30 @@ class Citation:
 
 def _is_consistent(citation: Citation) -> bool:
     c = citation
-    lines = _is_span(c.start, c.end, least=1)
-    page = _is_position(c.page, least=1)
-    region = all(_is_position(n, least=0) for n in (c.x, c.y)) and all(
-        _is_position(n, least=1) for n in (c.w, c.h)
-    )
-    times = _is_time(c.start_s) and _is_time(c.end_s) and (c.start_s or 0.0) <= (c.end_s or 0.0)
-    present = {
-        "line": c.start is not None or c.end is not None,
-        "page": c.page is not None,
-        "region": any(n is not None for n in (c.x, c.y, c.w, c.h)),
-        "time": c.start_s is not None or c.end_s is not None,
-    }
-    others = {kind for kind, is_present in present.items() if is_present} - {c.kind}
-    if c.kind == "region":
-        return region and others <= {"page"} and (c.page is None or page)
-    return not others and {"line": lines, "page": page, "time": times}[c.kind]
+    has_lines = c.start is not None or c.end is not None
+    has_region = c.x is not None or c.y is not None or c.w is not None or c.h is not None
+    has_times = c.start_s is not None or c.end_s is not None
+    match c.kind:
+        case "line":
+            if c.page is not None or has_region or has_times or c.start is None or c.end is None:
+                return False
+            return 1 <= c.start <= c.end < _POSITION_LIMIT
+        case "page":
+            return not (has_lines or has_region or has_times) and _is_position(c.page, least=1)
+        case "region":
+            corner = _is_position(c.x, least=0) and _is_position(c.y, least=0)
+            size = _is_position(c.w, least=1) and _is_position(c.h, least=1)
+            is_on_page = c.page is None or _is_position(c.page, least=1)
+            return not (has_lines or has_times) and corner and size and is_on_page
+        case "time":
+            are_times = _is_time(c.start_s) and _is_time(c.end_s) and (c.start_s or 0.0) <= (c.end_s or 0.0)
+            return not (has_lines or has_region or c.page is not None) and are_times
+        case _:
+            assert_never(c.kind)
 
 
 def _is_position(number: int | None, *, least: int) -> bool:
     return number is not None and least <= number < _POSITION_LIMIT
-
-
-def _is_span(start: int | None, end: int | None, *, least: int) -> bool:
-    return _is_position(start, least=least) and _is_position(end, least=start or least)
 
 
 def _is_time(seconds: float | None) -> bool:

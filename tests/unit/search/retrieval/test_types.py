@@ -14,7 +14,7 @@ from search.retrieval.errors import InvalidFilter, InvalidGlob, InvalidQuery, Se
 from search.retrieval.index_version import NO_VECTORS, IndexVersion, vector_version
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.staleness import is_stale
+from search.retrieval.staleness import stale_before
 from search.retrieval.types import (
     Fusion,
     LexicalTotal,
@@ -157,7 +157,8 @@ def test_rerank_score_and_staleness_of_a_hit(subtests):
     assert RetrievalDetail(method=Mode.HYBRID, fusion_score=0.5, rerank_score=0.0).score == 0.0
     for age_days, after_days, stale in [(30, 30, False), (31, 30, True), (31, 0, False), (2, 1, True)]:
         with subtests.test(age_days=age_days):
-            assert is_stale(NOW - timedelta(days=age_days), now=NOW, stale_after_days=after_days) is stale
+            is_before = NOW - timedelta(days=age_days) < stale_before(NOW, stale_after_days=after_days)
+            assert is_before is stale
 
 
 def test_index_versions():
