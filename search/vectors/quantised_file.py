@@ -13,7 +13,8 @@ import os
 import struct
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,18 @@ class CodesDamaged(Exception):
     """The file is damaged."""
 
 
-def write_codes(path: Path, table: CodeTable, place: Mapping[str, Any]) -> None:
-    """Replace the file by a table and the database position it was read at. Raises OSError."""
+def write_codes(path: Path, tables: Sequence[CodeTable], place: Mapping[str, Any]) -> None:
+    """Replace the file by tables and the database position they were read at. Raises OSError.
+
+    Each table but the last has whole blocks; ids ascend over all of them.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}-{uuid.uuid4().hex}{_DRAFT}")
-    arrays = [np.ascontiguousarray(getattr(table, name)).tobytes() for name in _ARRAYS]
+    arrays = [[getattr(table, name) for table in tables] for name in _ARRAYS]
     head = {
-        "vectors": len(table),
-        "dim": table.blocks.shape[1],
-        "residual": table.residual,
+        "vectors": sum(map(len, tables)),
+        "dim": tables[0].blocks.shape[1],
+        "residual": max(table.residual for table in tables),
         "place": dict(place),
     }
     header = json.dumps({**head, "checksum": _checksum(head, arrays)}).encode()
@@ -54,9 +58,10 @@ def write_codes(path: Path, table: CodeTable, place: Mapping[str, Any]) -> None:
             os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb"
         ) as file:
             file.write(_MAGIC + _LENGTH.pack(len(header)) + header)
-            for array in arrays:
+            for parts in arrays:
                 file.write(bytes(-file.tell() % _ALIGNED))
-                file.write(array)
+                for part in parts:
+                    file.write(_octets(part))
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
@@ -117,13 +122,18 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
         # A plain array: each slice of a memmap costs one to ten microseconds.
         arrays.append(np.asarray(whole[at : at + size]).view(kind).reshape(shape))
         at += size
-    if head.pop("checksum") != _checksum(head, arrays) or at != len(whole):
+    if head.pop("checksum") != _checksum(head, [[array] for array in arrays]) or at != len(whole):
         raise CodesDamaged("its checksum is another's")
-    return CodeTable(*arrays, residual=float(head["residual"])), head["place"]
+    columns = dict(zip(_ARRAYS, arrays, strict=True))
+    return CodeTable(**columns, residual=float(head["residual"])), head["place"]
 
 
-def _checksum(head: Mapping[str, Any], arrays: list[Any]) -> str:
+def _checksum(head: Mapping[str, Any], arrays: Sequence[Sequence[np.ndarray]]) -> str:
     digest = blake3(json.dumps(head).encode())
-    for array in arrays:
-        digest.update(array.data.cast("B") if isinstance(array, np.ndarray) else array)
+    for part in chain.from_iterable(arrays):
+        digest.update(_octets(part))
     return digest.hexdigest()
+
+
+def _octets(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

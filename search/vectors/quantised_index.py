@@ -32,7 +32,7 @@ from search.vectors.quantised_rows import (
     read_all_rows,
     read_rows_since,
 )
-from search.vectors.quantised_scan import BLOCK, Codes, CodeTable, encode_vectors, merge_tables, stack_tables
+from search.vectors.quantised_scan import BLOCK, Codes, CodeTable, encode_vectors, merge_tables
 from search.vectors.spaces import LiveSpace, to_live_space
 
 logger = logging.getLogger(__name__)
@@ -262,7 +262,7 @@ def _write(path: Path, workspace_id: uuid.UUID, space: LiveSpace) -> None:
     place = current_position()
     tables = [encode_vectors(rows.ids, rows.vectors) for rows in read_all_rows(workspace_id, space)]
     if tables:  # else all vectors have just been deleted
-        write_codes(path, stack_tables(tables), place.as_json())
+        write_codes(path, tables, place.as_json())
 
 
 def _file_identity(path: Path) -> tuple[int, int] | None:

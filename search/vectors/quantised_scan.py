@@ -164,24 +164,13 @@ def encode_vectors(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
         sums.append(codes.sum(axis=1, dtype=np.int32))
         residuals.append(residual)
     return CodeTable(
-        ids,
-        vectors,
-        _concatenate(squares),
-        _concatenate(scales),
-        _concatenate(sums),
-        blocks,
-        max(residuals),
-    )
-
-
-def stack_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Concatenate tables of whole blocks, except for the last; the blocks are unchanged."""
-    return CodeTable(
-        *(
-            _concatenate([getattr(table, name) for table in tables])
-            for name in ("ids", "vectors", "squares", "scales", "sums", "blocks")
-        ),
-        max(table.residual for table in tables),
+        ids=ids,
+        vectors=vectors,
+        squares=_concatenate(squares),
+        scales=_concatenate(scales),
+        sums=_concatenate(sums),
+        blocks=blocks,
+        residual=max(residuals),
     )
 
 

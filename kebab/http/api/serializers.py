@@ -52,6 +52,8 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
     Raises ValidationError, InvalidRequest.
     """
     given = request.query_params
+    if not given and serializer_class is StrictSerializer:
+        return {}
     fields = _bound_fields(serializer_class)
     typed = {name for name, field in fields.items() if isinstance(field, TypedTextField)}
     check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()}, typed)
