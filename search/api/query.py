@@ -20,7 +20,7 @@ from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, parse_moment
-from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.query.filters import NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 from search.search_settings import SearchSettings
 
@@ -262,10 +262,10 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     Raises InvalidQuery and InvalidFilter with the field named.
     """
     settings, k = SearchSettings.of(workspace), given.get("k", 0)
-    with _attribute_errors_to("k"):
-        SearchQuery(text="", k=k)
-    with _attribute_errors_to("why_not"):
-        SearchQuery(text="", why_not=given.get("why_not"))
+    for name in ("k", "why_not"):  # alone first, so that an error names its field
+        if name in given:
+            with _attribute_errors_to(name):
+                SearchQuery(text="", **{name: given[name]})
     with _attribute_errors_to("snippet_chars"):
         return SearchQuery(
             text=given["q"],
@@ -284,6 +284,8 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
 
 
 def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
+    if not given:
+        return NO_FILTERS
     for name, value in given.items():  # one by one first, so that an error names its field
         with _attribute_errors_to(prefix + name):
             filters_from_json({name: value})

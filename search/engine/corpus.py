@@ -1,7 +1,7 @@
 """The corpus of a search: its mirror, its vectors, and the chunks that its reader may see."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Protocol
 
 import apsw
@@ -13,6 +13,7 @@ from kebab.runtime import failpoints
 from search.access.scope import SearchScope
 from search.engine.readback import VisibleChunk, read_documents, read_hits, read_passages, read_visible
 from search.engine.why_not import SearchOutcome, WhyNotVerdict, explain_absence
+from search.metrics import stage
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
@@ -75,9 +76,18 @@ class PostgresCorpus:
         self._trusts_mirror = trusts_mirror
         self._mirror = mirror_source(workspace, scope)
 
-    def open_mirror(self) -> AbstractContextManager[MirrorView]:
-        """Open the mirror. Raises MirrorError."""
-        return self._mirror.open()
+    @contextmanager
+    def open_mirror(self) -> Iterator[MirrorView]:
+        """Open the mirror; built within a limit if there is none. Raises MirrorError."""
+        local_mirrors.record_use(self.scope)
+        with ExitStack() as stack:
+            try:
+                view = stack.enter_context(self._mirror.open())
+            except MirrorError:
+                with stage("mirror"):
+                    local_mirrors.ensure_mirror(self.workspace.pk, self.scope.head_seq)
+                view = stack.enter_context(self._mirror.open())
+            yield view
 
     def is_current(self, view: MirrorView) -> bool:
         """Return whether the mirror shows the head of the log that the scope saw, and is trusted."""

@@ -80,9 +80,6 @@ def search_in_scope(
     `took_ms` is 0; the caller fills it in, including the time for the scope.
     """
     started = time.perf_counter()
-    if query.mode is not Mode.VECTOR:
-        with stage("mirror"):
-            local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     stages = Stages.of(query, SearchSettings.of(workspace).pre_rerank_max_per_file)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:

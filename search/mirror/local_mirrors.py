@@ -17,6 +17,7 @@ from kebab.people.models import Workspace
 from kebab.runtime.context_executor import ContextExecutor
 from kebab.runtime.role import COMMAND, own_role
 from kebab.tenancy.current_workspace import acting_in
+from search.access.scope import SearchScope
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy, MirrorError, SyncTakesLong
@@ -112,6 +113,12 @@ def trigger_sync(workspace_id: uuid.UUID) -> None:
 def trigger_rebuild(workspace_id: uuid.UUID) -> None:
     """Start a background rebuild of this node's mirror; readers go on meanwhile."""
     _sync_executor().submit(_rebuild_and_log, workspace_id)
+
+
+def record_use(scope: SearchScope) -> None:
+    """Record that a search uses this node's mirror of a workspace, if it has any change."""
+    if scope.head_seq:
+        runtime().use_recorder.record(scope.workspace_id)
 
 
 def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:

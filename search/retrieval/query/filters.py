@@ -159,3 +159,7 @@ def _check_texts(name: str, values: tuple[str, ...]) -> None:
             raise InvalidFilter(
                 f"{name} {preview(value)} is empty or has a character no document has; mend it."
             )
+
+
+#: Lets every document pass.
+NO_FILTERS = SearchFilters()
