@@ -12,6 +12,7 @@ from search.engine.search import search
 from search.mirror import local_mirrors
 from search.mirror.sync.sync import sync_mirror
 from search.models import EmbeddingSpace
+from search.retrieval.fusion.legs import LegResult, unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery, SearchResult
 from search.vectors.backfill import chunks_without_vector, store_vectors
@@ -56,3 +57,8 @@ def ask(workspace: Workspace, text: str, mode: Mode = Mode.LEXICAL, **options: A
 def paths(result: SearchResult) -> list[str]:
     """Return the documents of the hits, in order."""
     return [hit.doc_path for hit in result.hits]
+
+
+def scores_by_id(found: LegResult) -> dict[str, float]:
+    """Return the scores of a leg's candidates by their ids, best first."""
+    return dict(zip(unpack_ids(found.ids), found.scores.tolist(), strict=True))

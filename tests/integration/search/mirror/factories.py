@@ -1,20 +1,23 @@
 """Documents in the form that mirrors store, and a mirror that works without Postgres."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 
 from search.access.scope import SearchScope
 from search.mirror import connections, schema
 from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorFiles
 from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.apply import Applier
 from search.mirror.sync.snapshot import ChunkState, DocumentState
+from search.retrieval.fusion.legs import unpack_ids
 from search.retrieval.query.filters import SearchFilters
 
 
@@ -112,8 +115,8 @@ class StandaloneMirror:
         connection.execute(sql)
         connection.close()
 
-    def reading(self, limit_s: float = 60.0, **filters: Any) -> MirrorReading:
-        """Return a reading under filters."""
+    def source(self, limit_s: float = 60.0, **filters: Any) -> MirrorSource:
+        """Return the mirror under filters."""
         scope = SearchScope(
             workspace_id=uuid.uuid4(),
             filters=SearchFilters(**filters),
@@ -123,16 +126,23 @@ class StandaloneMirror:
             readable=None,
             version_tags=(),
         )
-        return MirrorReading(self.files, self.pool, scope, limit_s=limit_s)
+        return MirrorSource(self.files, self.pool, scope, limit_s=limit_s)
 
-    def leg(self, text: str, **filters: Any) -> LexicalLeg:
-        """Return the lexical leg of a query."""
-        return LexicalLeg(self.reading(**filters), text)
+    @contextmanager
+    def leg(self, text: str, **filters: Any) -> Iterator[LexicalLeg]:
+        """Provide the lexical leg of a query."""
+        with self.source(**filters).open() as view:
+            yield LexicalLeg(view, text)
 
     def paths(self, text: str, limit: int = 100, **filters: Any) -> list[str]:
         """Return the documents of what the leg finds, in order."""
-        ids = [found.chunk_id for found in self.leg(text, **filters).search(limit)]
-        with self.reading().connection() as connection:
-            rows = connection.execute("SELECT c.chunk_id, d.path FROM chunks c JOIN documents d USING (doc)")
-            path_of = dict(rows.fetchall())
-        return [path_of[id_] for id_ in ids]
+        with self.source(**filters).open() as view:
+            found = LexicalLeg(view, text).search(limit)
+            return paths_of(view, found.ids)
+
+
+def paths_of(view: MirrorView, ids: np.ndarray) -> list[str]:
+    """Return the documents of chunks, (n,) ID."""
+    rows = view.connection.execute("SELECT c.chunk_id, d.path FROM chunks c JOIN documents d USING (doc)")
+    path_of = dict(rows.fetchall())
+    return [path_of[id_] for id_ in unpack_ids(ids)]

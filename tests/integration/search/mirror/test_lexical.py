@@ -1,18 +1,21 @@
 """The lexical leg on a standalone mirror: FTS5's scores and order, filtered, late or damaged."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from search.mirror.errors import MirrorDamaged
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.filters import filter_clause
 from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
-from search.retrieval.errors import LegTimeout
-from search.retrieval.fusion.score_scales import lexical_score
+from search.mirror.query.view import MirrorView
+from search.retrieval.fusion.legs import pack_ids
+from search.retrieval.fusion.score_scales import lexical_scores
 from search.retrieval.query.filters import ChunkKind, TrustLevel
 from tests.integration.search.mirror.factories import StandaloneMirror, chunk_id, document_state
+from tests.support.search import scores_by_id
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "部", "c++", "path/to", "fruit", "über"]
 RANKED = """
@@ -29,14 +32,14 @@ def mirror(tmp_path):
     mirror.pool.close()
 
 
-def fts5_ranking(leg, reading):
-    """Return (chunk id, score) as FTS5 alone ranks the leg's match: all terms first, by the relaxed score."""
-    match, clause = leg.match, filter_clause(reading.scope)
+def fts5_scores(match, view):
+    """Return the scores by id, best first, as FTS5 alone ranks: all terms first, by the relaxed score."""
+    clause = filter_clause(view.scope)
     some = " OR ".join(unit.expression for unit in match.some_units)
     values = (lexical.BREADCRUMB_WEIGHT, lexical.TEXT_WEIGHT, match.every, some, *clause.values)
-    with reading.connection() as connection:
-        scored = connection.execute(RANKED.format(clause=clause.sql), values).fetchall()
-    return [(chunk_id, lexical_score(score)) for chunk_id, score, _ in scored]
+    rows = view.connection.execute(RANKED.format(clause=clause.sql), values).fetchall()
+    scores = lexical_scores(np.array([-score for _, score, _ in rows]))
+    return dict(zip([chunk_id for chunk_id, _, _ in rows], scores.tolist(), strict=True))
 
 
 texts_of_one = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=4)
@@ -58,14 +61,13 @@ def test_leg_ranks_and_scores_as_fts5_does(tmp_path_factory, written, dropped, q
         mirror.write(f"{n}.md", *texts, kind=("info", "code")[n % 2], code_lang=("", "python")[n % 2])
     for n in dropped:
         mirror.delete(f"{n}.md")
-    leg = mirror.leg(query, **narrowed)
-    found = leg.search(1_000)
-    expected = fts5_ranking(leg, mirror.reading(**narrowed))
-    assert [score for _, score in expected] == pytest.approx([each.score for each in found], rel=1e-9)
-    # Scores that differ in the last digit alone may change places.
-    assert {each.chunk_id for each in found} == {chunk_id for chunk_id, _ in expected}
-    chunk_ids = [each.chunk_id for each in found]
-    assert leg.score(chunk_ids) == {each.chunk_id: each.score for each in found}
+    with mirror.source(**narrowed).open() as view:
+        found = LexicalLeg(view, query).search(1_000)
+        expected = fts5_scores(found.match, view)
+        assert list(expected.values()) == pytest.approx(found.scores.tolist(), rel=1e-9)
+        # Scores that differ in the last digit alone may change places.
+        assert expected.keys() == scores_by_id(found).keys()
+        assert found.score(found.ids).tolist() == found.scores.tolist()
     mirror.pool.close()
 
 
@@ -81,55 +83,56 @@ def test_each_search_ranks_and_filters_what_is_there_by_then(mirror):
 
 def test_chosen_chunks_are_scored_whatever_the_filters_and_score_nothing_without_a_term(mirror):
     mirror.write("a.md", "apple", "pear")
-    first, second = chunk_id("a.md"), chunk_id("a.md", 1)
-    assert mirror.leg("apple").score([second, "0" * 32]) == {second: 0.0, "0" * 32: 0.0}
-    scored = mirror.leg("apple").score([first])
-    assert scored[first] > 0
-    assert mirror.leg("apple", path_glob=("b/*",)).score([first]) == scored
+    ids = pack_ids([chunk_id("a.md"), chunk_id("a.md", 1), "0" * 32])
+    with mirror.leg("apple") as leg:
+        scored = leg.search(10).score(ids)
+    assert scored[0] > 0
+    assert scored[1:].tolist() == [0.0, 0.0]
+    with mirror.leg("apple", path_glob=("b/*",)) as leg:
+        found = leg.search(10)
+        assert len(found.ids) == 0
+        assert found.score(ids).tolist() == scored.tolist()
 
 
 def test_word_of_a_heading_that_weighs_nothing_is_found_there(mirror):
     mirror.write("a.md", "apple", breadcrumb="Deployment")
     mirror.write("b.md", "fig")
     for query in ("deployment", "deployment fig"):
-        found = LexicalLeg(mirror.reading(), query, breadcrumb_weight=0.0).search(10)
-        assert {each.chunk_id: each.score for each in found}[chunk_id("a.md")] == 0.0
+        with mirror.source().open() as view:
+            found = LexicalLeg(view, query, breadcrumb_weight=0.0).search(10)
+        assert scores_by_id(found)[chunk_id("a.md")] == 0.0
 
 
 def test_match_of_a_raw_query_is_scored_as_it_is_found(mirror):
     mirror.write("a.md", "apple", "apple pear", "pear tree apple apple", "apple plum", "other")
     ids = [*(chunk_id("a.md", n) for n in range(5)), "0" * 32]
     for query, count in (("'apple NOT plum'", 3), ("'app* OR \"pear tree\"'", 4)):
-        found = {each.chunk_id: each.score for each in mirror.leg(query).search(10)}
-        leg = mirror.leg(query)
-        leg.search(1)
+        with mirror.leg(query) as leg:
+            found = scores_by_id(leg.search(10))
+            scores = leg.search(1).score(pack_ids(ids))
         assert len(found) == count
-        assert leg.score(ids) == dict.fromkeys(ids, 0.0) | found
+        assert scores.tolist() == [found.get(id_, 0.0) for id_ in ids]
 
 
-def test_prefetched_scores_survive_the_loss_of_the_mirror(mirror):
-    mirror.write("a.md", "apple", "apple pear pear", "pear")
-    ids = [chunk_id("a.md", n) for n in range(3)]
-    leg, scores = mirror.leg("apple"), mirror.leg("apple").score(ids)
-    (found,) = leg.search(1)
-    leg.score_ahead(ids)
-    for path in mirror.files.directory.glob("*.sqlite3"):
-        path.unlink()
-    mirror.pool.close()
-    others = set(ids) - {found.chunk_id}
-    assert leg.score(sorted(others)) == {id_: scores[id_] for id_ in others}
-    with pytest.raises(LegTimeout):
-        leg.score([found.chunk_id])
-
-
-def test_stopped_leg_prefetches_no_scores(mirror, monkeypatch):
+def test_query_without_a_term_scores_nothing(mirror):
     mirror.write("a.md", "apple")
-    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: True)
-    leg = mirror.leg("apple")
-    with pytest.raises(LegTimeout):
-        leg.search(10)
-    monkeypatch.setattr(LexicalLeg, "score", None)
-    leg.score_ahead(["0" * 32])
+    with mirror.leg("( * )") as leg:
+        found = leg.search(10)
+        assert (len(found.ids), found.is_complete, found.is_available) == (0, True, True)
+        assert found.score(pack_ids([chunk_id("a.md")])).tolist() == [0.0]
+
+
+def test_query_sees_one_state_of_the_mirror(mirror):
+    mirror.write("a.md", "apple", "apple pear pear", "pear")
+    ids = pack_ids(chunk_id("a.md", n) for n in range(3))
+    with mirror.leg("apple") as leg:
+        found = leg.search(1)
+        scores = found.score(ids)
+        mirror.write("a.md", "plum")
+        for path in mirror.files.directory.glob("*.sqlite3"):
+            path.unlink()
+        assert leg.search(3).ids.tolist() == ids[np.argsort(-scores)][:2].tolist()
+        assert found.score(ids).tolist() == scores.tolist()
 
 
 def test_kind_and_language_narrow_raw_and_plain_queries_and_follow_changes(mirror):
@@ -152,24 +155,29 @@ def test_kind_and_language_narrow_raw_and_plain_queries_and_follow_changes(mirro
 def test_results_found_before_the_time_limit_are_kept(mirror, monkeypatch, limit):
     mirror.write("a.md", *("apple" for _ in range(limit)))
     answers = iter([False])
-    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: next(answers, True))
-    with pytest.raises(LegTimeout) as raised:
-        mirror.leg("apple pear").search(limit)
-    assert len(raised.value.partial) == limit
+    monkeypatch.setattr(MirrorView, "is_late", lambda view: next(answers, True))
+    with mirror.leg("apple pear") as leg:
+        found = leg.search(limit)
+    assert (len(found.ids), found.is_complete, found.is_available) == (limit, False, True)
 
 
-def test_leg_without_any_time_raises_wherever_it_is(mirror, monkeypatch, subtests):
-    monkeypatch.setattr("search.mirror.query.reader._STEPS", 1)
+def test_leg_without_any_time_finds_nothing_wherever_it_is(mirror, monkeypatch, subtests):
+    monkeypatch.setattr("search.mirror.query.view._STEPS", 1)
     mirror.write("a.md", *["apple"] * 100, kind="code")
     for narrowed in ({}, {"kind": (ChunkKind.CODE,)}, {"path_glob": ("**/*.md",)}):
-        with subtests.test(narrowed=narrowed):
-            leg = LexicalLeg(mirror.reading(limit_s=0.0, **narrowed), "apple pear")
-            with pytest.raises(LegTimeout):
-                leg.search(10)
-            with pytest.raises(LegTimeout):
-                leg.score(["0" * 32])
-    with pytest.raises(LegTimeout):
-        LexicalLeg(mirror.reading(limit_s=0.0), "'apple'").score(["0" * 32])
+        with subtests.test(narrowed=narrowed), mirror.source(limit_s=0.0, **narrowed).open() as view:
+            found = LexicalLeg(view, "apple pear").search(10)
+            assert (len(found.ids), found.is_complete, found.is_available) == (0, False, False)
+
+
+def test_score_without_any_time_is_unknown(mirror, monkeypatch, subtests):
+    monkeypatch.setattr("search.mirror.query.view._STEPS", 1)
+    mirror.write("a.md", *["apple"] * 100)
+    for text in ("apple pear", '"apple pear"', "'apple'"):
+        with subtests.test(text=text), mirror.leg(text) as leg, monkeypatch.context() as patched:
+            found = leg.search(10)
+            patched.setattr(MirrorView, "is_late", lambda view: True)
+            assert np.isnan(found.score(pack_ids([chunk_id("a.md"), "0" * 32]))).all()
 
 
 @pytest.mark.parametrize(
@@ -178,13 +186,14 @@ def test_leg_without_any_time_raises_wherever_it_is(mirror, monkeypatch, subtest
         "UPDATE postings SET entries = substr(entries, 1, 7)",
         "UPDATE postings SET entries = x'01000000ffffffff'",
         "UPDATE blocks SET docs = x'00'",
+        "UPDATE blocks SET ids = x'00'",
     ],
 )
 def test_leg_that_meets_damaged_postings_withdraws_the_mirror(mirror, sql):
     mirror.write("a.md", "apple")
     mirror.damage(sql)
-    with pytest.raises(LegTimeout):
-        mirror.leg("apple").search(10)
+    with pytest.raises(MirrorDamaged), mirror.leg("apple") as leg:
+        leg.search(10)
     assert not (mirror.files.directory / "CURRENT").exists()
 
 
@@ -194,6 +203,11 @@ HARBOUR = (
     "call find_harbour and `Dock.find_harbour` {n} times",
     "class Dock: pass {n}",
 )
+
+
+def search_copy(mirror, leg, text):
+    with mirror.source().open() as view:
+        return leg(view, text).search(100)
 
 
 def test_order_in_which_documents_came_changes_no_list(tmp_path, subtests):
@@ -209,8 +223,9 @@ def test_order_in_which_documents_came_changes_no_list(tmp_path, subtests):
     for text in (*names, '"class Dock"', "Dock", "`Dock`"):
         for leg in (ExactLeg, LexicalLeg):
             with subtests.test(text=text, leg=leg.__name__):
-                there, back = (leg(mirror.reading(), text).search(100) for mirror in mirror_copies)
-                assert there == back
-                assert len({each.chunk_id for each in there}) == len(there)
+                there, back = (search_copy(mirror, leg, text) for mirror in mirror_copies)
+                assert there.ids.tolist() == back.ids.tolist()
+                assert there.scores.tolist() == back.scores.tolist()
+                assert len(scores_by_id(there)) == len(there.ids)
     for mirror in mirror_copies:
         mirror.pool.close()

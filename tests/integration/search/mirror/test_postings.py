@@ -210,12 +210,14 @@ DAMAGE = [
     "UPDATE blocks SET docs = substr(docs, 1, 8)",
     "UPDATE blocks SET kinds = randomblob(length(kinds))",
     "UPDATE blocks SET lengths = zeroblob(length(lengths))",
+    "UPDATE blocks SET ids = zeroblob(length(ids))",
 ]
 DAMAGE_FOR_A_QUERY = [
     "UPDATE postings SET entries = substr(entries, 1, 7)",
     "UPDATE postings SET entries = x'01000000ffffffff'",
     "UPDATE postings SET entries = CAST(entries || entries || entries AS BLOB)",
     "UPDATE blocks SET lengths = x''",
+    "UPDATE blocks SET ids = substr(ids, 1, 16)",
 ]
 DAMAGE_FOR_A_REMOVAL = ["DELETE FROM postings", "DELETE FROM parts"]
 

@@ -11,13 +11,18 @@ from tests.support.corpus import make_workspace
 from tests.support.search import embed, sync
 
 
+@pytest.fixture(autouse=True)
+def _no_background_builds(monkeypatch):
+    """Let no search build codes beside the tests."""
+    monkeypatch.setattr(CodeCache, "request", lambda cache, scope, space: None)
+
+
 @pytest.fixture
 def codes(tmp_path, monkeypatch, settings):
-    """Return an empty quantised index; exact scans are never too slow."""
+    """Return an empty quantised index."""
     settings.KEBAB_CODES_FROM = 100
     made = CodeCache(lambda workspace_id: tmp_path / str(workspace_id))
     monkeypatch.setattr(nearest, "code_cache", lambda: made)
-    monkeypatch.setattr(nearest, "_SLOW_S", 60.0)
     return made
 
 

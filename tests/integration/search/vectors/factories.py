@@ -3,6 +3,7 @@
 import numpy as np
 
 from kebab.people.models import Workspace
+from search.retrieval.fusion.legs import ID
 from tests.support.corpus import write
 
 WORDS = [
@@ -27,8 +28,8 @@ def combinations(count: int) -> list[str]:
 
 
 def ids_of(count: int, first: int = 0) -> np.ndarray:
-    """Return chunk ids in ascending order, `(count, 16) uint8`."""
-    return np.arange(first, first + count, dtype=">u8").repeat(2).view(np.uint8).reshape(-1, 16)
+    """Return chunk ids, `(count,) ID`, in ascending order."""
+    return np.arange(first, first + count, dtype=">u8").repeat(2).view(ID)
 
 
 def random_vectors(count: int, dim: int = 384, seed: int = 1) -> np.ndarray:

@@ -22,8 +22,9 @@ from search.embedders.configured import configured_embedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters
 from search.vectors.index import drop_index, ensure_index, index_name
-from search.vectors.nearest import QueryPoint, nearest_chunks
+from search.vectors.nearest import QueryPoint
 from search.vectors.spaces import live_space
+from tests.integration.search.vectors.comparison import find_nearest
 from tests.integration.search.vectors.factories import combinations
 from tests.support.actors import make_member, person_client
 from tests.support.concurrency import until_blocked
@@ -118,7 +119,7 @@ def test_worker_without_the_owner_scans_without_an_index_and_names_the_setting(
     assert live_space(unindexed_space.workspace).is_indexed is False
     scope = resolve_scope(unindexed_space.workspace, SearchFilters(), Reader())
     point = QueryPoint(scope.space, configured_embedder().embed_query("alpha beta"))
-    assert nearest_chunks(scope, point, limit=10)
+    assert len(find_nearest(scope, point).ids) == 10
     monkeypatch.undo()
 
 

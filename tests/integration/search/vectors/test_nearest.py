@@ -1,5 +1,6 @@
 """Nearest chunks by an HNSW index, compared with the exact scan."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,15 +10,15 @@ from django.test import override_settings
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
-from search.engine.readback import read_back
 from search.models import ChunkVector
+from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.vectors.index import ensure_index
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.spaces import live_space
-from search.vectors.vector_rows import decode_vectors
 from tests.integration.search.engine.statements import noted_statements
+from tests.integration.search.vectors.comparison import assert_equal, find_nearest, similarities_by_id
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write
 from tests.support.search import ask, embed
@@ -53,11 +54,11 @@ def test_index_finds_what_the_exact_scan_finds(indexed_workspace, scope):
     by_scan = replace(scope.space, is_indexed=False)
     for text in combinations(20):
         vector = configured_embedder().embed_query(text)
-        by_index = nearest_chunks(scope, QueryPoint(scope.space, vector), limit=10)
-        exactly = nearest_chunks(scope, QueryPoint(by_scan, vector), limit=10)
-        agreed += sum(near.similarity >= exactly[-1].similarity - 1e-6 for near in by_index)
-        assert by_index == sorted(by_index, key=lambda near: (-near.similarity, near.chunk_id))
-        best += by_index[0].similarity == pytest.approx(exactly[0].similarity)
+        by_index = find_nearest(scope, QueryPoint(scope.space, vector))
+        exactly = find_nearest(scope, QueryPoint(by_scan, vector))
+        agreed += np.count_nonzero(by_index.similarities >= exactly.similarities[-1] - 1e-6)
+        assert np.lexsort((by_index.ids, -by_index.similarities)).tolist() == list(range(10))
+        best += by_index.similarities[0] == pytest.approx(exactly.similarities[0])
     # Its graph is another one each time it is built.
     assert agreed >= 0.9 * 200
     assert best >= 18
@@ -66,10 +67,10 @@ def test_index_finds_what_the_exact_scan_finds(indexed_workspace, scope):
 def test_index_is_planned_for_its_own_space(indexed_workspace, scope):
     space = live_space(indexed_workspace)
     vector = np.eye(1, 64, 3, dtype=np.float32)[0]
-    nearest_chunks(scope, QueryPoint(space, vector), limit=5)
+    find_nearest(scope, QueryPoint(space, vector), 5)
     # Each time anew: a plan for all spaces couldn't use the index of one.
     with noted_statements() as sent:
-        nearest_chunks(scope, QueryPoint(space, vector), limit=5)
+        find_nearest(scope, QueryPoint(space, vector), 5)
     assert any(f"::halfvec({space.dim})" in sql for sql in sent)
 
 
@@ -80,31 +81,33 @@ def test_filter_never_shortens_the_list_while_matches_exist(indexed_workspace):
     assert len(ask(indexed_workspace, "kappa", Mode.VECTOR, k=300).hits) == 300
 
 
-def test_stored_vectors_give_the_similarity_of_any_chunk(scope, point):
-    found = {near.chunk_id: near.similarity for near in nearest_chunks(scope, point, limit=20)}
-    asked = [*found, "0" * 32]
-    standing = read_back(scope, asked, point, asked)
-    assert standing.similarities == pytest.approx(found)
-    kept = ChunkVector.objects.filter(space_id=scope.space.space_id, chunk_id__in=found)
-    rows = kept.values_list("chunk_id", "embedding")
-    stored = {id_.hex: pytest.approx(embedding) for id_, embedding in rows}
-    assert {id_: place.tolist() for id_, place in decode_vectors(standing.encoded_vectors).items()} == stored
+def stored_vectors(scope):
+    rows = ChunkVector.objects.filter(space_id=scope.space.space_id).values_list("chunk_id", "embedding")
+    return {id_.hex: np.array(embedding, np.float16) for id_, embedding in rows}
 
 
 @pytest.mark.parametrize("is_indexed", [False, True])
-def test_vector_leg_brings_along_where_its_candidates_lie(scope, point, is_indexed):
+def test_similarity_and_vector_of_any_chunk_are_read_once(scope, point, is_indexed):
     point = replace(point, space=replace(scope.space, is_indexed=is_indexed))
-    nearest = nearest_chunks(scope, point, limit=20, with_places=True)
-    assert read_back(scope, [], point).encoded_vectors == {}
-    ids = [near.chunk_id for near in nearest]
-    stored = read_back(scope, ids, point, ids)
-    assert {near.chunk_id: near.place for near in nearest} == stored.encoded_vectors
-    assert all(near.place is None for near in nearest_chunks(scope, point, limit=20))
+    found, stored = find_nearest(scope, point, 20), stored_vectors(scope)
+    ids = pack_ids([*sorted(stored), "0" * 32])
+    with noted_statements() as sent:
+        similarities = found.vectors.similarities(ids, point.half)
+        vectors = found.vectors.vectors(ids)
+        assert (found.vectors.vectors(found.ids) == vectors[np.searchsorted(ids[:-1], found.ids)]).all()
+        assert found.vectors.vectors(ids[:0]).shape == (0, point.space.dim)
+    assert len(sent) == 1
+    assert (vectors[:-1] == np.array([stored[id_] for id_ in sorted(stored)])).all()
+    assert not vectors[-1].any()
+    by_id = dict(zip(unpack_ids(ids), similarities.tolist(), strict=True))
+    assert math.isnan(by_id.pop("0" * 32))
+    nearest = similarities_by_id(found)
+    assert_equal({id_: by_id[id_] for id_ in nearest}, nearest)
 
 
-def test_vectors_of_the_first_two_hundred_are_read_and_the_similarity_of_all(scope, point):
-    found = {near.chunk_id: near.similarity for near in nearest_chunks(scope, point, limit=250)}
-    standing = read_back(scope, list(found), point, list(found))
-    assert standing.encoded_vectors.keys() == set(list(found)[:200])
-    assert standing.similarities == pytest.approx(found)
-    assert standing.documents.keys() == found.keys()
+def test_only_a_check_of_codes_asks_for_visible_chunks(scope, point):
+    """PostgreSQL compares the visible vectors only."""
+    for is_indexed in (False, True):
+        asked = replace(point, space=replace(scope.space, is_indexed=is_indexed))
+        found = nearest_chunks(scope, asked, limit=5, check_visible=lambda ids: 1 / 0)
+        assert len(found.ids) == 5

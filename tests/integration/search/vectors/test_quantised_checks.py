@@ -6,7 +6,7 @@ from kebab.observability.health.checks import CheckStatus
 from search.vectors.quantised_checks import check_all_codes, check_codes
 from search.vectors.quantised_file import read_codes, write_codes
 from search.vectors.quantised_index import CodeCache
-from search.vectors.quantised_scan import CodeTable
+from search.vectors.quantised_scan import encode_vectors
 from search.vectors.spaces import live_space
 from tests.support.corpus import write
 from tests.support.search import embed
@@ -40,8 +40,7 @@ def test_damaged_file_is_reported_and_removed(path):
 
 def test_file_that_lacks_a_vector_is_reported_and_removed(path):
     table, place = read_codes(path)
-    short = CodeTable.from_codes(table.ids[:-1], table.codes()[:-1], table.scales[:-1], table.residual)
-    write_codes(path, short, place)
+    write_codes(path, [encode_vectors(table.ids[:-1], table.vectors[:-1])], place)
     assert statuses(check_codes) == [CheckStatus.OK]
     assert statuses(check_all_codes) == [CheckStatus.FAILED, CheckStatus.OK]
     assert statuses(check_all_codes, repair=True) == [CheckStatus.REPAIRED, CheckStatus.OK]

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
-from search.vectors.quantised_scan import encode_vectors
+from search.vectors.quantised_scan import BLOCK, encode_vectors
 from tests.integration.search.mirror.inspection import age
+from tests.integration.search.vectors.comparison import assert_equal_tables
 from tests.integration.search.vectors.factories import ids_of, random_vectors
 
 PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5:"}
@@ -14,17 +15,22 @@ PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "of-a-workspace" / "7.codes"
-    write_codes(path, encode_vectors(ids_of(5_000), random_vectors(5_000)), PLACE)
+    write_codes(path, [encode_vectors(ids_of(5_000), random_vectors(5_000))], PLACE)
     return path
 
 
 def test_file_is_read_as_written(path):
-    wanted = encode_vectors(ids_of(5_000), random_vectors(5_000))
     table, place = read_codes(path)
     assert place == PLACE
-    assert table.residual == wanted.residual
-    for name in ("ids", "scales", "sums", "blocks"):
-        assert (getattr(table, name) == getattr(wanted, name)).all()
+    assert_equal_tables(table, encode_vectors(ids_of(5_000), random_vectors(5_000)))
+
+
+def test_whole_blocks_and_a_rest_are_one_table(path):
+    vectors, ids = random_vectors(3 * BLOCK + 5, dim=8), ids_of(3 * BLOCK + 5)
+    starts = range(0, len(vectors), 2 * BLOCK)
+    pieces = [encode_vectors(ids[s : s + 2 * BLOCK], vectors[s : s + 2 * BLOCK]) for s in starts]
+    write_codes(path, pieces, PLACE)
+    assert_equal_tables(read_codes(path)[0], encode_vectors(ids, vectors))
 
 
 def test_file_is_private_to_its_owner_without_leftovers(path):
@@ -36,7 +42,7 @@ def test_file_is_private_to_its_owner_without_leftovers(path):
 def test_mapped_former_file_stays_readable(path):
     table, _ = read_codes(path)
     before = np.array(table.scales)
-    write_codes(path, encode_vectors(ids_of(10), random_vectors(10, seed=8)), PLACE)
+    write_codes(path, [encode_vectors(ids_of(10), random_vectors(10, seed=8))], PLACE)
     assert (table.scales == before).all()
     assert len(read_codes(path)[0]) == 10
 
@@ -51,6 +57,7 @@ DAMAGE = {
     "another number": lambda whole: whole[:-4000] + bytes([whole[-4000] ^ 1]) + whole[-3999:],
     "no head": lambda whole: whole[:20],
     "another beginning": lambda whole: b"x" + whole[1:],
+    "an earlier format": lambda whole: whole.replace(b"kebab codes 2", b"kebab codes 1", 1),
     "head without a field": lambda whole: whole.replace(b'"vectors"', b'"vektors"', 1),
     "another place": lambda whole: whole.replace(b"5:5:", b"9:9:", 1),
     "empty": lambda whole: b"",

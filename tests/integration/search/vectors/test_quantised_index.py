@@ -8,11 +8,13 @@ import pytest
 
 from search.models import EmbeddingSpace
 from search.vectors import nearest, quantised_index
+from search.vectors.quantised_index import CodeCache
 from search.vectors.spaces import live_space
-from tests.integration.search.vectors.comparison import assert_both_agree, compare_all, find
+from tests.integration.search.vectors.comparison import assert_both_agree, assert_equal, compare_all, find
 from tests.integration.search.vectors.factories import write_apples
 
 fill = write_apples
+REQUEST = CodeCache.request  # which a fixture replaces
 
 
 @pytest.fixture
@@ -36,18 +38,20 @@ def background_builds(codes, monkeypatch):
 
 def test_codes_answer_as_postgres_does_in_one_statement(quantised_workspace):
     assert_both_agree(quantised_workspace)
-    assert find(quantised_workspace, "apple", 100)[0] == compare_all(quantised_workspace, "apple", 100)
-    assert len(find(quantised_workspace, "apple number3")[1]) == 1
+    hundred = find(quantised_workspace, "apple", 100)[0]
+    assert_equal(hundred, compare_all(quantised_workspace, "apple", 100))
+    (sent,) = find(quantised_workspace, "apple number3")[1]
+    assert "search_chunkvector" not in sent  # visible chunks are read, no vectors
 
 
 def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(
-    quantised_workspace, background_builds, monkeypatch
+    quantised_workspace, codes, background_builds, monkeypatch
 ):
+    monkeypatch.setattr(CodeCache, "request", REQUEST)
     assert_both_agree(quantised_workspace, path_glob=("common.md",))
     assert_both_agree(quantised_workspace, source=("docs",))
     assert_both_agree(quantised_workspace, source=("rare",), by_codes=False)
-    assert find(quantised_workspace, "apple", source=("nowhere",))[0] == []
-    monkeypatch.setattr(nearest, "_SLOW_S", 0.0)
+    assert find(quantised_workspace, "apple", source=("nowhere",))[0] == {}
     assert len(find(quantised_workspace, "apple", 100, source=("rare",))[0]) == 8
     assert background_builds == []  # a narrow filter does not have codes made anew
 
@@ -61,7 +65,7 @@ def test_codes_of_another_database_are_not_used_and_made_anew(
     monkeypatch.setattr(
         codes, "_build_in_background", lambda workspace_id, space: codes.build(workspace_id, space)
     )
-    assert find(quantised_workspace, "apple")[0] == compare_all(quantised_workspace, "apple")
+    assert_equal(find(quantised_workspace, "apple")[0], compare_all(quantised_workspace, "apple"))
     assert_both_agree(quantised_workspace)
 
 
@@ -104,11 +108,10 @@ def test_full_disk_has_all_compared_and_is_tried_again_later(workspace, codes, m
     assert_both_agree(workspace, by_codes=False)
 
 
-def test_slow_search_has_codes_made_beside_it(workspace, codes, monkeypatch):
-    monkeypatch.setattr(nearest, "_SLOW_S", 0.0)
-    find(workspace, "apple")
+def test_search_without_codes_has_them_made_beside_it(workspace, codes, monkeypatch):
+    monkeypatch.setattr(CodeCache, "request", REQUEST)
+    assert len(find(workspace, "apple")[0]) == 10
     codes._threads.shutdown(wait=True)
-    monkeypatch.setattr(nearest, "_SLOW_S", 60.0)
     assert_both_agree(workspace)
 
 

@@ -17,14 +17,16 @@ from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.vectors import nearest, quantised_index
-from search.vectors.nearest import QueryPoint, nearest_chunks
+from search.vectors.nearest import QueryPoint
 from search.vectors.quantised_rows import read_all_rows
 from search.vectors.spaces import live_space
 from tests.integration.search.vectors.comparison import (
     QUERIES,
     assert_both_agree,
+    assert_equal,
     compare_all,
     find,
+    find_nearest,
     row_of,
 )
 from tests.support.corpus import make_workspace, write
@@ -52,17 +54,18 @@ def test_deleted_vector_is_not_found_and_those_behind_it_are(quantised_workspace
     assert paths(ask(quantised_workspace, "apple number3", Mode.VECTOR))[0] == "rare.md"
     Document.objects.filter(path="rare.md").delete()
     assert "rare.md" not in paths(ask(quantised_workspace, "apple number3", Mode.VECTOR))
-    gone = {near.chunk_id for near in find(quantised_workspace, "apple number3", 60)[0]}
-    ChunkVector.objects.filter(chunk_id__in=gone).delete()
+    gone = find(quantised_workspace, "apple number3", 60)[0].keys()
+    for model in (ChunkVector, Chunk):
+        model.objects.filter(chunk_id__in=gone).delete()
     for query in QUERIES:
         left = find(quantised_workspace, query, 20)[0]
         assert len(left) == 20
-        assert not {near.chunk_id for near in left} & gone
-        assert left == compare_all(quantised_workspace, query, 20)
+        assert not left.keys() & gone
+        assert_equal(left, compare_all(quantised_workspace, query, 20))
 
 
 def test_replaced_vector_counts_as_it_is_now(quantised_workspace):
-    before = {near.chunk_id for near in find(quantised_workspace, "apple number3", 5)[0]}
+    before = find(quantised_workspace, "apple number3", 5)[0].keys()
     chunk = ChunkVector.objects.filter(chunk_id__in=before).first()
     other = ChunkVector.objects.exclude(chunk_id__in=before).first()
     with transaction.atomic():
@@ -101,7 +104,7 @@ def test_late_commit_is_not_overlooked(quantised_workspace):
     go.set()
     thread.join()
     EmbeddingSpace.objects.filter(pk=space.pk).update(epoch=F("epoch") + 1)
-    assert find(quantised_workspace, "latecomer")[0][0].chunk_id == vector.chunk_id.hex
+    assert next(iter(find(quantised_workspace, "latecomer")[0])) == vector.chunk_id.hex
     assert_both_agree(quantised_workspace)
 
 
@@ -163,13 +166,13 @@ def test_another_workspace_is_not_found(quantised_workspace):
     embed(twin)
     sync(twin)
     assert len(find(twin, "apple number3")[0]) == 1
-    ids = {near.chunk_id for near in find(quantised_workspace, "apple number3", 400)[0]}
+    found = find(quantised_workspace, "apple number3", 400)[0]
     own = ChunkVector.objects.in_workspace(quantised_workspace.pk).values_list("chunk_id", flat=True)
-    assert ids <= {id_.hex for id_ in own}
+    assert found.keys() <= {id_.hex for id_ in own}
     # Ids follow from the text: the twin's space is not that of the codes.
     scope = resolve_scope(twin, SearchFilters(), Reader())
     foreign = QueryPoint(live_space(quantised_workspace), configured_embedder().embed_query("apple"))
-    assert nearest_chunks(scope, foreign, limit=10) == []
+    assert len(find_nearest(scope, foreign).ids) == 0
 
 
 def test_rows_of_a_dump_numbered_in_the_future_are_read_once(quantised_workspace, codes):

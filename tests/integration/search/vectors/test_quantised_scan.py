@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from search.vectors.quantised_scan import BLOCK, Codes, encode_vectors, merge_tables, stack_tables
+from search.vectors.quantised_scan import BLOCK, Codes, encode_vectors, merge_tables
+from tests.integration.search.vectors.comparison import assert_equal_tables
 from tests.integration.search.vectors.factories import clustered_vectors, ids_of, random_vectors
 
 
@@ -31,10 +32,8 @@ def test_best_are_among_the_chosen_and_the_others_below_the_bound(make):
     for query in (*vectors[:2].astype(np.float32), *random_vectors(2, seed=9).astype(np.float32)):
         chosen = codes.near(query).best(100)
         similarities = exact(vectors, query)
-        best = {ids[place].tobytes().hex() for place in np.argsort(-similarities)[:100]}
-        rest = [s for id_, s in zip(ids, similarities, strict=True) if id_.tobytes().hex() not in chosen.ids]
-        assert best <= set(chosen.ids)
-        assert max(rest) < chosen.bound
+        assert np.isin(ids[np.argsort(-similarities)[:100]], chosen.ids).all()
+        assert similarities[~np.isin(ids, chosen.ids)].max() < chosen.bound
         assert len(chosen.ids) < BLOCK
 
 
@@ -63,15 +62,49 @@ def test_pieces_give_the_similarities_of_the_whole():
         assert (found.values == expected.values).all()
 
 
-def test_whole_blocks_and_a_rest_are_one_table():
-    vectors = random_vectors(3 * BLOCK + 5, dim=8)
-    starts = range(0, len(vectors), 2 * BLOCK)
-    ids = ids_of(len(vectors))
-    pieces = [encode_vectors(ids[s : s + 2 * BLOCK], vectors[s : s + 2 * BLOCK]) for s in starts]
-    stacked, whole = stack_tables(pieces), encode_vectors(ids, vectors)
-    for name in ("ids", "scales", "sums", "blocks"):
-        assert np.array_equal(getattr(stacked, name), getattr(whole, name))
-    assert stacked.residual == whole.residual
+def test_table_is_sorted_by_id_and_finds_chunks_by_it():
+    vectors, ids = random_vectors(BLOCK + 7, dim=8), ids_of(BLOCK + 7)
+    order = np.random.default_rng(6).permutation(len(ids))
+    table = encode_vectors(ids[order], vectors[order])
+    assert_equal_tables(table, encode_vectors(ids, vectors))
+    assert table.find(ids[[5, BLOCK + 6, 0]]).tolist() == [5, BLOCK + 6, 0]
+    assert table.find(ids_of(2, first=len(ids))).tolist() == [-1, -1]
+
+
+def test_similarities_are_those_of_the_stored_vectors():
+    vectors, ids = random_vectors(50), ids_of(51)
+    vectors[7] = 0
+    codes = Codes((encode_vectors(ids[:30], vectors[:30]), encode_vectors(ids[30:50], vectors[30:])))
+    query = random_vectors(1, seed=3)[0].astype(np.float32)
+    order = np.random.default_rng(6).permutation(51)
+    with np.errstate(invalid="ignore"):
+        expected = np.append(exact(vectors, query), np.nan)[order]
+    found = codes.similarities(ids[order], query)
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    assert np.isnan(found[np.isin(order, (7, 50))]).all()
+    assert np.array_equal(codes.vectors(ids[order])[order < 50], vectors[order[order < 50]])
+    assert not codes.vectors(ids[50:]).any()
+    assert codes.vectors(ids[:0]).shape == (0, 384)
+
+
+def test_vector_written_last_counts():
+    older, newer = random_vectors(4, dim=8), random_vectors(4, dim=8, seed=5)
+    tables = encode_vectors(ids_of(4), older), encode_vectors(ids_of(2, first=2), newer[2:])
+    expected = np.concatenate([older[:2], newer[2:]])
+    merged = merge_tables(tables)
+    assert_equal_tables(merged, encode_vectors(ids_of(4), expected))
+    query = np.ones(8, np.float32)
+    for codes in (Codes(tables), Codes((merged,))):
+        assert np.array_equal(codes.vectors(ids_of(4)), expected.astype(np.float32))
+        assert codes.similarities(ids_of(4), query) == pytest.approx(exact(expected, query), abs=1e-6)
+
+
+def test_few_vectors_written_again_confirm_a_shortlist():
+    vectors, ids, query = random_vectors(100), ids_of(100), random_vectors(1, seed=3)[0].astype(np.float32)
+    chosen = Codes((encode_vectors(ids, vectors),)).near(query).best(100)
+    similarities = exact(vectors, query)
+    for count, is_confirmed in ((0, True), (25, True), (26, False)):
+        assert chosen.is_confirmed_by(similarities + (np.arange(100) < count)) == is_confirmed
 
 
 def test_rounding_that_is_not_random_is_noticed():
@@ -79,8 +112,6 @@ def test_rounding_that_is_not_random_is_noticed():
     vectors = np.full((5_000, 384), 0.0035, np.float16)
     vectors[np.arange(5_000), np.arange(5_000) % 384] = 1
     query = np.ones(384, np.float32)
-    ids = ids_of(5_000)
-    chosen = Codes((encode_vectors(ids, vectors),)).near(query).best(10)
-    similarities = exact(vectors, query)
-    found = {id_.tobytes().hex(): s for id_, s in zip(ids[:10], similarities[:10], strict=True)}
-    assert not chosen.is_confirmed_by(found)
+    codes = Codes((encode_vectors(ids_of(5_000), vectors),))
+    chosen = codes.near(query).best(10)
+    assert not chosen.is_confirmed_by(codes.similarities(chosen.ids, query))
