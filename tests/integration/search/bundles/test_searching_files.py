@@ -76,6 +76,6 @@ def test_search_that_exhausts_the_memory_of_sqlite_is_refused(file, monkeypatch)
     def run_out_of_memory(bundle, query):
         raise apsw.NoMemError("out of memory")
 
-    monkeypatch.setattr(SearchableBundle, "_search", run_out_of_memory)
+    monkeypatch.setattr("search.bundles.search.pipeline.run_search", run_out_of_memory)
     with pytest.raises(BundleRefused):
         search(file, "harbour")

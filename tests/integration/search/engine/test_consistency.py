@@ -1,12 +1,13 @@
-"""Documents rewritten during a search, between its mirror's state and the read-back."""
+"""Documents rewritten during a search, between its mirror's state and its reads of Postgres."""
 
+import numpy as np
 import pytest
 
 from search.corpus import delete_documents
-from search.engine import consistency, search
-from search.engine.hits import HitBuilder
+from search.engine import consistency, corpus
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
+from search.runtime import runtime
 from tests.support.corpus import write
 from tests.support.search import ask, embed, finish_syncs, paths, sync
 
@@ -18,11 +19,11 @@ def workspace(shared_workspace):
 
 
 @pytest.fixture
-def before_read_back(monkeypatch):
-    """Return a function that registers an action before each read-back, so often."""
+def before_read(monkeypatch):
+    """Return a function that registers an action before the first reads of a kind, so many times."""
 
-    def arrange(act, *, times=1):
-        read, left = search.read_back, [times]
+    def arrange(act, kind="read_hits", *, times=1):
+        read, left = getattr(corpus, kind), [times]
 
         def act_and_read(*arguments):
             if left[0] > 0:
@@ -30,9 +31,28 @@ def before_read_back(monkeypatch):
                 act()
             return read(*arguments)
 
-        monkeypatch.setattr(search, "read_back", act_and_read)
+        monkeypatch.setattr(corpus, kind, act_and_read)
 
     return arrange
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Return the list of the names of reads of Postgres, in order."""
+    names = []
+
+    def note(name):
+        read = getattr(corpus, name)
+
+        def note_and_read(*arguments):
+            names.append(name)
+            return read(*arguments)
+
+        monkeypatch.setattr(corpus, name, note_and_read)
+
+    for name in ("read_visible", "read_hits", "read_documents", "read_passages"):
+        note(name)
+    return names
 
 
 @pytest.fixture
@@ -42,64 +62,116 @@ def seq(workspace):
     return written.seq
 
 
+class EvenReranker:
+    """A reranker that likes all passages alike."""
+
+    name, gives_logits = "even", False
+
+    def rerank(self, query, passages):
+        return [0.5] * len(passages)
+
+
+STAGES = [
+    ("read_hits", {}),
+    ("read_documents", {"per_file_cap": 1}),
+    ("read_passages", {"rerank": True, "per_file_cap": 0}),
+    ("read_hits", {"cutoff": True, "per_file_cap": 0}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), STAGES)
 @pytest.mark.parametrize("mode", [Mode.LEXICAL, Mode.HYBRID])
-def test_search_that_waited_for_a_change_finds_concurrent_writes(workspace, seq, before_read_back, mode):
+def test_search_that_waited_for_a_change_finds_concurrent_writes(
+    workspace, seq, before_read, monkeypatch, mode, kind, options
+):
+    monkeypatch.setattr(runtime(), "reranker", EvenReranker())
     embed(workspace)
-    before_read_back(lambda: write(workspace, "a.md", "apple second"))
+    before_read(lambda: write(workspace, "a.md", "apple second"), kind)
+    found = ask(workspace, "apple", mode, min_seq=seq, **options)
+    assert (paths(found), found.hits[0].snippet) == (["a.md"], "apple second")
+    assert (found.seq, found.lag, found.degraded) == (seq + 1, 0, ())
+
+
+@pytest.mark.parametrize("mode", [Mode.LEXICAL, Mode.HYBRID])
+def test_search_on_a_lagging_mirror_that_waited_finds_concurrent_writes(workspace, seq, before_read, mode):
+    write(workspace, "b.md", "plum")
+    before_read(lambda: write(workspace, "a.md", "apple second"), "read_visible")
     found = ask(workspace, "apple", mode, min_seq=seq)
     assert (paths(found), found.hits[0].snippet) == (["a.md"], "apple second")
-    assert (found.seq, found.lag, found.degraded) == (seq + 1, 0, ())
+    assert (found.seq, found.lag) == (seq + 2, 0)
 
 
-def test_document_written_before_its_hit_is_made_is_found(workspace, seq, monkeypatch):
-    texts, read_hits = ["apple second"], HitBuilder.__init__.__kwdefaults__["read"]
-
-    def write_and_read(*arguments):
-        if texts:
-            write(workspace, "a.md", texts.pop())
-        return read_hits(*arguments)
-
-    monkeypatch.setitem(HitBuilder.__init__.__kwdefaults__, "read", write_and_read)
-    found = ask(workspace, "apple", min_seq=seq)
-    assert (paths(found), found.hits[0].snippet) == (["a.md"], "apple second")
-    assert (found.seq, found.lag, found.degraded) == (seq + 1, 0, ())
+def test_candidates_of_a_mirror_at_the_head_are_not_read(workspace, seq, reads):
+    embed(workspace)
+    for mode in Mode:
+        reads.clear()
+        assert paths(ask(workspace, "apple", mode)) == ["a.md"]
+        assert reads == ["read_hits"]
 
 
-def test_search_that_waits_for_nothing_answers_at_once_and_names_the_lag(workspace, seq, before_read_back):
-    before_read_back(lambda: write(workspace, "a.md", "apple second"))
+def test_candidates_of_a_lagging_mirror_are_read(workspace, seq, reads, monkeypatch):
+    monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
+    write(workspace, "b.md", "apple second")
+    for mode in (Mode.LEXICAL, Mode.HYBRID):
+        reads.clear()
+        found = ask(workspace, "apple", mode)
+        assert (paths(found), found.lag) == (["a.md"], 1)
+        assert reads == ["read_visible", "read_hits"]
+
+
+@pytest.mark.parametrize(("kind", "options"), STAGES)
+def test_hit_that_is_gone_makes_room_for_the_next(workspace, before_read, monkeypatch, kind, options):
+    monkeypatch.setattr(runtime(), "reranker", EvenReranker())
+    first = write(workspace, "a.md", "apple apple").doc_id
+    write(workspace, "b.md", "apple and other words")
+    sync(workspace)
+    assert paths(ask(workspace, "apple", k=1, **options)) == ["a.md"]
+    before_read(lambda: delete_documents(workspace, [first]), kind)
+    found = ask(workspace, "apple", k=1, **options)
+    assert [(hit.rank, hit.doc_path) for hit in found.hits] == [(1, "b.md")]
+    assert (found.lag, found.degraded) == (1, ())
+
+
+def test_search_that_waits_for_nothing_answers_at_once_and_names_the_lag(workspace, seq, before_read):
+    before_read(lambda: write(workspace, "a.md", "apple second"))
     found = ask(workspace, "apple")
     assert (paths(found), found.seq, found.lag, found.degraded) == ([], seq, 1, ())
 
 
-def test_search_that_is_overtaken_again_and_again_says_what_it_lacks(workspace, seq, before_read_back):
+def test_search_that_is_overtaken_again_and_again_says_what_it_lacks(workspace, seq, before_read):
     texts = iter(f"apple {number}" for number in range(100))
-    before_read_back(lambda: write(workspace, "a.md", next(texts)), times=100)
+    before_read(lambda: write(workspace, "a.md", next(texts)), times=100)
     found = ask(workspace, "apple", min_seq=seq)
     assert (paths(found), found.lag, found.degraded) == ([], 1, ("lexical",))
 
 
-def test_mirror_that_can_not_catch_up_in_time_is_named(workspace, seq, before_read_back, monkeypatch):
+def test_mirror_that_can_not_catch_up_in_time_is_named(workspace, seq, before_read, monkeypatch):
     monkeypatch.setattr(consistency, "_LIMIT_S", 0)
-    before_read_back(lambda: write(workspace, "a.md", "apple second"))
+    before_read(lambda: write(workspace, "a.md", "apple second"))
     with local_mirrors.mirror_files(workspace.pk).write_lock():
         found = ask(workspace, "apple", min_seq=seq)
     assert (paths(found), found.lag, found.degraded) == ([], 1, ("lexical",))
 
 
-def test_concurrently_deleted_document_is_left_out_silently(workspace, seq, before_read_back):
+def test_concurrently_deleted_document_is_left_out_silently(workspace, seq, before_read):
     doc_id = write(workspace, "b.md", "apple other").doc_id
-    before_read_back(lambda: delete_documents(workspace, [doc_id]))
+    before_read(lambda: delete_documents(workspace, [doc_id]))
     found = ask(workspace, "apple", min_seq=seq + 1)
     assert (paths(found), found.seq, found.lag, found.degraded) == (["a.md"], seq + 2, 0, ())
 
 
-def test_candidate_that_the_mirror_alone_has_makes_no_second_search(workspace, seq, monkeypatch):
-    calls, real = [], search.read_back
+def test_candidate_that_the_mirror_alone_has_makes_one_more_search(workspace, seq, monkeypatch):
+    reads = []
 
-    def losing(scope, chunk_ids, *more):
-        calls.append(chunk_ids)
-        return real(scope, [], *more)
+    def read_no_hits(scope, chunk_ids):
+        reads.append("read_hits")
+        return {}
 
-    monkeypatch.setattr(search, "read_back", losing)
+    def see_nothing(scope, ids):
+        reads.append("read_visible")
+        return np.zeros(len(ids), bool)
+
+    monkeypatch.setattr(corpus, "read_hits", read_no_hits)
+    monkeypatch.setattr(corpus, "read_visible", see_nothing)
     found = ask(workspace, "apple", min_seq=seq)
-    assert (paths(found), len(calls), found.lag, found.degraded) == ([], 1, 0, ())
+    assert (paths(found), reads, found.lag, found.degraded) == ([], ["read_hits", "read_visible"], 0, ())

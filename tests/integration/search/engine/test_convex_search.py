@@ -1,12 +1,11 @@
 """Hybrid search by convex combination, and the choice between it and reciprocal rank fusion."""
 
 import numpy as np
-import pytest
 
 from kebab.people.workspaces import store_settings
 from search.models import ChunkVector
-from search.retrieval.fusion.convex import ScoredList, convex_combination
-from search.retrieval.fusion.score_scales import bm25_magnitude
+from search.retrieval.fusion.convex import convex_combination
+from search.retrieval.fusion.score_scales import bm25_magnitudes
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
 from tests.support.search import ask, embed, paths, sync
@@ -25,21 +24,25 @@ def scores_alone(workspace, mode):
 
 
 def test_scores_are_the_mean_of_the_scaled_scores_smoothed_over_the_stored_vectors(filled):
-    vector = scores_alone(filled, Mode.VECTOR)
-    found = scores_alone(filled, Mode.LEXICAL)
-    lexical = {id_: bm25_magnitude(found.get(id_, 0.0)) for id_ in vector}
+    vector, lexical = scores_alone(filled, Mode.VECTOR), scores_alone(filled, Mode.LEXICAL)
     rows = ChunkVector.objects.in_workspace(filled).values_list("chunk_id", "embedding")
-    stored = {id_.hex: np.array(embedding) for id_, embedding in rows}
-    expected = convex_combination(
-        [
-            ScoredList(name="lexical", chunk_ids=list(found), scores=lexical),
-            ScoredList(name="vector", chunk_ids=list(vector), scores=vector),
-        ],
-        vectors_of=lambda chunk_ids: {id_: stored[id_] for id_ in chunk_ids},
-    )
-    result = ask(filled, QUERY, Mode.HYBRID, k=100, fusion=Fusion.CONVEX)
-    assert [hit.chunk_id for hit in result.hits] == [each.chunk_id for each in expected]
-    assert [hit.score for hit in result.hits] == pytest.approx([each.score for each in expected])
+    stored = {id_.hex: np.array(embedding, np.float16) for id_, embedding in rows}
+    ids = sorted(vector)
+    scores = {
+        "lexical": bm25_magnitudes(np.array([lexical.get(id_, 0.0) for id_ in ids])),
+        "vector": np.array([vector[id_] for id_ in ids]),
+    }
+    vectors = np.array([stored[id_] for id_ in ids], np.float32)
+    fused = convex_combination(scores, {}, dict.fromkeys(scores, 1.0), vectors_at=vectors.__getitem__)
+    expected = dict(zip(ids, fused.tolist(), strict=True))
+    places = list(lexical)
+
+    def order(id_):
+        return -expected[id_], places.index(id_) if id_ in places else len(places), id_
+
+    hits = ask(filled, QUERY, Mode.HYBRID, k=100, fusion=Fusion.CONVEX).hits
+    assert [hit.chunk_id for hit in hits] == sorted(ids, key=order)
+    assert {hit.chunk_id: hit.score for hit in hits} == expected
 
 
 def test_every_candidate_has_both_scores_where_the_legs_overlap_only_in_part(filled):

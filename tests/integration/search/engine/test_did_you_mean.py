@@ -1,12 +1,13 @@
 """Suggestions for a query without results, from words that the caller may see."""
 
-import apsw
+from functools import partial
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
+from search.engine.corpus import mirror_source
 from search.engine.did_you_mean import suggest_query
-from search.engine.search import mirror_reading
-from search.mirror.query.reader import MirrorReading
+from search.engine.readback import read_passages
+from search.mirror.query.view import MirrorView
 from search.models import Chunk
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write, write_each
@@ -43,9 +44,9 @@ def fill(workspace):
 
 
 def suggest(workspace, text, **filters):
-    return suggest_query(
-        mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
-    )
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
+    with mirror_source(workspace, scope).open() as view:
+        return suggest_query(view, text, partial(read_passages, scope))
 
 
 def test_suggestion_spells_the_words_as_the_corpus_does(filled, subtests):
@@ -73,14 +74,13 @@ def test_word_that_postgres_no_longer_has_is_not_suggested(filled):
 
 
 def test_interrupted_mirror_suggests_nothing(filled, monkeypatch):
-    def interrupt(reading):
-        raise apsw.InterruptError("late")
-
-    monkeypatch.setattr(MirrorReading, "connection", interrupt)
+    assert suggest(filled, "kubernets") == "kubernetes"
+    monkeypatch.setattr("search.mirror.query.view._STEPS", 1)
+    monkeypatch.setattr(MirrorView, "is_late", lambda view: True)
     assert suggest(filled, "kubernets") is None
 
 
-def test_node_without_a_mirror_suggests_nothing(workspace):
+def test_workspace_without_a_change_suggests_nothing(workspace):
     assert suggest(workspace, "kubernets") is None
 
 

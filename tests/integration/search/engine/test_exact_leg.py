@@ -1,31 +1,40 @@
 """Names and quoted phrases are found exactly, and stay high after fusion."""
 
+from contextlib import contextmanager
+
 import pytest
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.engine.search import mirror_reading
+from search.engine.corpus import mirror_source
 from search.mirror.query import exact
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.reader import MirrorReading
+from search.mirror.query.view import MirrorView
 from search.models import Chunk
-from search.retrieval.errors import LegTimeout
+from search.retrieval.fusion.legs import unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import chunk, make_workspace, write
-from tests.support.search import ask, embed, paths, sync
+from tests.support.search import ask, embed, paths, scores_by_id, sync
 
 
-def leg(workspace, text, **filters):
-    return ExactLeg(
-        mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
-    )
+@contextmanager
+def exact_leg(workspace, text, **filters):
+    """Provide the exact leg of a query."""
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
+    with mirror_source(workspace, scope).open() as view:
+        yield ExactLeg(view, text)
+
+
+def find(workspace, text, limit=10, **filters):
+    with exact_leg(workspace, text, **filters) as leg:
+        return leg.search(limit)
 
 
 def found_paths(workspace, text, **filters):
     chunks = Chunk.objects.in_workspace(workspace).select_related("document")
     by_id = {each.chunk_id.hex: each.document.path for each in chunks}
-    return [by_id[candidate.chunk_id] for candidate in leg(workspace, text, **filters).search(100)]
+    return [by_id[id_] for id_ in unpack_ids(find(workspace, text, 100, **filters).ids)]
 
 
 def below(heading, text, **fields):
@@ -56,10 +65,10 @@ def test_filters_narrow_the_leg(filled):
 def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_embedder, monkeypatch):
     set_embedder("none")
     lexical = ask(filled, "rate_limit", Mode.HYBRID)
-    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: settings.KEBAB_LEG_LIMIT_MS == 0)
+    monkeypatch.setattr(MirrorView, "is_late", lambda view: settings.KEBAB_LEG_LIMIT_MS == 0)
     settings.KEBAB_LEG_LIMIT_MS = 0
-    with pytest.raises(LegTimeout):
-        leg(filled, "rate_limit").search(10)
+    found = find(filled, "rate_limit")
+    assert (len(found.ids), found.is_complete, found.is_available) == (0, False, False)
     assert lexical.degraded == ("vector",)
     assert "exact" in ask(filled, "rate_limit", Mode.HYBRID).degraded
 
@@ -67,7 +76,8 @@ def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_e
 def test_no_name_makes_the_leg_fail(filled, subtests):
     for text in ('"(" "x"', '"質"', "a\x00b_c", '"' * 50, "std::::x", "#.#", '"* NEAR("', "operator()"):
         with subtests.test(text=text):
-            assert leg(filled, text).search(10) == []
+            found = find(filled, text)
+            assert (len(found.ids), found.is_complete) == (0, True)
 
 
 def test_deleted_chunk_is_not_found_by_its_name(workspace):
@@ -76,11 +86,6 @@ def test_deleted_chunk_is_not_found_by_its_name(workspace):
     write(workspace, "reference.md", "Nothing here any more.")
     sync(workspace)
     assert found_paths(workspace, "rate_limit") == ["code.py", "use.md"]
-
-
-def test_node_without_a_mirror_finds_no_names(workspace):
-    write(workspace, "a.md", "rate_limit")
-    assert leg(workspace, "rate_limit").search(10) == []
 
 
 def test_member_is_found_below_its_container(workspace):
@@ -163,7 +168,8 @@ def test_exact_list_takes_part_only_with_something_found(workspace, set_embedder
     (hit,) = ask(workspace, "rate_limit limit", Mode.HYBRID).hits
     assert (hit.retrieval.exact_rank, hit.retrieval.fusion_score) == (None, 1.0)
     assert ask(workspace, "deploy the server", Mode.HYBRID).hits[0].retrieval.exact_rank is None
-    assert not leg(workspace, "deploy the server").has_names
+    with exact_leg(workspace, "deploy the server") as leg:
+        assert not leg.has_names
 
 
 def test_one_sign_of_a_script_without_spaces_is_found_in_a_phrase(workspace):
@@ -182,6 +188,7 @@ def test_choice_among_equal_scores_does_not_depend_on_the_order_of_arrival(works
         for first in range(0, 120, 40)[::step]:
             write(each, f"{first:03}.md", *(form.format(n) for n in range(first, first + 40)))
         sync(each)
-        read.append({candidate.chunk_id for candidate in leg(each, "getUserName").search(500)})
-    assert len(read[0]) < 120
-    assert read[0] == read[1]
+        read.append(find(each, "getUserName", 500))
+    there, back = map(scores_by_id, read)
+    assert len(there) < 120
+    assert there == back

@@ -5,11 +5,11 @@ import pytest
 
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.mirror import local_mirrors
+from search.engine.corpus import mirror_source
 from search.mirror.query import lexical
 from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.legs import TIERS, unpack_ids
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode
 from tests.support.corpus import chunk, write, write_each
@@ -20,13 +20,16 @@ def found_paths(workspace, text, **options):
     return paths(ask(workspace, text, **options))
 
 
-def candidates(workspace, text, limit, **filters):
+def find(workspace, text, limit, **filters):
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
-    reading = MirrorReading(
-        local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=60
-    )
-    leg = LexicalLeg(reading, text)
-    return leg.search(limit), leg
+    with mirror_source(workspace, scope).open() as view:
+        return LexicalLeg(view, text).search(limit)
+
+
+def candidates(found):
+    """Return (tier, score, id) of each candidate."""
+    tiers = [TIERS[tier] for tier in found.tiers.tolist()]
+    return list(zip(tiers, found.scores.tolist(), unpack_ids(found.ids), strict=True))
 
 
 def test_all_terms_come_before_some(workspace):
@@ -57,12 +60,12 @@ def test_equal_scores_are_ordered_by_chunk_id_wherever_the_list_is_cut(workspace
     write(workspace, "a.md", "apple one", *["apple"] * 20, *["apple pear"] * 20)
     sync(workspace)
     for text in ("apple", "apple pear", "'apple'"):
-        whole, _ = candidates(workspace, text, 1_000)
-        assert whole == sorted(whole, key=lambda c: (c.tier != "all", -c.score, c.chunk_id))
-        assert len({candidate.score for candidate in whole}) <= 3
+        whole = candidates(find(workspace, text, 1_000))
+        assert whole == sorted(whole, key=lambda each: (each[0] != "all", -each[1], each[2]))
+        assert len({score for _, score, _ in whole}) <= 3
         for limit in (1, 7, 20, 21, 40, 41):
             with subtests.test(text=text, limit=limit):
-                assert candidates(workspace, text, limit)[0] == whole[:limit]
+                assert candidates(find(workspace, text, limit)) == whole[:limit]
 
 
 def test_total_counts_what_has_every_term_under_the_filters(workspace, subtests):
@@ -80,7 +83,7 @@ def test_total_counts_what_has_every_term_under_the_filters(workspace, subtests)
         ("zebra yak", 10, {}, LexicalTotal(value=0, relation="eq")),
     ):
         with subtests.test(text=text, limit=limit):
-            assert candidates(workspace, text, limit, **filters)[1].total == total
+            assert find(workspace, text, limit, **filters).total == total
 
 
 def test_stop_words_do_not_relax_a_query_and_are_found_alone(workspace):

@@ -26,7 +26,9 @@ def test_every_connection_plans_each_statement_once_for_itself(orchard):
         with noted_statements() as sent:
             found = ask(orchard, "apple", mode)
         assert found.hits == expected.hits and found.hits
-        assert sent and all("EXECUTE kebab_" in sql for sql in sent)
+        # The vectors that a fusion compares are read for spaces without codes only.
+        planned = [sql for sql in sent if "halfvec_send" not in sql]
+        assert planned and all("EXECUTE kebab_" in sql for sql in planned)
     connection.close()
     connection.close_pool()
     with noted_statements() as sent:
@@ -38,7 +40,7 @@ def test_filtered_or_switched_off_statement_is_planned_each_time(orchard, settin
     for _ in range(2):
         with noted_statements() as sent:
             assert paths(ask(orchard, "apple", lang=("de",))) == ["de.md"]
-    assert len([sql for sql in sent if '"chunk_id" = ANY' in sql]) == 2
+    assert len([sql for sql in sent if '"chunk_id" = ANY' in sql]) == 1
     settings.KEBAB_PLAN_ONCE = False
     with noted_statements() as sent:
         assert ask(orchard, "apple").hits

@@ -9,7 +9,6 @@ from search.engine.facets import count_facets
 from search.engine.search import search
 from search.engine.suggest import suggest
 from search.mirror import local_mirrors
-from search.mirror.query.lexical import LexicalLeg
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode, SearchQuery
@@ -34,9 +33,13 @@ def test_search_where_nothing_was_written_is_whole_and_finds_nothing(workspace, 
 
 def test_missing_mirror_is_named_where_something_was_written(workspace, monkeypatch):
     write(workspace, "a.md", "apple")
+    embed(workspace)
     with monkeypatch.context() as patched:
         patched.setattr("search.mirror.local_mirrors.build_mirror", lambda *_, **__: None)
-        assert ask(workspace, "apple").degraded == ("lexical",)
+        lexical, hybrid = ask(workspace, "apple"), ask(workspace, "apple", Mode.HYBRID, explain=True)
+        assert (lexical.hits, lexical.degraded, lexical.did_you_mean) == ((), ("lexical",), None)
+        assert (paths(hybrid), hybrid.degraded) == (["a.md"], ("lexical",))
+        assert list(hybrid.explain["legs"]) == ["vector"]
         assert suggest(workspace, "app", reader=Reader()).degraded == ("lexical",)
     assert paths(ask(workspace, "apple")) == ["a.md"]
 
@@ -51,7 +54,7 @@ def test_hits_without_snippets_are_the_same_and_ask_the_mirror_for_none(workspac
         hits = search(workspace, query).hits
         bare = search(workspace, query, with_snippets=False).hits
         assert bare == tuple(replace(hit, snippet="", highlights=()) for hit in hits) != hits
-    monkeypatch.setattr(LexicalLeg, "snippets", lambda self, chunk_ids, snippet_chars: 1 / 0)
+    monkeypatch.setattr("search.engine.hits.make_snippets", lambda view, match, texts, chars: 1 / 0)
     assert search(workspace, SearchQuery(text="pepper"), with_snippets=False).hits
     with pytest.raises(ZeroDivisionError):
         search(workspace, SearchQuery(text="pepper"))

@@ -1,4 +1,4 @@
-"""Each filter applies to both legs and the read-back, and shortens no list needlessly."""
+"""Each filter applies to both legs and both checks of candidates, and shortens no list needlessly."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -8,11 +8,11 @@ import pytest
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
 from search.embedders.configured import configured_embedder
-from search.mirror import local_mirrors
+from search.engine.corpus import PostgresCorpus
 from search.mirror.query.lexical import LexicalLeg
-from search.mirror.query.reader import MirrorReading
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
+from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Mode
@@ -78,15 +78,21 @@ CASES = [
 ]
 
 
-def lexical_leg(workspace, scope):
-    reading = MirrorReading(
-        local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=60
-    )
-    return LexicalLeg(reading, "apple tree")
+def find_words(corpus, ids):
+    with corpus.open_mirror() as view:
+        return LexicalLeg(view, "apple tree").search(100).ids
 
 
-def vector_leg(workspace, scope):
-    return VectorLeg(live_space(workspace), scope, "apple tree", configured_embedder())
+def find_vectors(corpus, ids):
+    space = live_space(corpus.workspace)
+    return VectorLeg(space, "apple tree", configured_embedder(), corpus.find_nearest).search(100).ids
+
+
+def check(corpus, ids):
+    return ids[corpus.check_visible(ids)]
+
+
+CHECKS = [(find_words, True), (find_vectors, True), (check, True), (check, False)]
 
 
 def test_filter_narrows_what_both_legs_find(filled, subtests):
@@ -97,16 +103,15 @@ def test_filter_narrows_what_both_legs_find(filled, subtests):
             assert [hit.rank for hit in result.hits] == list(range(1, len(expected) + 1))
 
 
-def test_legs_filter_by_themselves_and_leave_nothing_to_the_read_back(filled, subtests):
-    path_of = dict(
-        Document.objects.in_workspace(filled).filter(version__tag="").values_list("chunks__chunk_id", "path")
-    )
-    path_of = {chunk_id.hex: path for chunk_id, path in path_of.items()}
-    for (filters, expected), leg in product(CASES, (lexical_leg, vector_leg)):
-        with subtests.test(filters=filters, leg=leg.__name__):
+def test_each_leg_and_each_check_of_candidates_filters_by_itself(filled, subtests):
+    rows = Document.objects.in_workspace(filled).values_list("chunks__chunk_id", "path", "version__tag")
+    name_of = {chunk_id.hex: f"{path}{tag}" for chunk_id, path, tag in rows}
+    ids = pack_ids(sorted([*name_of, "0" * 32]))
+    for (filters, expected), (find, trusts_mirror) in product(CASES, CHECKS):
+        with subtests.test(filters=filters, find=find.__name__, trusts_mirror=trusts_mirror):
             scope = resolve_scope(filled, SearchFilters(**filters), Reader())
-            found = [path_of[each.chunk_id] for each in leg(filled, scope).search(100)]
-            assert sorted(found) == sorted(expected)
+            found = find(PostgresCorpus(filled, scope, trusts_mirror=trusts_mirror), ids)
+            assert sorted(name_of[id_] for id_ in unpack_ids(found)) == sorted(expected)
 
 
 def test_source_is_named_by_its_id_and_document_by_its_own(filled):

@@ -5,18 +5,13 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from kebab.people.reader import Reader
-from search.access.scope import resolve_scope
-from search.engine.hits import HitBuilder
-from search.engine.readback import read_hits
-from search.engine.search import lexical_leg
+from search.engine import corpus, hits
 from search.mirror.connections import ReaderPool
-from search.mirror.query import lexical
-from search.mirror.query.lexical import LexicalLeg, compile_match
 from search.models import Chunk, ChunkVector
-from search.retrieval.query.filters import SearchFilters
-from search.retrieval.types import Mode
-from tests.support.corpus import write_each
+from search.retrieval.types import Fusion, Mode
+from search.vectors.quantised_index import code_cache
+from search.vectors.spaces import live_space
+from tests.support.corpus import write, write_each
 from tests.support.search import ask
 
 IDS_ASKED = f'"{Chunk._meta.db_table}"."chunk_id" = ANY'
@@ -71,14 +66,25 @@ def read(monkeypatch):
 @pytest.fixture
 def snippets_asked(monkeypatch):
     """Return the list of chunks for which snippets were made."""
-    asked, snippets = [], LexicalLeg.snippets
+    asked, make_snippets = [], hits.make_snippets
 
-    def note_snippets(leg, chunk_ids, snippet_chars):
-        asked.extend(chunk_ids)
-        return snippets(leg, chunk_ids, snippet_chars)
+    def note_snippets(view, match, texts, snippet_chars):
+        asked.extend(texts)
+        return make_snippets(view, match, texts, snippet_chars)
 
-    monkeypatch.setattr(LexicalLeg, "snippets", note_snippets)
+    monkeypatch.setattr(hits, "make_snippets", note_snippets)
     return asked
+
+
+@pytest.fixture
+def codes(orchard, settings):
+    """Let this process scan the vectors by their codes."""
+    settings.KEBAB_CODES_FROM = 1
+    space = live_space(orchard)
+    code_cache().build(orchard.pk, space)
+    ask(orchard, "apple", Mode.VECTOR)  # reads what was written since
+    yield
+    code_cache().delete(orchard.pk, space)
 
 
 def test_query_without_a_word_looks_for_nothing(orchard, sent_statements, read):
@@ -91,14 +97,27 @@ def test_query_without_a_word_looks_for_nothing(orchard, sent_statements, read):
             assert not any("chunk" in sql for sql in [*(sql for sql, _ in sent_statements), *read])
 
 
-def test_hybrid_search_asks_for_scope_vectors_candidates_and_hits(orchard, sent_statements, read):
-    assert ask(orchard, "apple", Mode.HYBRID, k=5).hits
-    assert len(sent_statements) == 4
-    assert any(ChunkVector._meta.db_table in sql for sql, _ in sent_statements)
-    candidates, hits = [sql for sql, _ in sent_statements if IDS_ASKED in sql]  # those of both legs at once
-    assert '"text"' not in candidates and '"text"' in hits
+@pytest.mark.parametrize("filters", [{}, {"lang": ("en",)}, {"source": ("docs",)}])
+def test_hybrid_search_by_codes_asks_for_scope_and_hits(orchard, codes, sent_statements, read, filters):
+    read.clear()
+    sent_statements.clear()
+    assert ask(orchard, "apple", Mode.HYBRID, k=5, **filters).hits
+    scope, hits = (sql for sql, _ in sent_statements)
+    assert IDS_ASKED not in scope
+    assert IDS_ASKED in hits and '"text"' in hits
     assert any("chunks_fts" in sql for sql in read)
-    assert len([sql for sql in read if "FROM meta" in sql]) == 1
+    # The legs of words have one view of the mirror, the check of vectors has another.
+    assert len([sql for sql in read if "FROM meta" in sql]) == 2
+
+
+def test_hybrid_search_without_codes_also_asks_for_vectors(orchard, sent_statements):
+    for fusion, count in ((Fusion.RRF, 1), (Fusion.CONVEX, 2)):
+        sent_statements.clear()
+        assert ask(orchard, "apple", Mode.HYBRID, k=5, fusion=fusion).hits
+        scope, *vectors, hits = (sql for sql, _ in sent_statements)
+        assert len(vectors) == count  # of the nearest; of those that are compared with each other
+        assert all(ChunkVector._meta.db_table in sql for sql in vectors)
+        assert IDS_ASKED in hits and IDS_ASKED not in scope
 
 
 @pytest.mark.parametrize(("filters", "count"), [({"lang": ("en",)}, 4), ({"source": ("docs",)}, 5)])
@@ -107,14 +126,26 @@ def test_source_filter_looks_up_its_versions_before_the_vectors(orchard, sent_st
     assert len(sent_statements) == count
 
 
-def test_read_back_is_by_index(orchard, sent_statements):
+def test_candidates_of_a_lagging_mirror_are_read_by_one_statement(orchard, sent_statements):
+    write(orchard, "new.md", "plum")
+    sent_statements.clear()
+    assert ask(orchard, "apple", Mode.HYBRID, k=5, fusion=Fusion.RRF).hits
+    candidates, hits = [sql for sql, _ in sent_statements if IDS_ASKED in sql]  # those of both legs at once
+    assert '"text"' not in candidates and '"text"' in hits
+    assert len(sent_statements) == 4
+
+
+def test_candidates_and_hits_are_read_by_index(orchard, sent_statements):
+    write(orchard, "new.md", "plum")
     ask(orchard, "apple", k=5)
-    sql, params = next(each for each in sent_statements if IDS_ASKED in each[0])
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")  # forty rows are read faster without
-        cursor.execute(f"EXPLAIN {sql}", params)
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    assert "Seq Scan" not in plan
+    statements = [each for each in sent_statements if IDS_ASKED in each[0]][-2:]
+    for sql, params in statements:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")  # forty rows are read faster without
+            cursor.execute(f"EXPLAIN {sql}", params)
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "Seq Scan" not in plan
+    assert ['"text"' in sql for sql, _ in statements] == [False, True]
 
 
 def test_hits_of_a_long_query_cost_one_statement_for_rarity_and_one_for_snippets_at_most(orchard, read):
@@ -128,28 +159,15 @@ def test_hits_of_a_long_query_cost_one_statement_for_rarity_and_one_for_snippets
     assert len([sql for sql in read if "length(p.entries)" in sql]) == 1
 
 
-def test_refill_does_not_compile_the_query_again(orchard, monkeypatch):
-    compiled = []
-
-    def note_match(*given):
-        compiled.append(given)
-        return compile_match(*given)
-
-    monkeypatch.setattr(lexical, "compile_match", note_match)
-    leg = lexical_leg(orchard, resolve_scope(orchard, SearchFilters(), Reader()), "apple")
-    assert [len(leg.search(limit)) for limit in (10, 20)] == [10, 20]
-    assert len(compiled) == 1
-
-
 def test_snippets_are_made_of_the_returned_hits_alone(orchard, snippets_asked, monkeypatch):
-    def without_the_first(scope, chunk_ids):
-        return read_hits(scope, chunk_ids[1:])
-
-    for mode, read_all, count in ((Mode.LEXICAL, True, 3), (Mode.HYBRID, True, 3), (Mode.LEXICAL, False, 2)):
+    for mode in (Mode.LEXICAL, Mode.HYBRID):
         snippets_asked.clear()
-        with monkeypatch.context() as patched:
-            if not read_all:  # a chunk is gone by then
-                patched.setitem(HitBuilder.__init__.__kwdefaults__, "read", without_the_first)
-            result = ask(orchard, "apple", mode, k=3)
+        result = ask(orchard, "apple", mode, k=3)
         assert sorted(snippets_asked) == sorted(hit.chunk_id for hit in result.hits)
-        assert len(snippets_asked) == count
+        assert len(snippets_asked) == 3
+    read_hits = corpus.read_hits
+    monkeypatch.setattr(corpus, "read_hits", lambda scope, chunk_ids: read_hits(scope, chunk_ids[1:]))
+    snippets_asked.clear()
+    result = ask(orchard, "apple", k=3)  # a chunk is gone by then
+    assert set(snippets_asked) == {hit.chunk_id for hit in result.hits}
+    assert len(result.hits) == 2

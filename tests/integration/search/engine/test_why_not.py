@@ -164,5 +164,8 @@ def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace)
     assert explain["match"]["every"] == '"apple"'
     assert [found["rank"] for found in explain["legs"]["lexical"]] == [1]
     assert explain["fused"][0]["rrf_terms"] == {"lexical": 1 / 61, "vector": 1 / 61}
-    assert {"lexical", "vector", "read_back", "fusion"} <= explain["timings_ms"].keys()
+    assert explain["timings_ms"].keys() == {"lexical", "vector", "exact", "fusion"}
     assert "why_not" not in explain
+    write(workspace, "b.md", "plum")
+    lagging = ask(workspace, "apple", Mode.HYBRID, explain=True, fusion=Fusion.RRF).explain
+    assert lagging["timings_ms"].keys() == {"lexical", "vector", "exact", "read_back", "fusion"}
