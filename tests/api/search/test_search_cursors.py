@@ -8,7 +8,6 @@ from kebab.people.operator import command_line_access
 from search.corpus import delete_documents
 from search.engine import pages as paging
 from search.engine.ranking_snapshot import ResultSnapshot
-from search.engine.readback import VisibleCandidates
 from search.models import Document
 from tests.api.refusals import refusal_of
 from tests.support.actors import make_member, person_client, token_client
@@ -146,13 +145,7 @@ def test_hit_deleted_while_its_page_is_made_leaves_a_gap(ask, workspace, monkeyp
     whole = ask(q="alpha", mode="lexical", k=50)["hits"]
     first = ask(q="alpha", mode="lexical", k=4)
     delete(workspace, {whole[5]["doc_path"]})
-    monkeypatch.setattr(
-        paging,
-        "read_back",
-        lambda scope, chunk_ids: VisibleCandidates(
-            documents=dict.fromkeys(chunk_ids, 1), similarities={}, encoded_vectors={}
-        ),
-    )
+    monkeypatch.setattr(paging, "read_documents", lambda scope, chunk_ids: dict.fromkeys(chunk_ids, 1))
 
     assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kebab.people.models import Group
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
-from search.engine.search import mirror_reading, search
+from search.engine.corpus import mirror_source
+from search.engine.search import search
 from search.engine.suggest import suggest
 from search.mirror.postings import Collection
 from search.mirror.query.vocabulary import Vocabulary
@@ -69,9 +70,9 @@ def answer(workspace, reader, query):
 
 
 def most_common(workspace, beginning, limit):
-    reading = mirror_reading(workspace, resolve_scope(workspace, SearchFilters(), Reader()))
-    with reading.connection() as connection:
-        return Vocabulary(reading, connection).most_common_terms(beginning, (), limit)
+    scope = resolve_scope(workspace, SearchFilters(), Reader())
+    with mirror_source(workspace, scope).open() as view:
+        return Vocabulary(view).most_common_terms(beginning, (), limit)
 
 
 @pytest.fixture

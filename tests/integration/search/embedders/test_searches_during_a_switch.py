@@ -9,8 +9,8 @@ from django.db import connection
 from ingest.models import Job
 from ingest.services.model_change import begin_reembedding, roll_back_spaces
 from kebab.tenancy.current_workspace import acting_everywhere
+from search.engine import corpus
 from search.retrieval.types import Mode
-from search.vectors import leg as vector_leg
 from tests.integration.search.embedders.conftest import SECOND
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
@@ -24,13 +24,13 @@ WORDS = ["apple", "pear", "cherry", "plum", "quince", "medlar", "fig", "date"]
 @pytest.fixture
 def searched_dims(monkeypatch):
     """Return for each vector query its own dimension and the space's."""
-    pairs, real = [], vector_leg.nearest_chunks
+    pairs, real = [], corpus.nearest_chunks
 
     def nearest(scope, point, **options):
         pairs.append((point.space.dim, len(point.vector)))
         return real(scope, point, **options)
 
-    monkeypatch.setattr(vector_leg, "nearest_chunks", nearest)
+    monkeypatch.setattr(corpus, "nearest_chunks", nearest)
     return pairs
 
 

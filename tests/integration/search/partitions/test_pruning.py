@@ -37,10 +37,12 @@ def statements_of(action):
     found = []
 
     def note(execute, sql, params, many, context):
-        *options, query = sql.split(";")  # `SET LOCAL`, each with one value
-        is_statement = query.startswith(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"))
+        text = sql if isinstance(sql, str) else sql.as_string(context["connection"].connection)
+        *options, query = text.split(";")  # `SET LOCAL`, each with one value
+        is_statement = query.strip().startswith(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"))
         if is_statement and any(table in query for table in TABLES):
-            found.append(context["cursor"].cursor.mogrify(query, (params or [])[len(options) :]))
+            values = params if isinstance(params, dict) else (params or [])[len(options) :]
+            found.append(context["cursor"].cursor.mogrify(query, values))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
@@ -56,7 +58,7 @@ def parts_in(workspace, statement):
 
 
 def job_of(workspace):
-    work(upload(workspace, "late.md", b"# Late\n\na quince\n"))
+    assert work(upload(workspace, "late.md", b"# Late\n\na quince\n")).state == "succeeded"
 
 
 def documents_of(workspace):
