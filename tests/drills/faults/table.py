@@ -24,11 +24,32 @@ _JOBS = ("integration/ingest/jobs",)
 
 FAULTS = (
     Fault(
-        name="read-back off",
+        name="candidates of a lagging mirror not checked",
         file="search/engine/readback.py",
-        right='    if not failpoints.is_on("readback"):\n        unchecked',
-        wrong="    if True:\n        unchecked",
+        right='    if not failpoints.is_on("readback"):\n        return unchecked_documents',
+        wrong="    if True:\n        return unchecked_documents",
         tests=_ENGINE,
+    ),
+    Fault(
+        name="hits not checked",
+        file="search/engine/readback.py",
+        right='    if failpoints.is_on("readback"):\n        rows = _rows(_hits_query',
+        wrong="    if False:\n        rows = _rows(_hits_query",
+        tests=_ENGINE,
+    ),
+    Fault(
+        name="lagging mirror trusted",
+        file="search/engine/corpus.py",
+        right="        return self._trusts_mirror and view.seq == self.scope.head_seq",
+        wrong="        return self._trusts_mirror",
+        tests=_ENGINE,
+    ),
+    Fault(
+        name="filters missing in the check of candidates by a mirror",
+        file="search/mirror/query/view.py",
+        right="        if clause.condition:",
+        wrong="        if False:",
+        tests=("integration/search/mirror", *_ENGINE),
     ),
     Fault(
         name="scope of the reader missing in facets",
@@ -69,9 +90,9 @@ FAULTS = (
     ),
     Fault(
         name="tie rule reversed",
-        file="search/retrieval/fusion/rrf.py",
-        right="return -fused.score, fused.ranks.get(_LEXICAL, math.inf), fused.chunk_id",
-        wrong="return -fused.score, -fused.ranks.get(_LEXICAL, math.inf), fused.chunk_id",
+        file="search/retrieval/fusion/candidates.py",
+        right="        return np.lexsort((np.where(places > 0, places, len(places) + 1), -fused))",
+        wrong="        return np.lexsort((-np.where(places > 0, places, len(places) + 1), -fused))",
         tests=_RETRIEVAL,
     ),
     Fault(

@@ -10,12 +10,12 @@ from search.api import search as search_api
 from search.corpus import chunk_rows
 from search.embedders.cache import CachedQueryEmbedder
 from search.engine import hits
-from search.engine.search import HitBuilder
-from search.mirror.query import lexical
+from search.engine.hits import HitBuilder
+from search.mirror.query import view
 from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg
 from search.models import Source
-from search.retrieval.fusion import pipeline
+from search.retrieval.fusion import ranking
 from search.vectors import leg
 
 
@@ -32,13 +32,12 @@ def swap_weights(monkeypatch: Any) -> None:
 
 def omit_vectors(monkeypatch: Any) -> None:
     """Omit the vectors' results from the fusion."""
-    fuse = pipeline._fuse
+    choose_lists = ranking._participating_lists
 
-    def without_vectors(legs: Any, lists: Any, scores: Any, *args: Any) -> Any:
-        remaining = {name: candidates for name, candidates in lists.items() if name != "vector"}
-        return fuse(legs, remaining, {}, *args)
+    def without_vectors(*args: Any) -> Any:
+        return {name: found for name, found in choose_lists(*args).items() if name != "vector"}
 
-    monkeypatch.setattr(pipeline, "_fuse", without_vectors)
+    monkeypatch.setattr(ranking, "_participating_lists", without_vectors)
 
 
 def truncate_vectors(monkeypatch: Any) -> None:
@@ -87,10 +86,10 @@ def bypass_chunk_index(monkeypatch: Any) -> None:
 
 
 def scan_mirror(monkeypatch: Any) -> None:
-    """Write a condition on a row of the mirror so that no index can serve it."""
-    sql = lexical._CHUNK_IDS.replace("c.chunk = v.value", "c.chunk + 0 = v.value")
-    assert sql != lexical._CHUNK_IDS
-    monkeypatch.setattr(lexical, "_CHUNK_IDS", sql)
+    """Write the condition on a chunk's id in the mirror so that no index can serve it."""
+    sql = view._ROWS.replace("c.chunk_id = v.value", "c.chunk_id || '' = v.value")
+    assert sql != view._ROWS
+    monkeypatch.setattr(view, "_ROWS", sql)
 
 
 def copy_hits_repeatedly(monkeypatch: Any) -> None:

@@ -62,7 +62,7 @@ OVER_BUDGET = [
     (regressions.query_source_of_each_hit, "hybrid search", r"(?s)\d+ statements.* round trips"),
     (regressions.bypass_chunk_index, "search under rights", "rows read"),
     (regressions.bypass_chunk_index, "next page over HTTP", "rows read"),
-    (regressions.scan_mirror, "lexical search", r"(?s)mirror steps.*mirror rows scanned"),
+    (regressions.scan_mirror, "hybrid search", r"(?s)mirror steps.*mirror rows scanned"),
     (regressions.copy_hits_repeatedly, "lexical search", r"(?s)lines run.*bytes allocated"),
     (regressions.query_redis_for_each_hit, "search over HTTP", "Redis commands"),
 ]
@@ -90,7 +90,7 @@ def test_planted_scans_grow_with_the_workspace(sizes, subtests):
 
 
 def test_cost_of_an_unused_index_grows_with_the_workspace(sizes, monkeypatch):
-    monkeypatch.setattr(nearest, "_find_by_codes", lambda asked: None)
+    monkeypatch.setattr(nearest, "_find_by_codes", lambda *given: None)
     small, large = (costs(OPERATIONS["vector search"](sizes[size])) for size in ("small", "large"))
 
     with pytest.raises(Regression, match="rows read"):

@@ -144,7 +144,7 @@ def test_absent_leg_changes_to_come_and_old_hits_are_named(visitor, workspace, g
     page = text_of(search_page(visitor, q="restart"))
     assert "3 Feb 2001" in page
     assert "1 recent change" not in page
-    monkeypatch.setattr("search.engine.search.embedder_for_queries", lambda workspace, space: None)
+    monkeypatch.setattr("search.engine.run.embedder_for_queries", lambda workspace, space: None)
     monkeypatch.setattr("search.engine.search.local_mirrors.trigger_sync", lambda workspace_id: None)
     shelve(workspace, "new.md", "restart later")
 
