@@ -249,7 +249,6 @@ def test_one_trace_leads_from_a_request_to_the_worker(observed_stack):
     wanted = {
         ("web", "request"),
         ("web", "search.lexical"),
-        ("web", "search.read_back"),
         ("web", "search.hits"),
         ("worker", "job"),
         ("worker", "ingest.parse"),
