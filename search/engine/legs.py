@@ -18,7 +18,7 @@ from search.retrieval.fusion.run_legs import Leg, candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import Fusion, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace
 

@@ -39,7 +39,7 @@ from search.retrieval.fusion.run_legs import LegName
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import live_space
 

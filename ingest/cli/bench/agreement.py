@@ -9,7 +9,7 @@ from search.access.scope import resolve_scope
 from search.engine.search import lexical_leg, mirror_reading
 from search.mirror.query.lexical import TEXT_WEIGHT
 from search.retrieval.query.filters import SearchFilters
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 _TOP = 10
 _UNSHORTENED = """

@@ -39,7 +39,7 @@ from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.fusion.pipeline import Ranking
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 # A file that was just copied may have to be read from a slow disk.
 _LEG_LIMIT_S = 10.0
