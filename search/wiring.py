@@ -18,8 +18,8 @@ from search.query_log.recorder import flush_query_log
 from search.query_log.storage import REVIEW
 from search.rerank import checks as rerank_checks
 from search.retrieval.errors import SearchError
+from search.settings.preferences import PREFERENCES
 from search.vectors.index import drop_index_concurrently
-from search.workspace_settings import PREFERENCES
 
 _SEARCH = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
@@ -75,5 +75,5 @@ EXTENSION = Extension(
     shutdown_callbacks=(flush_query_log,),
     access_explainers=(explain_access,),
     source_counters=(count_restricted,),
-    listings="search.listings.LISTINGS",
+    listings="search.cli.listings.LISTINGS",
 )

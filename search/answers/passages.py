@@ -31,7 +31,7 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.parser import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 from search.runtime import runtime
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 #: Token budget of the passages of an extractive answer.
 EXTRACTIVE_TOKENS: Final = 8_000

@@ -10,10 +10,10 @@ from rest_framework.request import Request
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from search.api.search import json_response
+from search.api.wire_schemas import inline_schema
 from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, compute_analytics
 from search.query_log.storage import REVIEW
 from search.query_log.wire import analytics_to_wire
-from search.wire_schemas import inline_schema
 
 
 class AnalyticsQuery(StrictSerializer):

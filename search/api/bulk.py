@@ -15,9 +15,9 @@ from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 from search.api.query import TYPED_TEXT, BulkBody, SearchBody, run_search
 from search.api.search import json_response
+from search.api.wire_schemas import inline_schema
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
-from search.wire_schemas import inline_schema
 
 
 class BulkSearchView(WorkspaceView):

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 
 from kebab.http.api.views import WorkspaceView
 from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
+from search.api.wire_schemas import inline_schema
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
 from search.libraries.wire import context_to_wire
-from search.wire_schemas import inline_schema
 
 
 class ContextQuery(FormatFields):

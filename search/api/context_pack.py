@@ -24,6 +24,7 @@ from search.api.query import (
     make_query,
     parse_enum,
 )
+from search.api.wire_schemas import inline_schema
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -40,8 +41,7 @@ from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.fusion.document_cap import TOP_M
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
-from search.search_settings import SearchSettings
-from search.wire_schemas import inline_schema
+from search.settings.search_settings import SearchSettings
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000

@@ -13,6 +13,7 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
+from search.api.wire_schemas import inline_schema
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
@@ -20,7 +21,6 @@ from search.libraries.library import choose_library
 from search.libraries.wire import libraries_to_wire, snippets_to_wire
 from search.models.source import MAX_TAG_CHARS
 from search.retrieval.query.filters import ChunkKind
-from search.wire_schemas import inline_schema
 
 READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 PLAIN_TEXT = "text/plain; charset=utf-8"

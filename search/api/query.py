@@ -22,7 +22,7 @@ from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, parse_moment
 from search.retrieval.query.filters import NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 MAX_SNIPPET_CHARS = 10_000
 #: The fields that hold query text.

@@ -13,8 +13,8 @@ from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, run_search
+from search.api.wire_schemas import inline_schema
 from search.retrieval.wire import result_to_wire
-from search.wire_schemas import inline_schema
 
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
 _FILTERS = frozenset(FilterFields().fields)

@@ -6,9 +6,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.http.api.fields import HexIdField
+from search.api.wire_schemas import inline_schema
 from search.models import Chunk, Document, MediaKind, Trust
 from search.retrieval.wire import citation_to_wire
-from search.wire_schemas import inline_schema
 
 
 class DocumentSerializer(serializers.Serializer[Document]):

@@ -12,8 +12,8 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import StrictSerializer
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
+from search.api.wire_schemas import inline_schema
 from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
-from search.wire_schemas import inline_schema
 
 SUGGEST_VERSION = "suggest_response.v1"
 _READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)

@@ -23,7 +23,7 @@ from search.mirror.query.lexical import index_version
 from search.mirror.sync import snapshot
 from search.mirror.sync.apply import Applier
 from search.models import ChunkVector, Document, EmbeddingSpace
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.lifecycle import filled_spaces
 from search.vectors.spaces import to_live_space
 

@@ -19,7 +19,7 @@ from search.retrieval.staleness import stale_before
 from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
 from search.retrieval.text.unicode_scripts import words_of
 from search.retrieval.types import SearchHit, SearchQuery
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}

@@ -27,7 +27,7 @@ from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import LexicalTotal, Mode, SearchHit, SearchQuery, VectorWindow
 from search.runtime import runtime
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
 from search.vectors.spaces import LiveSpace
 

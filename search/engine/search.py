@@ -22,7 +22,7 @@ from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.ranking_snapshot import RankingSnapshot
 from search.retrieval.types import Mode, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
 
 

@@ -18,7 +18,7 @@ from search.evaluation.settings import RunSettings
 from search.models import Chunk
 from search.retrieval.errors import InvalidJudgedSet
 from search.retrieval.types import MAX_K, SearchHit, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 
 class SearchFunction(Protocol):

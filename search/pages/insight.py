@@ -11,7 +11,7 @@ from kebab.http.api.errors import InvalidRequest
 from kebab.pages.page import WorkspacePage
 from kebab.pages.plots import Axes, Plot, Point, bar_plot, line_plot
 from kebab.people.models import Workspace
-from search.index_status import mirror_status, space_statuses
+from search.pages.index_status import mirror_status, space_statuses
 from search.query_log.statistics import DEFAULT_DAYS, Analytics, QueryCount, compute_analytics
 from search.query_log.storage import REVIEW
 

@@ -9,7 +9,7 @@ import pytest
 from referencing import Registry, Resource
 from rest_framework.test import APIClient
 
-from search.wire_schemas import load_schema, schema_names
+from search.api.wire_schemas import load_schema, schema_names
 
 #: Name of the URL pattern and the schema of what it answers with 200 or 202 in JSON.
 ANSWERS = {

@@ -10,7 +10,7 @@ from search.engine.corpus import mirror_source
 from search.mirror.query.lexical import TEXT_WEIGHT, LexicalLeg
 from search.retrieval.fusion.legs import unpack_ids
 from search.retrieval.query.filters import SearchFilters
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 _TOP = 10
 _UNSHORTENED = """

@@ -25,7 +25,7 @@ from search.engine.search import search
 from search.models import Chunk, Document, Trust
 from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import SearchQuery
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 _QUESTION = "how do I show a progress bar in the terminal"
 _SHOWN_HITS = 5

@@ -26,7 +26,7 @@ from search.answers.wire import answer_to_wire, check_to_wire
 from search.api.answers.serializers import AnswersQuery, AnswerSummarySerializer, AskBody, answer_request
 from search.api.answers.stream import answer_stream
 from search.api.search import json_response
-from search.wire_schemas import inline_schema
+from search.api.wire_schemas import inline_schema
 
 ASK = Need(role=Role.VIEWER, scope=TokenScope.ASK)
 _EVENTS = "text/event-stream"

@@ -30,7 +30,7 @@ from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.types import SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 from search.vectors.nearest import Nearest, QueryPoint
 
 # A file that was just copied may have to be read from a slow disk.

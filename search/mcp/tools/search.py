@@ -13,7 +13,7 @@ from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
-from search.search_settings import SearchSettings
+from search.settings.search_settings import SearchSettings
 
 
 def search_tool(call: Call, given: SearchArguments) -> str:

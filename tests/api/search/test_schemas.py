@@ -9,6 +9,7 @@ import jsonschema
 
 from kebab.cli.errors import report
 from kebab.http.api.errors import FieldError, InvalidRequest
+from search.api.wire_schemas import inline_schema, load_schema, schema_names
 from search.retrieval.citation import Citation
 from search.retrieval.types import (
     LexicalTotal,
@@ -18,7 +19,6 @@ from search.retrieval.types import (
     SearchResult,
     VectorWindow,
 )
-from search.wire_schemas import inline_schema, load_schema, schema_names
 from tests.api.refusals import refusal_of
 from tests.support.schemas import validate
 

@@ -8,10 +8,10 @@ from django.utils import timezone
 from ingest.models import Job, JobState
 from kebab.people.models import Group, Role, User, Workspace
 from kebab.people.tokens import mint_token
+from search.api.wire_schemas import schema_names
 from search.corpus import ensure_version
 from search.corpus.blobs import store_blob
 from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
-from search.wire_schemas import schema_names
 from tests.drills.fuzzing.pool import Pool
 from tests.integration.search.answers.factories import make_answer
 from tests.support.actors import make_member, make_workspace

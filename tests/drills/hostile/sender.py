@@ -136,6 +136,8 @@ def _request(http: httpx.Client, attempt: Attempt) -> httpx.Request:
     )
     if not attempt.is_signed and "Authorization" not in dict(attempt.headers):
         del request.headers["Authorization"]
+    if attempt.body:  # the server may close a connection whose body it did not read (RFC 9112, section 9.3)
+        request.headers["Connection"] = "close"
     return request
 
 

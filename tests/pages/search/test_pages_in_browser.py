@@ -61,6 +61,8 @@ def test_the_keyboard_is_enough(open_page, member, guide):
     page.keyboard.press("Escape")
     expect(box).not_to_be_focused()
     page.reload()
+    # Chromium drops keys before a page is first painted.
+    page.wait_for_function("performance.getEntriesByType('paint').length > 0")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport()
     page.keyboard.press("Enter")

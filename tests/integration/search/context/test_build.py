@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 from kebab.people.reader import Reader
+from search.api.wire_schemas import load_schema
 from search.context import (
     Budget,
     BudgetUnit,
@@ -22,7 +23,6 @@ from search.context.text_format import NOTHING_FOUND
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.minilm.tokenizer import TokenCounter
 from search.retrieval.expansion import ReachedChunk
-from search.wire_schemas import load_schema
 from tests.integration.search.context.workspace_files import cited_lines, json_package, put_file
 
 PACKAGE = json_package()

@@ -10,7 +10,7 @@ from search.retrieval.types import Fusion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
-    """Effective settings of one workspace; `search/workspace_settings.py` has their defaults and ranges."""
+    """Effective settings of one workspace; `search/settings/preferences.py` has their defaults and ranges."""
 
     default_k: int
     snippet_chars: int
