@@ -222,7 +222,7 @@ def _index_scan_statement(narrowing: Narrowing, dim: int) -> CompiledQuery:
     return _near_statement(nearest, is_prepared=False)
 
 
-def _near_statement(nearest: "QuerySet[ChunkVector]", *, is_prepared: bool) -> CompiledQuery:
+def _near_statement(nearest: "QuerySet[Any, Any]", *, is_prepared: bool) -> CompiledQuery:
     return compile_queryset(nearest.values_list("chunk_id", "distance"), is_prepared=is_prepared).with_limit()
 
 

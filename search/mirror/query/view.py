@@ -83,18 +83,19 @@ class MirrorView:
 
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
-        found = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),)).fetchall()
-        return np.array(found, np.int64).reshape(len(ids))
+        rows = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),))
+        return np.fromiter((row for (row,) in rows), np.int64, len(ids))
 
     def documents(self, rows: np.ndarray) -> np.ndarray:
         """Return the document rows of the chunks at `rows`; 0 for -1, and outside the reader's collection."""
         docs = self.collection.chunks.docs
-        return np.where(rows >= 0, docs[rows], 0) if len(docs) else np.zeros(len(rows), np.int64)
+        found: np.ndarray = np.where(rows >= 0, docs[rows], 0) if len(docs) else np.zeros(len(rows), np.int64)
+        return found
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
         rows = self.rows_of(ids)
-        is_visible = self.documents(rows) != 0
+        is_visible: np.ndarray = self.documents(rows) != 0
         clause = collection_clause(self.scope)
         if clause.condition:
             is_visible[is_visible] = clause.mask(self.connection, self.collection.chunks)[rows[is_visible]]

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.rrf import RRF_K
 from search.retrieval.fusion.smoothing import MAX_SMOOTHED, smooth_scores
 
@@ -33,9 +34,9 @@ VectorsAt = Callable[[np.ndarray], np.ndarray]
 
 
 def convex_combination(
-    scores: Mapping[str, np.ndarray],
-    ranks: Mapping[str, np.ndarray],
-    weights: Mapping[str, float],
+    scores: Mapping[LegName, np.ndarray],
+    ranks: Mapping[LegName, np.ndarray],
+    weights: Mapping[LegName, float],
     *,
     vectors_at: VectorsAt | None = None,
     vector_share: float = VECTOR_SHARE,
@@ -48,7 +49,7 @@ def convex_combination(
     smoothed over their neighbours. Lists that have ranks and no scores are then averaged in with the
     reciprocal rank scores of their `ranks`, from 1, 0 for a candidate that is not in the list.
     """
-    shares = {"lexical": 1.0 - vector_share, "vector": vector_share}
+    shares: Mapping[LegName, float] = {"lexical": 1.0 - vector_share, "vector": vector_share}
     columns = [shares[name] * weights[name] * _scale(scores[name]) for name in sorted(scores)]
     best = math.fsum(float(column.max(initial=0.0)) for column in columns)
     means = np.round(sum(columns[1:], columns[0]) / (best or 1.0), _DIGITS)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -89,15 +90,15 @@ class Ranking:
         found = np.flatnonzero(self.ids == pack_ids([chunk_id])[0])
         return int(found[0]) if len(found) else None
 
-    def ranks_at(self, position: int) -> dict[LegName, int]:
+    def ranks_at(self, position: int) -> dict[str, int]:
         """Return the ranks of the chunk at `position` in the lists that have it."""
-        ranks = {name: int(column[position]) for name, column in self.ranks.items()}
+        ranks: dict[str, int] = {name: int(column[position]) for name, column in self.ranks.items()}
         return {name: rank for name, rank in ranks.items() if rank}
 
 
-def _known(values: dict[str, float]) -> dict[str, object]:
+def _known(values: dict[str, float]) -> dict[str, Any]:
     """Return the values of one row of `Ranking.columns` as values of `RetrievalDetail`."""
-    detail: dict[str, object] = {}
+    detail: dict[str, Any] = {}
     for name, value in values.items():
         if name == "tier":
             detail[name] = TIERS[int(value)]

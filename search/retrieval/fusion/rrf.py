@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from search.retrieval.fusion.legs import LegName
+
 RRF_K = 60
 
 
 def reciprocal_rank_fusion(
-    ranks: Mapping[str, np.ndarray], weights: Mapping[str, float], k_rrf: int = RRF_K
+    ranks: Mapping[LegName, np.ndarray], weights: Mapping[LegName, float], k_rrf: int = RRF_K
 ) -> np.ndarray:
     """Return the fused scores of candidates, (m,) float64 in [0, 1], whatever the order of the lists.
 
