@@ -22,7 +22,9 @@ def build_explanation(
         "fused": _describe_fused(ranked, weights, k_rrf),
         "over_cap": list(after.over_cap),
         "below_cutoff": list(after.below_cutoff),
-        "timings_ms": {stage: round(ms, 3) for stage, ms in ranked.timings_ms.items()},
+        "timings_ms": {
+            stage: round(ms, 3) for stage, ms in {**ranked.timings_ms, **after.timings_ms}.items()
+        },
     }
 
 

@@ -117,6 +117,9 @@ class _Search:
         analysis = analysis_for(corpus.workspace) if view is None else view.analysis
         version = index_version_of(corpus.workspace, query.mode, vector.space, analysis)
         entries = after.entries[: query.k]
+        # A stage leaves out what is gone when it reads documents or texts.
+        n_kept = len(after.entries) + len(after.over_cap) + len(after.below_cutoff)
+        is_lost = n_kept < min(len(ranked), window)
         with stage("hits"):
             hits = HitBuilder(
                 corpus,
@@ -133,7 +136,7 @@ class _Search:
             hits=hits,
             version=version,
             seq=corpus.scope.head_seq if query.mode is Mode.VECTOR else 0 if view is None else view.seq,
-            has_lost_candidates=not ranked.is_whole or len(hits) < len(entries),
+            has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
             warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
