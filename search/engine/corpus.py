@@ -41,6 +41,11 @@ class Corpus(Protocol):
         """Return whether the index shows what was visible when the scope was resolved."""
         ...
 
+    @property
+    def checks_all(self) -> bool:
+        """Return whether all candidates are checked, whatever the index shows."""
+        ...
+
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks, (m,) ID, are visible."""
         ...
@@ -88,6 +93,11 @@ class PostgresCorpus:
                     local_mirrors.ensure_mirror(self.workspace.pk, self.scope.head_seq)
                 view = stack.enter_context(self._mirror.open())
             yield view
+
+    @property
+    def checks_all(self) -> bool:
+        """Return whether all candidates are checked in Postgres."""
+        return not self._trusts_mirror
 
     def is_current(self, view: MirrorView) -> bool:
         """Return whether the mirror shows the head of the log that the scope saw, and is trusted."""

@@ -53,6 +53,10 @@ class Run:
     explanation: Mapping[str, object] | None
 
 
+class CandidatesLost(Exception):
+    """A candidate is not visible any more, although the mirror shows it."""
+
+
 def run_search(
     corpus: Corpus,
     query: SearchQuery,
@@ -63,7 +67,7 @@ def run_search(
 ) -> Run:
     """Answer `query` from a corpus. Without its index of words, the other legs answer alone.
 
-    In hybrid mode the legs run concurrently if there is an `executor`. Raises InvalidQuery.
+    In hybrid mode the legs run concurrently if there is an `executor`. Raises InvalidQuery, CandidatesLost.
     """
     search = _Search(corpus, query, stages, with_snippets=with_snippets, executor=executor)
     if query.mode is Mode.VECTOR:
@@ -176,16 +180,19 @@ class _Search:
         return [words, vector, exact] if exact.has_names else [words, vector]
 
     def _apply_stages(self, ranked: Ranking, window: int) -> PostFusionResult:
+        """Apply the stages to the first `window`. Raises CandidatesLost, before a model reads any text."""
         corpus, stages = self._corpus, self._stages
         entries = ranked.entries(window)
+        documents: Mapping[str, int] = {}
+        if stages.are_any:
+            documents = corpus.read_documents([entry.chunk_id for entry in entries])
+            if len(documents) < len(entries) and ranked.is_whole and not corpus.checks_all:
+                raise CandidatesLost
+            entries = tuple(entry for entry in entries if entry.chunk_id in documents)
 
         def embedded_passages(chunk_ids: Sequence[str]) -> dict[str, str]:
             return {id_: embedded_text(*each) for id_, each in corpus.read_passages(chunk_ids).items()}
 
-        documents: Mapping[str, int] = {}
-        if stages.per_file_cap > 0:
-            documents = corpus.read_documents([entry.chunk_id for entry in entries])
-            entries = tuple(entry for entry in entries if entry.chunk_id in documents)
         return apply_stages(
             entries,
             stages,

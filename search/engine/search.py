@@ -1,6 +1,7 @@
 """`search(workspace, query)`, the entry point for HTTP, command line, pages and evaluation."""
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from search.engine.consistency import may_be_incomplete, retry_until_current
 from search.engine.corpus import PostgresCorpus
 from search.engine.cursors import add_cursor
 from search.engine.ranking_snapshot import ResultSnapshot
-from search.engine.run import Run, index_version_of, run_search
+from search.engine.run import CandidatesLost, Run, index_version_of, run_search
 from search.metrics import count_search, stage
 from search.mirror import local_mirrors
 from search.mirror.sync.snapshot import analysis_for
@@ -105,14 +106,15 @@ def _run_visible(
 ) -> Run:
     """Run a search; again with all candidates read back from Postgres if a hit is missing there."""
     with local_mirrors.leg_threads() as threads:
-        run = run_search(
-            PostgresCorpus(workspace, scope), query, stages, with_snippets=with_snippets, executor=threads
+        search_corpus = partial(
+            run_search, query=query, stages=stages, with_snippets=with_snippets, executor=threads
         )
-        if run.has_lost_candidates and run.ranked.is_whole:
-            strict = PostgresCorpus(workspace, scope, trusts_mirror=False)
-            again = run_search(strict, query, stages, with_snippets=with_snippets, executor=threads)
-            return replace(again, has_lost_candidates=True)
-        return run
+        with suppress(CandidatesLost):
+            run = search_corpus(PostgresCorpus(workspace, scope))
+            if not (run.has_lost_candidates and run.ranked.is_whole):
+                return run
+        again = search_corpus(PostgresCorpus(workspace, scope, trusts_mirror=False))
+        return replace(again, has_lost_candidates=True)
 
 
 def build_result(
