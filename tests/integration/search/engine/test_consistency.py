@@ -67,13 +67,18 @@ class EvenReranker:
 
     name, gives_logits = "even", False
 
+    def __init__(self):
+        self.read = []
+
     def rerank(self, query, passages):
+        self.read.extend(passages)
         return [0.5] * len(passages)
 
 
 STAGES = [
     ("read_hits", {}),
     ("read_documents", {"per_file_cap": 1}),
+    ("read_documents", {"rerank": True, "per_file_cap": 0}),
     ("read_passages", {"rerank": True, "per_file_cap": 0}),
     ("read_hits", {"cutoff": True, "per_file_cap": 0}),
 ]
@@ -130,6 +135,17 @@ def test_hit_that_is_gone_makes_room_for_the_next(workspace, before_read, monkey
     found = ask(workspace, "apple", k=1, **options)
     assert [(hit.rank, hit.doc_path) for hit in found.hits] == [(1, "b.md")]
     assert (found.lag, found.degraded) == (1, ())
+
+
+def test_model_reads_no_text_of_a_document_that_is_gone(workspace, before_read, monkeypatch):
+    monkeypatch.setattr(runtime(), "reranker", reranker := EvenReranker())
+    first = write(workspace, "a.md", "apple first").doc_id
+    write(workspace, "b.md", "apple second")
+    sync(workspace)
+    before_read(lambda: delete_documents(workspace, [first]), "read_documents")
+    assert paths(ask(workspace, "apple", rerank=True)) == ["b.md"]
+    (passage,) = reranker.read
+    assert "second" in passage
 
 
 def test_search_that_waits_for_nothing_answers_at_once_and_names_the_lag(workspace, seq, before_read):
