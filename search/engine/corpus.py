@@ -21,7 +21,7 @@ from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
 
 class Corpus(Protocol):
-    """What a search under one scope reads."""
+    """Data that a search under one scope reads."""
 
     @property
     def workspace(self) -> Workspace:

@@ -23,6 +23,7 @@ _NOUNS = {
     "formatting",
     "listing",
     "packing",
+    "ranking",
     "smoothing",
     "spelling",
     "tracing",
