@@ -87,9 +87,8 @@ class Curve:
     def at(self, x: float) -> float:
         """Return the value at x."""
         (x0, y0), (x1, y1) = next((piece for piece in self._pieces if x <= piece[1][0]), self._pieces[-1])
-        is_beyond = x > x1
         slope = (y1 - y0) / (x1 - x0)
-        return y1 + max(0.0, slope) * (x - x1) if is_beyond else y0 + slope * (x - x0)
+        return y1 + max(0.0, slope) * (x - x1) if x > x1 else y0 + slope * (x - x0)
 
     def where(self, value: float) -> float:
         """Return the first x at which the curve reaches `value`, infinity when it never does."""
@@ -391,12 +390,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--workspaces", type=lambda text: int(text.replace(",", "")), default=1)
     add("--qps", type=float, default=10.0, help="queries a second at the busiest time (10)")
     add("--days-to-load", type=float, default=7.0, help="days for the first ingestion and embedding (7)")
-    add(
-        "--largest-share",
-        type=float,
-        default=0.0,
-        help="share of the chunks in the largest workspace (equal)",
-    )
+    add("--largest-share", type=float, default=0.0, help="share of chunks in the largest workspace (equal)")
     add("--figures", type=Path, default=_FIGURES, help="folder with the measured figures (docs/benchmarks)")
     add("--json", action="store_true")
     return parser.parse_args(arguments)

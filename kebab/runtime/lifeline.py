@@ -16,7 +16,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(death_signal: int, *, parent_pid: int) -> str | None:
-    """Have the kernel send us the signal when our parent ends; return the reason if that is not possible.
+    """Request the signal from the kernel for when our parent ends; return the reason if that is impossible.
 
     The kernel watches the thread that started us: a parent has to start its children from a thread that lives
     as long as they may. A change of user clears the setting, so call this after it.

@@ -96,7 +96,7 @@ def _lower_limit(kind: int, most: int | None, *, above_pages: int = 0) -> None:
 
 
 def _limit_request_cpu(seconds: int | None) -> None:
-    """Have the kernel end this process after `seconds` more of processor time; it counts from the start."""
+    """Limit the processor time left to `seconds`; the kernel counts from the start of the process."""
     if seconds is not None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)

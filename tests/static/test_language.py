@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 #: From here on commit subjects are held to the rules.
 _FIRST_COMMIT = "95dde9a"
 _MAX_SUBJECT_CHARS = 72
-_OPENING = re.compile(r"(Give|Gives|What|How|Which|Whether|Where|Who|Whose|Why|Say|Says)\b")
+_OPENING = re.compile(r"(Give|Gives|Have|What|How|Which|Whether|Where|Who|Whose|Why|Say|Says)\b")
 #: Nouns of the field, or no gerunds at all.
 _NOUNS = {
     "chunking",
@@ -41,8 +41,13 @@ def product_files() -> list[Path]:
     return [file for file in files if file.parent.name != "migrations"]
 
 
+def source_files_of_tests() -> list[Path]:
+    files = (ROOT / "tests").rglob("*.py")
+    return [file for file in files if not file.is_relative_to(ROOT / "tests" / "files")]
+
+
 def puzzling_docstrings(source: str) -> Iterator[str]:
-    """Yield the first line of each docstring that opens as a question, or with Give or Say."""
+    """Yield the first line of each docstring that opens as a question, or with Give, Have or Say."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(ast.parse(source)):
         docstring = ast.get_docstring(node) if isinstance(node, documented) else None
@@ -62,7 +67,7 @@ def is_imperative(subject: str) -> bool:
 def test_docstrings_begin_with_a_verb_or_a_noun():
     found = [
         f"{file.relative_to(ROOT)}: {line}"
-        for file in product_files()
+        for file in [*product_files(), *source_files_of_tests()]
         for line in puzzling_docstrings(file.read_text())
     ]
     assert found == []

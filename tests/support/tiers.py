@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Have the garbage collector pass over what was collected, and come less often: it took 5 % of a run."""
+    """Freeze collected tests for the garbage collector, and run it less often: it took 5 % of a run."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -79,7 +79,7 @@ def _file_of(nodeid: str) -> str:
 
 
 class StackScheduling(LoadScopeScheduling):
-    """Gives a file to one process, and the files that share a stack or a stage together."""
+    """Assigns each file to one process, and files that share a stack or a stage to the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file_of(nodeid)

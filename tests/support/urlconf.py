@@ -16,7 +16,6 @@ from rest_framework.response import Response
 from kebab.admin.site import site
 from kebab.http.api import problems
 from kebab.http.api.errors import NotFound, TooLarge
-from kebab.http.api.fields import FiniteFloatField
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.pagination import KeysetPage, PageQuery
 from kebab.http.api.parsers import StrictJSONParser, StrictMultiPartParser
@@ -53,7 +52,7 @@ class Filters(StrictSerializer):
 
 class NewNote(StrictSerializer):
     text = serializers.CharField(trim_whitespace=False)
-    weight = FiniteFloatField(required=False)
+    weight = serializers.FloatField(required=False)
     filters = Filters(required=False)
     extra = serializers.JSONField(required=False)
     file = serializers.FileField(required=False)

@@ -49,7 +49,7 @@ def rebuild_figures(workspace: Workspace, url: str, queries: Sequence[str]) -> l
 
 @contextmanager
 def searching_client(client: Client, queries: Sequence[str]) -> Iterator[_SearchLog]:
-    """Have a client search again and again, at least once, while the block runs; its error is recorded."""
+    """Search in a loop with one client, at least once, while the block runs; record its error."""
     log, stop = _SearchLog(), threading.Event()
 
     def ask() -> None:

@@ -1,6 +1,5 @@
 """Serializer fields that several parts of the API share."""
 
-import math
 import re
 import uuid
 from typing import Any
@@ -49,16 +48,3 @@ class ShortListField(serializers.ListField):
         if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
-
-
-class FiniteFloatField(serializers.FloatField):
-    """A finite number: REST framework's own field accepts `nan` and `inf`, which pass any limit."""
-
-    default_error_messages = {"not_finite": "A finite number is needed."}
-
-    def to_internal_value(self, data: Any) -> float:
-        """Return the number. Raises ValidationError."""
-        number = super().to_internal_value(data)
-        if not math.isfinite(number):
-            self.fail("not_finite")
-        return number

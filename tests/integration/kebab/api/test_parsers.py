@@ -57,7 +57,6 @@ def test_wrong_values_are_refused_with_their_place(post, subtests):
         (deep, "extra.deep[1].er"),
         ({"text": "a", "extra": {"k\0": 1}}, "extra"),
         ('{"text": "\\ud800"}', "text"),
-        *[({"text": "a", "weight": weight}, "weight") for weight in ("nan", "inf", "-inf", "1e999")],
     ]:
         with subtests.test(body=body):
             assert outcome(post(body)) == (400, "invalid_request", [field])

@@ -35,7 +35,7 @@ def write_small(workspace: Workspace, path: Path) -> None:
 
 
 def forge(path: Path, change: Callable[[apsw.Connection], object], **manifest: Any) -> Path:
-    """Have `change` alter a bundle, and make all its digests and its seal right again, as a forger would.
+    """Alter a bundle by `change`, and correct all its digests and its seal, as a forger would.
 
     `manifest` are values that its manifest gets. Returns the path.
     """

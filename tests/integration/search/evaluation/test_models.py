@@ -18,7 +18,7 @@ LEXICAL = RunSettings.of({"mode": "lexical"})
 
 
 def fill(workspace):
-    """Have a row in each table."""
+    """Write a row to each table."""
     access = operator_of(workspace)
     write(workspace, "apples.md", "apple harvest")
     store_topics(access, [topic("q", "apple", "apples.md")])

@@ -118,7 +118,7 @@ class Killed(Exception):
 
 
 class Stopping:
-    """Says how often it was called, and stops at one of them."""
+    """Counts its calls, and stops at one of them."""
 
     def __init__(self, at):
         self.at, self.calls = at, 0

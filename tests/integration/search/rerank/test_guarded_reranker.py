@@ -11,7 +11,7 @@ from search.retrieval.errors import RerankerUnavailable
 
 
 class StaticScorer:
-    """Gives what it was made with."""
+    """Returns fixed scores, and records its calls."""
 
     name = "static"
     gives_logits = False

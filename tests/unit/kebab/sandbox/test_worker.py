@@ -81,7 +81,7 @@ def test_worker_is_aborted_while_its_thread_lets_go_of_its_process():
             self.is_stopped = True
 
     class LettingGo(SandboxWorker):
-        """Gives its process to the first caller only."""
+        """Lends its process to the first caller only."""
 
         @property
         def _process(self):
