@@ -22,6 +22,12 @@ class Analysis:
         """See `tokens.analyse`."""
         return tokens.analyse(text) if self.is_stemmed else tokens.analyse(text, is_stemmed=False)
 
+    def word_tokens(
+        self, word: str, language: str | None = None
+    ) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+        """See `tokens.word_tokens`."""
+        return tokens.word_tokens(word, language if self.is_stemmed else UNSTEMMED)
+
     def query_terms(self, term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
         """See `tokens.query_terms`."""
         return tokens.query_terms(term, language if self.is_stemmed else UNSTEMMED)

@@ -19,6 +19,8 @@ _LANGUAGE_WORDS = 64
 # Enough for the words of a large workspace in all its languages; some 20 MB when full.
 _MAX_CACHED_RUNS = 65_536
 _MAX_CACHED_CHARS = 40
+# Words of snippets that may match a query.
+_MAX_CACHED_WORDS = 8_192
 
 
 class _RunCache(dict[str, str | tuple[Part, ...]]):
@@ -82,6 +84,18 @@ def _flatten(tokens: list[Token], found: list[str | tuple[Part, ...]]) -> list[T
         flat += [(start + low, start + high, *terms) for low, high, *terms in parts]
         after = at + 1
     return flat + tokens[after:]
+
+
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
+def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
+    """Return the tokens of a single word: code-point offsets of start and end, and the terms."""
+    parts = parts_of(word, None if language == "en" else language)
+    if word.isascii():
+        return tuple((low, high, tuple(terms)) for low, high, *terms in parts)
+    octets = word.encode()
+    return tuple(
+        (len(octets[:low].decode()), len(octets[:high].decode()), tuple(terms)) for low, high, *terms in parts
+    )
 
 
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:

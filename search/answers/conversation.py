@@ -13,7 +13,7 @@ from search.analysis import STEMMED
 from search.answers.history import answer_doc_ids, conversation_turns
 from search.answers.prompt import EarlierTurn
 from search.models import KeptAnswer
-from search.retrieval.query.parser import index_terms, parse_query
+from search.retrieval.query.parser import content_units, parse_query
 
 #: Number of earlier turns in a prompt, and the length of each earlier answer in it.
 MAX_TURNS: Final = 3
@@ -59,7 +59,7 @@ def find_conversation(
 
 
 def _is_self_contained(text: str) -> bool:
-    return len(index_terms(parse_query(text).terms, STEMMED)) >= _MIN_WORDS
+    return len(content_units(parse_query(text).terms, STEMMED)) >= _MIN_WORDS
 
 
 def _turns(rows: Sequence[KeptAnswer]) -> tuple[EarlierTurn, ...]:

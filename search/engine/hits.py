@@ -1,6 +1,6 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -8,23 +8,20 @@ from django.utils import timezone
 
 from search.engine.corpus import Corpus
 from search.engine.readback import VisibleChunk
-from search.mirror.query.lexical import Match, make_snippets
-from search.mirror.query.view import MirrorView
+from search.mirror.query.lexical import Match
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.citation import citation_of
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
-from search.retrieval.query.parser import index_terms, parse_query
+from search.retrieval.query.parser import marked_units
 from search.retrieval.staleness import stale_before
-from search.retrieval.text.snippet import Snippet, best_window, cut_text, trim_next_character
-from search.retrieval.text.unicode_scripts import words_of
+from search.retrieval.text.snippet import Snippet, SnippetBuilder
 from search.retrieval.types import SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
-# Number of terms, for example of a pasted page, that are checked for single unspaced characters.
-_MAX_TERMS = 512
+_NO_SNIPPET: Snippet = ("", [])
 
 
 class HitBuilder:
@@ -34,17 +31,15 @@ class HitBuilder:
         self,
         corpus: Corpus,
         query: SearchQuery,
-        view: MirrorView | None,
         match: Match | None,
         *,
         space: LiveSpace | None,
         index_version: str,
         with_snippets: bool = True,
     ) -> None:
-        """`match` is the compiled query; without it, or a mirror, snippets are made of the texts alone."""
+        """`match` is the compiled query; without it snippets are made for the query's words."""
         self._corpus = corpus
         self._query = query
-        self._view = view
         self._match = match
         self._space = space
         self._index_version = index_version
@@ -55,17 +50,11 @@ class HitBuilder:
         self._stale_before = stale_before(timezone.now(), stale_after_days=stale_after_days)
 
     @cached_property
-    def _terms(self) -> tuple[str, ...]:
-        return parse_query(self._query.effective_channels.lexical).terms
-
-    @cached_property
-    def _index_terms(self) -> frozenset[str]:
-        return index_terms(self._terms, self._analysis)
-
-    @cached_property
-    def _lone_terms(self) -> frozenset[str]:
-        ends = (term for term in self._terms[:_MAX_TERMS] if self._analysis.is_prefix(term))
-        return frozenset("".join(words_of(term)) for term in ends)
+    def _snippets(self) -> SnippetBuilder:
+        if self._match is not None:
+            return SnippetBuilder(self._match.marked_units, self._analysis, self._match.language)
+        units, language = marked_units(self._query.effective_channels.lexical, self._analysis)
+        return SnippetBuilder(units, self._analysis, language)
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
         """Return a hit for each entry whose chunk is still visible, ranks 1, 2, 3, …"""
@@ -78,21 +67,14 @@ class HitBuilder:
         """Return a hit for each entry whose chunk is still visible, with the ranks of the entries."""
         chunk_ids = [entry.chunk_id for entry in entries]
         chunks = self._corpus.read_hits(chunk_ids) if chunk_ids else {}
-        visible = [entry for entry in entries if entry.chunk_id in chunks]
-        snippets = self._lexical_snippets(visible, chunks)
-        return tuple(self._hit(entry, chunks[entry.chunk_id], snippets) for entry in visible)
+        return tuple(
+            self._hit(entry, chunks[entry.chunk_id]) for entry in entries if entry.chunk_id in chunks
+        )
 
-    def _lexical_snippets(
-        self, entries: Sequence[RankedEntry], chunks: Mapping[str, VisibleChunk]
-    ) -> Mapping[str, Snippet]:
-        found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
-        if not found or not self._with_snippets or self._view is None or self._match is None:
-            return {}
-        texts = {id_: chunks[id_].text for id_ in found}
-        return make_snippets(self._view, self._match, texts, self._query.snippet_chars)
-
-    def _hit(self, entry: RankedEntry, chunk: VisibleChunk, snippets: Mapping[str, Snippet]) -> SearchHit:
-        snippet, highlights = self._snippet(chunk, snippets.get(entry.chunk_id))
+    def _hit(self, entry: RankedEntry, chunk: VisibleChunk) -> SearchHit:
+        snippet, highlights = _NO_SNIPPET
+        if self._with_snippets:
+            snippet, highlights = self._snippets.build(chunk.text, self._query.snippet_chars)
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         return SearchHit(
             rank=entry.rank,
@@ -119,14 +101,3 @@ class HitBuilder:
             trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
         )
-
-    def _snippet(self, chunk: VisibleChunk, lexical: Snippet | None) -> Snippet:
-        if not self._with_snippets:
-            return "", []
-        chars = self._query.snippet_chars
-        text, highlights = lexical or ("", [])
-        if highlights:
-            if self._lone_terms:
-                highlights = trim_next_character(text, highlights, self._lone_terms, self._index_terms)
-            return cut_text(text, highlights, chars)
-        return best_window(chunk.text, self._index_terms, self._analysis.analyse, chars)

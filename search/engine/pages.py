@@ -1,11 +1,8 @@
 """Later pages of a result: ranked as before, read from the current documents under the current rights."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-
-import apsw
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
@@ -17,11 +14,8 @@ from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_documents
 from search.engine.search import milliseconds_since
 from search.metrics import PAGES
-from search.mirror.errors import MirrorError
-from search.mirror.query.lexical import LexicalLeg, Match
-from search.mirror.query.view import MirrorView
 from search.retrieval.fusion.ranking import RankedEntry
-from search.retrieval.types import SearchHit, SearchQuery, SearchResult
+from search.retrieval.types import SearchQuery, SearchResult
 
 
 def fetch_next_page(
@@ -40,7 +34,11 @@ def fetch_next_page(
     scope = resolve_scope(workspace, query.filters, reader)
     visible = _visible_entries(scope, snapshot, position, query.k + 1)
     page, rest = visible[: query.k], visible[query.k :]
-    hits = _build_hits(PostgresCorpus(workspace, scope), query, snapshot, page)
+    corpus = PostgresCorpus(workspace, scope)
+    builder = HitBuilder(
+        corpus, query, None, space=snapshot.space, index_version=snapshot.result.index_version
+    )
+    hits = builder.build_as_ranked(page)
     PAGES.add()
     return replace(
         snapshot.result,
@@ -49,22 +47,6 @@ def fetch_next_page(
         next_cursor=cursor_at(cursor, rest[0].rank - 1) if rest else None,
         took_ms=milliseconds_since(started),
     )
-
-
-def _build_hits(
-    corpus: PostgresCorpus, query: SearchQuery, snapshot: ResultSnapshot, page: Sequence[RankedEntry]
-) -> tuple[SearchHit, ...]:
-    def build(view: MirrorView | None, match: Match | None) -> tuple[SearchHit, ...]:
-        version = snapshot.result.index_version
-        builder = HitBuilder(corpus, query, view, match, space=snapshot.space, index_version=version)
-        return builder.build_as_ranked(page)
-
-    try:
-        with corpus.open_mirror() as view, view.limited_time():
-            match = LexicalLeg(view, query.effective_channels.lexical).compile()
-            return build(view, match)
-    except (MirrorError, apsw.InterruptError):
-        return build(None, None)
 
 
 def _visible_entries(

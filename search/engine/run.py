@@ -128,7 +128,6 @@ class _Search:
             hits = HitBuilder(
                 corpus,
                 query,
-                view,
                 match,
                 space=vector.space,
                 index_version=version,

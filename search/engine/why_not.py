@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
-from search.mirror.query.lexical import Match, fts5_snippets
+from search.mirror.query.lexical import Match, chunks_that_match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.post_fusion import PostFusionResult
@@ -189,7 +189,7 @@ def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[s
         return None
     if outcome.match is None:
         return frozenset()
-    return fts5_snippets(outcome.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks], 1).keys()
+    return chunks_that_match(outcome.view, outcome.match, [chunk.chunk_id.hex for chunk in chunks])
 
 
 def _verdict_on_unfound(

@@ -1,7 +1,7 @@
 """The lexical leg: chunks with all terms first, then with some, by bm25, in one read transaction."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -34,9 +34,8 @@ from search.retrieval.query.parser import (
     compile_all,
     compile_any,
     parse_query,
+    raw_units,
 )
-from search.retrieval.text.marked_window import marked_window
-from search.retrieval.text.snippet import CLOSE_MARK, OPEN_MARK, Snippet, snippet_words, strip_markers
 from search.retrieval.types import LexicalTotal
 
 #: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
@@ -52,8 +51,8 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
 
 
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
-_SNIPPETS = (
-    "SELECT c.chunk_id, snippet(chunks_fts, 3, ?, ?, '…', ?) FROM json_each(?) v"
+_MATCHING_CHUNKS = (
+    "SELECT c.chunk_id FROM json_each(?) v"
     " CROSS JOIN chunks c ON c.chunk_id = v.value CROSS JOIN chunks_fts"
     " WHERE chunks_fts MATCH ? AND chunks_fts.rowid = c.chunk {clause}"
 )
@@ -72,11 +71,13 @@ class Match:
     some_units: tuple[MatchUnit, ...] = ()
     #: Units that snippets mark.
     marked_units: tuple[MatchUnit, ...] = ()
+    #: In which the terms are stemmed, besides English.
+    language: str | None = None
 
     @property
     def widest(self) -> str:
         """Return the expression that every hit matches."""
-        return compile_any(self.marked_units) or self.every
+        return self.every if self.is_raw else compile_any(self.marked_units) or self.every
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,29 +304,16 @@ class LexicalLeg:
 _ALL, _SOME = (np.uint8(TIERS.index(tier)) for tier in ("all", "some"))
 
 
-def make_snippets(
-    view: MirrorView, match: Match, texts: Mapping[str, str], snippet_chars: int
-) -> dict[str, Snippet]:
-    """Return, by chunk id, the window of each of `texts` with the most matches, and its highlights."""
-    size = snippet_words(snippet_chars)
-    if match.is_raw:
-        marked = fts5_snippets(view, match, list(texts), size)
-        return {id_: strip_markers(text) for id_, text in marked.items()}
-    return {
-        id_: marked_window(text, view.analysis.analyse(text), match.marked_units, size)
-        for id_, text in texts.items()
-    }
-
-
-def fts5_snippets(view: MirrorView, match: Match, chunk_ids: Sequence[str], size: int) -> dict[str, str]:
-    """Return FTS5's snippets of `size` tokens, with marks, of the chunks that match; {} when time is up."""
+def chunks_that_match(view: MirrorView, match: Match, chunk_ids: Sequence[str]) -> Set[str]:
+    """Return those of `chunk_ids` that match, without those the reader may not read; none if time is up."""
     clause = source_clause(view.scope)
-    values = (OPEN_MARK, CLOSE_MARK, size, json.dumps(list(chunk_ids)), match.widest, *clause.values)
+    values = (json.dumps(list(chunk_ids)), match.widest, *clause.values)
     try:
         with view.limited_time():
-            return dict(view.connection.execute(_SNIPPETS.format(clause=clause.sql), values))
+            found = view.connection.execute(_MATCHING_CHUNKS.format(clause=clause.sql), values)
+            return {chunk_id for (chunk_id,) in found}
     except apsw.InterruptError:
-        return {}
+        return frozenset()
 
 
 def _fetch_rows_and_scores(
@@ -341,7 +329,7 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
     if parsed.raw is not None:
         check_size(parsed.raw)
         check_prefixes(parsed.raw)
-        return Match(every=parsed.raw, some="", is_raw=True)
+        return Match(every=parsed.raw, some="", is_raw=True, marked_units=raw_units(parsed.raw, analysis))
     plain = build_plain_match(parsed.terms, analysis, frequencies)
     if plain is None:
         return None
@@ -353,6 +341,7 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
         every_units=plain.every,
         some_units=plain.some,
         marked_units=plain.marked_units,
+        language=plain.language,
     )
 
 

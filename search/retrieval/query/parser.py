@@ -36,6 +36,8 @@ _CLITIC = re.compile(
     "\\b[a-z\u00e0-\u00ff]{1,2}['\u2019](?=\\w)|(?<=\\w)['\u2019][a-z\u00e0-\u00ff]{1,2}\\b", re.IGNORECASE
 )
 _OPERATORS = {"and", "or", "not", "near"}
+_RAW_OPERATORS = {"AND", "OR", "NOT", "NEAR"}
+_RAW_TERM = re.compile(r'"([^"]*)"|([^\s"()*+^:{},]++)(?!\s*:)')
 _STRING = re.compile(r'"[^"]*"')
 # A bareword is matched from its first character only and possessively; else the time would be quadratic.
 _PREFIX = re.compile(r'(?:"([^"]*)"|(?<![^\s"()*+^:{},])([^\s"()*+^:{},]++))\s*\*')
@@ -97,6 +99,8 @@ class PlainMatch:
     every: tuple[MatchUnit, ...]
     #: Any of these: the pieces of the terms, without stop words.
     some: tuple[MatchUnit, ...]
+    #: In which the terms are stemmed, besides English.
+    language: str | None
 
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:
@@ -186,15 +190,32 @@ def build_plain_match(
     pieces = _content_pieces([unit.term for unit in every], analysis, language)
     some = cap_units(build_units(pieces, analysis, language), analysis, frequencies)
     is_searchable = len(_all_tokens((*every, *some))) <= MAX_TOKENS
-    return PlainMatch(every=every if is_searchable else some, some=some)
+    return PlainMatch(every=every if is_searchable else some, some=some, language=language)
 
 
-def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:
-    """Return the index terms of the content words of a plain query."""
+def content_units(terms: Sequence[str], analysis: Analysis) -> tuple[MatchUnit, ...]:
+    """Return the units of the content words of a plain query."""
     wanted = _searchable_terms(terms)
     language = language_of(chain.from_iterable(map(words_of, wanted)))
-    units = build_units(_content_pieces(wanted, analysis, language), analysis, language)
-    return frozenset(term for unit in units for alternatives in unit.positions for term in alternatives)
+    return build_units(_content_pieces(wanted, analysis, language), analysis, language)
+
+
+def marked_units(text: str, analysis: Analysis) -> tuple[tuple[MatchUnit, ...], str | None]:
+    """Return the units of a query that snippets mark, and the language that they are stemmed in."""
+    parsed = parse_query(text)
+    if parsed.raw is not None:
+        return raw_units(parsed.raw, analysis), None
+    wanted = _searchable_terms(parsed.terms)
+    language = language_of(chain.from_iterable(map(words_of, wanted)))
+    every = build_units(wanted, analysis, language)
+    some = build_units(_content_pieces(wanted, analysis, language), analysis, language)
+    return PlainMatch(every=every, some=some, language=language).marked_units, language
+
+
+def raw_units(raw: str, analysis: Analysis) -> tuple[MatchUnit, ...]:
+    """Return the units of the words and strings of a raw expression, whatever its operators mean."""
+    terms = (string or word for string, word in _RAW_TERM.findall(raw))
+    return build_units((each for each in terms if has_token(each) and each not in _RAW_OPERATORS), analysis)
 
 
 def _searchable_terms(terms: Sequence[str]) -> list[str]:

@@ -1,180 +1,266 @@
-"""Snippets: plain text and highlights, which are (start, end) code-point offsets into it."""
+"""Snippets: the window of a text with most of a query, with its highlights.
+
+Highlights are (start, end) offsets into the snippet, in code points.
+
+A text is not analysed whole, but only those of its words that have the beginning of an index term of the query.
+"""
 
 import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import NamedTuple, Protocol
 
-from search.retrieval.text.unicode_scripts import RUN, fold, has_token, is_unspaced, split_graphemes, words_of
+from search.retrieval.query.parser import MatchUnit
+from search.retrieval.text.unicode_scripts import ASCII_RUN, RUN, fold, has_token, is_unspaced
 
 Highlight = tuple[int, int]
 Snippet = tuple[str, list[Highlight]]
-#: Returns the index tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
-Analyser = Callable[[str], Sequence[tuple[Any, ...]]]
+# Start, end and number of a unit of the query in a text.
+_Found = tuple[int, int, int]
 
-#: Enclose the matches in a text from the index. They are control characters, which readable text lacks; stray
-#: ones are dropped.
-OPEN_MARK, CLOSE_MARK = "\x02", "\x03"
-
-# FTS5's snippet() takes 64 tokens at most.
-_MAX_WORDS = 64
-_CHARS_PER_WORD = 4
+_ELLIPSIS = "…"
+# Windows of fewer characters have no ellipsis.
+_LEAST_WITH_ELLIPSIS = 20
+# Share of the free room of a window that stands before its first match.
 _LEAD_SHARE = 4
+# Characters that a window gives up to end at a word.
+_MOST_CUT = 24
+# A stem shares these first characters with its words, at most all but its last: happi, happy.
+_STEM_CHARS = 6
+# A shorter beginning is looked for where a word or a part of a name begins.
+_SHORT = 3
+# What a character is decomposed to by `fold` in a text, and not as a single character.
+_DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
+_SENTENCE_START = re.compile(r"(?<=[.:!?])\s+|(?<=[。！？])\s*|\n\s*")
 
 
-def snippet_words(snippet_chars: int) -> int:
-    """Return the number of words to request from FTS5: a quarter of the characters, 1 to 64."""
-    return min(max(snippet_chars // _CHARS_PER_WORD, 1), _MAX_WORDS)
+class WordAnalysis(Protocol):
+    """The analysis of a word by the index."""
+
+    def word_tokens(self, word: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
+        """Return the code-point offsets of start and end, and the terms, of a word's tokens."""
+        ...
 
 
-def strip_markers(
-    marked_text: str, open_mark: str = OPEN_MARK, close_mark: str = CLOSE_MARK
-) -> tuple[str, list[Highlight]]:
-    """Remove the marks from `marked_text` and return the ranges they enclosed; stray marks are dropped."""
-    kept: list[str] = []
-    highlights: list[Highlight] = []
-    length = 0
-    opened_at: int | None = None
-    for piece in re.split(f"({re.escape(open_mark)}|{re.escape(close_mark)})", marked_text):
-        if piece == open_mark:
-            opened_at = length if opened_at is None else opened_at
-        elif piece == close_mark:
-            highlights += _span(opened_at, length)
-            opened_at = None
-        else:
-            kept.append(piece)
-            length += len(piece)
-    return "".join(kept), highlights + _span(opened_at, length)
+class _Token(NamedTuple):
+    """A token of a word that has terms of the query, with offsets into the word."""
 
-
-def _span(start: int | None, end: int) -> list[Highlight]:
-    return [] if start is None or start == end else [(start, end)]
-
-
-def trim_next_character(
-    text: str, highlights: Iterable[Highlight], lone: Set[str], wanted: Set[str]
-) -> list[Highlight]:
-    """Remove the last character from highlights that cover one character more than the query has.
-
-    A query of a single unspaced character matches the start of an indexed bigram: `署` finds `署指`. `lone`
-    are the terms of the query that end in such a character, as their words joined; `wanted` its index terms:
-    a bigram of the query stays whole.
-    """
-    return [(start, end - _excess_chars(text[start:end], lone, wanted)) for start, end in highlights]
-
-
-def _excess_chars(marked: str, lone: Set[str], wanted: Set[str]) -> int:
-    characters = split_graphemes((RUN.findall(marked) or [""])[-1])
-    if len(characters) < 2 or not is_unspaced(characters[-1][0]) or fold("".join(characters[-2:])) in wanted:
-        return 0
-    return (
-        len(characters[-1]) if "".join(words_of(marked[: -len(characters[-1])])).endswith(tuple(lone)) else 0
-    )
-
-
-def cut_text(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str, list[Highlight]]:
-    """Cut `text` and its highlights to `max_chars` code points.
-
-    The result is the start of the text, or begins shortly before the first highlight if the start has none.
-    """
-    if len(text) <= max_chars:
-        return text, list(highlights)
-    if not highlights or highlights[0][0] < max_chars:
-        return _slice(text, highlights, 0, max_chars)
-    return _slice(text, highlights, _start_before(text, highlights[0], max_chars), max_chars)
-
-
-def best_window(
-    text: str, wanted: Set[str], analyse: Analyser, max_chars: int
-) -> tuple[str, list[Highlight]]:
-    """Return the window of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
-
-    Without any it is the start. Matches are highlighted as the index would highlight them. The earliest of
-    equally good windows wins; a window begins at a word boundary.
-    """
-    found = _find_occurrences(text, wanted, analyse) if wanted else []
-    if not found:
-        return _slice(text, (), len(text) - len(text.lstrip()), max_chars)
-    first, last = _densest_window(found, max_chars)
-    passage = (found[first].start, found[last].end)
-    highlights = _merge_highlights(text, [(occurrence.start, occurrence.end) for occurrence in found])
-    return _slice(text, highlights, _start_before(text, passage, max_chars), max_chars)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class _Occurrence:
     start: int
     end: int
-    term: str
+    #: The next token begins here or later.
+    until: int
+    #: Unit, position in it, and whether it is a prefix of the token; last positions first.
+    places: list[tuple[int, int, bool]]
 
 
-def _find_occurrences(text: str, wanted: Set[str], analyse: Analyser) -> list[_Occurrence]:
-    # A single unspaced character matches the start of a bigram, as in the index.
-    singles = tuple(term for term in wanted if len(term) == 1 and is_unspaced(term))
-    found = [
-        (start, end, term)
-        for start, end, *terms in analyse(text)
-        for term in terms
-        if term in wanted or (singles and term.startswith(singles))
-    ]
-    if text.isascii():
-        return [_Occurrence(*occurrence) for occurrence in found]
-    octets = text.encode()
-    in_code_points = (
-        (len(octets[:start].decode()), len(octets[:end].decode()), term) for start, end, term in found
-    )
-    return [
-        _Occurrence(start, end if term in wanted else start + len(split_graphemes(text[start:end])[0]), term)
-        for start, end, term in in_code_points
-    ]
+class _FoldedCharacters(dict[int, str]):
+    """A translation of each character to its folded form, where that is a single character."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        folded = fold(character)
+        if len(folded) != 1:
+            folded = character
+        self[code] = folded
+        return folded
 
 
-def _densest_window(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
-    """Return the first and last occurrence of the earliest window with most distinct terms."""
-    ends = list(accumulate((occurrence.end for occurrence in found), max))
-    counts: dict[str, int] = {}
+_folded_characters = _FoldedCharacters()
+
+
+class SnippetBuilder:
+    """A builder of snippets for the units of one query."""
+
+    def __init__(self, units: Sequence[MatchUnit], analysis: WordAnalysis, language: str | None) -> None:
+        """`language` is that in which the terms of `units` were stemmed."""
+        self._last_positions = [len(unit.positions) - 1 for unit in units]
+        self._analysis = analysis
+        self._language = language
+        #: By index term: the units with it, each with the number of its position there.
+        self._places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._prefix_places: list[tuple[str, int, int]] = []
+        for number, unit in enumerate(units):
+            for at, alternatives in enumerate(unit.positions):
+                for term in alternatives:
+                    if unit.is_prefix and at == self._last_positions[number]:
+                        self._prefix_places.append((term, number, at))
+                    else:
+                        self._places[term].append((number, at))
+        terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
+        self._needles = {needle for term in terms for needle in _needles(term)}
+        #: By word of a text: its tokens with terms of the query; empty for most words.
+        self._words: dict[str, Sequence[_Token]] = {}
+
+    def build(self, text: str, max_chars: int) -> Snippet:
+        """Return the window of `text`, up to `max_chars` code points, with most distinct units.
+
+        Without any it is the start. The earliest of equally good windows wins. A window begins at a sentence
+        or a word, and ends at a word; `…` stands where it leaves out text.
+        """
+        found = self._find_units(text) if self._needles else []
+        if not found:
+            return _cut_window(text, (), (0, 0), max_chars)
+        passage = _densest_window(found, max(1, max_chars - 2 * len(_ELLIPSIS)))
+        return _cut_window(text, _merge_highlights(text, found), passage, max_chars)
+
+    def _find_units(self, text: str) -> list[_Found]:
+        """Find the units in `text`, in order. A phrase is found where its tokens follow each other."""
+        pieces = (ASCII_RUN if text.isascii() else RUN).split(text)
+        self._look_up(set(pieces[1::2]).difference(self._words))
+        words = self._words
+        hits = [at for at in range(1, len(pieces), 2) if words[pieces[at]]]
+        if not hits:
+            return []
+        ends = list(accumulate(map(len, pieces)))
+        found: list[_Found] = []
+        #: By unit and position: the start of a phrase, and where its next token must begin.
+        begun: dict[tuple[int, int], tuple[int, int]] = {}
+        for piece in hits:
+            offset = ends[piece - 1]
+            for low, high, until, places in words[pieces[piece]]:
+                for unit, at, is_prefix in places:
+                    start = offset + low
+                    if at:
+                        start, expected = begun.get((unit, at - 1), (0, -1))
+                        if not _is_adjacent(text, expected, offset + low):
+                            continue
+                    if at < self._last_positions[unit]:
+                        begun[unit, at] = start, offset + until
+                    else:
+                        # A prefix is a single character, which matches the first one of a bigram.
+                        found.append((start, offset + (until if is_prefix else high), unit))
+        found.sort()
+        return found
+
+    def _look_up(self, unknown: set[str]) -> None:
+        """Analyse those of the words that may have a term of the query."""
+        self._words.update(dict.fromkeys(unknown, ()))
+        listed = "\n".join(unknown)
+        folded = listed.lower() if listed.isascii() else listed.translate(_folded_characters)
+        for needle in self._needles:
+            at = folded.find(needle)
+            while at >= 0:
+                low, high = listed.rfind("\n", 0, at) + 1, listed.find("\n", at)
+                if at == low or len(needle) >= _SHORT or not listed[at - 1 : at + 1].islower():
+                    word = listed[low:high] if high >= 0 else listed[low:]
+                    self._words[word] = self._words[word] or self._tokens(word)
+                    at = high - 1
+                at = folded.find(needle, at + 1) if at >= 0 else at
+
+    def _tokens(self, word: str) -> list[_Token]:
+        """Return the tokens of `word` that have terms of the query."""
+        found = []
+        tokens = self._analysis.word_tokens(word, self._language)
+        for number, (low, high, terms) in enumerate(tokens, start=1):
+            places = [(*place, False) for term in terms for place in self._places.get(term, ())]
+            for prefix, unit, at in self._prefix_places:
+                if any(term.startswith(prefix) for term in terms):
+                    places.append((unit, at, True))
+            if places:
+                places = sorted(dict.fromkeys(places), key=lambda place: -place[1])
+                until = tokens[number][0] if number < len(tokens) else high
+                found.append(_Token(low, high, until, places))
+        return found
+
+
+def _needles(term: str) -> Iterator[str]:
+    """Return what a folded word has that has `term`."""
+    if is_unspaced(term[0]):
+        yield from {_DECOMPOSED.sub("", term), _DECOMPOSED.sub("", unicodedata.normalize("NFD", term))}
+    elif len(term) <= _SHORT:
+        yield term[:2]
+    else:
+        yield term[:-1][:_STEM_CHARS]
+        if "ss" in term:
+            yield term.replace("ss", "ß")[:-1][:_STEM_CHARS]
+
+
+def _is_adjacent(text: str, expected: int, start: int) -> bool:
+    return 0 <= expected <= start and (expected == start or not has_token(text[expected:start]))
+
+
+def _densest_window(found: Sequence[_Found], max_chars: int) -> Highlight:
+    """Return the start and end of the matches in the earliest window with most distinct units."""
+    ends = list(accumulate([end for _, end, _ in found], max))
+    if ends[-1] - found[0][0] <= max_chars:
+        return found[0][0], ends[-1]
+    counts: dict[int, int] = {}
     best, most, after = (0, 0), 0, 0
-    for first, occurrence in enumerate(found):
-        reach = max(after, first + 1, bisect_right(ends, occurrence.start + max_chars))
-        for entering in found[after:reach]:
-            counts[entering.term] = counts.get(entering.term, 0) + 1
+    for first, (start, _, unit) in enumerate(found):
+        reach = max(after, first + 1, bisect_right(ends, start + max_chars))
+        for _, _, entering in found[after:reach]:
+            counts[entering] = counts.get(entering, 0) + 1
         after = reach
         if len(counts) > most:
             best, most = (first, reach - 1), len(counts)
-        counts[occurrence.term] -= 1
-        if not counts[occurrence.term]:
-            del counts[occurrence.term]
-    return best
+        counts[unit] -= 1
+        if not counts[unit]:
+            del counts[unit]
+    first, last = best
+    return found[first][0], max(end for _, end, _ in found[first : last + 1])
 
 
-def _start_before(text: str, passage: Highlight, max_chars: int) -> int:
-    """Return the start of a window that holds `passage`: at a word, a little before it if there is room."""
+def _cut_window(text: str, highlights: Iterable[Highlight], passage: Highlight, max_chars: int) -> Snippet:
+    """Return the window that holds `passage`, or its start, and what of `highlights` is in it."""
+    length = len(text.rstrip())
+    begins = len(text) - len(text.lstrip())
+    if length - begins <= max_chars:
+        return _slice(text, highlights, begins, max(begins, length))
+    ellipsis = _ELLIPSIS if max_chars >= _LEAST_WITH_ELLIPSIS else ""
+    room = max_chars - 2 * len(ellipsis)
+    low = begins if passage[1] - begins <= room else _start_before(text, passage, begins, length, room)
+    lead = ellipsis if low > begins else ""
+    high = length
+    if length - low > max_chars - len(lead):
+        high = _end_at_word(
+            text, low, min(passage[1], low + room), low + max_chars - len(lead) - len(ellipsis)
+        )
+    tail = ellipsis if high < length else ""
+    window, marks = _slice(text, highlights, low, high)
+    return lead + window + tail, [(start + len(lead), end + len(lead)) for start, end in marks]
+
+
+def _start_before(text: str, passage: Highlight, begins: int, length: int, room: int) -> int:
+    """Return a start of the window at a sentence, else at a word a little before `passage`."""
     start, end = passage
-    room = max(0, max_chars - (end - start))
-    earliest = max(0, start - room, min(start - room // _LEAD_SHARE, len(text) - max_chars))
-    return next((at for at in range(earliest, start) if _begins_word(text, at)), start)
+    spare = max(0, room - (end - start))
+    sentences = _SENTENCE_START.finditer(text, max(begins, start - spare), start)
+    for at in [found.end() for found in sentences][::-1]:
+        if at <= start:
+            return at
+    earliest = max(begins, start - spare, min(start - spare // _LEAD_SHARE, length - room))
+    return next((at for at in range(earliest, start) if _is_border(text, at)), start)
 
 
-def _begins_word(text: str, at: int) -> bool:
-    if text[at].isspace():
+def _end_at_word(text: str, low: int, least: int, high: int) -> int:
+    """Return the last border of words up to `high`, not before `least`; `high` if none is near."""
+    for at in range(high, max(least, high - _MOST_CUT, low + 1) - 1, -1):
+        if _is_border(text, at) or text[at].isspace():
+            return low + len(text[low:at].rstrip())
+    return high
+
+
+def _is_border(text: str, at: int) -> bool:
+    """Return whether a word, or a character of an unspaced script, begins at `at`."""
+    character = text[at]
+    if character.isspace() or unicodedata.combining(character):
         return False
-    return at == 0 or not (text[at - 1].isalnum() and text[at].isalnum())
+    return at == 0 or not (text[at - 1].isalnum() and character.isalnum()) or is_unspaced(character)
 
 
-def _slice(
-    text: str, highlights: Iterable[Highlight], start: int, max_chars: int
-) -> tuple[str, list[Highlight]]:
-    window = text[start : start + max_chars]
-    shifted = ((max(0, low - start), min(high - start, len(window))) for low, high in highlights)
-    return window, [(low, high) for low, high in shifted if low < high]
+def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> Snippet:
+    window = text[low:high]
+    shifted = ((max(0, start - low), min(end - low, len(window))) for start, end in highlights)
+    return window, [(start, end) for start, end in shifted if start < end]
 
 
-def _merge_highlights(text: str, highlights: Iterable[Highlight]) -> list[Highlight]:
-    """Merge highlights that overlap or have a single symbol between them: next.js is one."""
+def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:
+    """Merge matches that overlap or have a single symbol between them: next.js is one."""
     merged: list[Highlight] = []
-    for start, end in highlights:
+    for start, end, _ in found:
         if merged and (start <= merged[-1][1] or _is_joint(text[merged[-1][1] : start])):
             start, end = merged[-1][0], max(merged.pop()[1], end)
         merged.append((start, end))
