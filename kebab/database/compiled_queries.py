@@ -9,6 +9,7 @@ with it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, count, zip_longest
 from secrets import token_hex
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Expression, Field, Model, QuerySet
+from django.db.models.base import ModelState
 from django.db.models.sql.compiler import SQLCompiler
 from psycopg import Connection, sql
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
@@ -62,67 +64,88 @@ class CompiledQuery:
         `options` are PostgreSQL settings, by constant names. They are sent with the query and last until the
         transaction ends: in autocommit, for this query alone.
         """
-        with connection.cursor() as cursor:
-            if not (self.is_prepared and settings.KEBAB_PLAN_ONCE):
-                return _execute(cursor, self.sql, self._bind(values), options)
-            try:
-                name = self._prepare(cursor, options)
-                params = [values[p.name] for p in self.parameters if isinstance(p, Param)]
-                return _execute(cursor, f"EXECUTE {name}{_placeholders(params)}", params, options)
-            except DatabaseError as error:
-                if not isinstance(error.__cause__, _OUTDATED) or connection.in_atomic_block:
-                    raise
-                _prepared.pop(connection.connection, None)
-                return _execute(cursor, self.sql, self._bind(values), options)
+        if not (self.is_prepared and settings.KEBAB_PLAN_ONCE):
+            return _execute(self.sql, self._bind(values), options)
+        try:
+            name = self._prepare(options)
+            params = [values[p.name] for p in self.parameters if isinstance(p, Param)]
+            if not options and _is_plain(connection):
+                with connection.wrap_database_errors:
+                    return connection.fetch_prepared(name, params)
+            return _execute(f"EXECUTE {name}{_placeholders(len(params))}", params, options)
+        except DatabaseError as error:
+            if not isinstance(error.__cause__, _OUTDATED) or connection.in_atomic_block:
+                raise
+            _prepared.pop(connection.connection, None)
+            return _execute(self.sql, self._bind(values), options)
 
     def _bind(self, values: Mapping[str, Any]) -> list[Any]:
         return [values[p.name] if isinstance(p, Param) else p for p in self.parameters]
 
-    def _prepare(self, cursor: Any, options: Mapping[str, str]) -> str:
+    def _prepare(self, options: Mapping[str, str]) -> str:
         """Return the name of the prepared statement, preparing it on this connection if needed."""
+        connection.ensure_connection()
         names = _prepared.setdefault(connection.connection, {})
-        if self.sql not in names:
-            name = f"kebab_{token_hex(8)}"
-            positions = (f"${number}" for number in count(1))
-            filled = [
-                sql.SQL(next(positions)) if isinstance(p, Param) else sql.Literal(p) for p in self.parameters
-            ]
-            texts = map(sql.SQL, self.sql.split("%s"))
-            parts = chain.from_iterable(zip_longest(texts, filled, fillvalue=sql.SQL("")))
-            limits = (sql.SQL(f"SET LOCAL {key} = {{}};").format(value) for key, value in options.items())
-            prepare = sql.SQL("PREPARE {} AS ").format(sql.Identifier(name))
+        if self.sql in names:
+            return names[self.sql]
+        name = f"kebab_{token_hex(8)}"
+        positions = (f"${number}" for number in count(1))
+        filled = [
+            sql.SQL(next(positions)) if isinstance(p, Param) else sql.Literal(p) for p in self.parameters
+        ]
+        parts = chain.from_iterable(
+            zip_longest(map(sql.SQL, self.sql.split("%s")), filled, fillvalue=sql.SQL(""))
+        )
+        limits = (sql.SQL(f"SET LOCAL {key} = {{}};").format(value) for key, value in options.items())
+        prepare = sql.SQL("PREPARE {} AS ").format(sql.Identifier(name))
+        with connection.cursor() as cursor:
             cursor.execute(sql.Composed([*limits, prepare, *parts]))
-            names[self.sql] = name
-        return names[self.sql]
+        names[self.sql] = name
+        return name
 
 
 # A migration has changed the result type; the connection, or a pooler, has lost the prepared statement.
 _OUTDATED = (FeatureNotSupported, InvalidSqlStatementName)
 
 
-def _placeholders(values: Sequence[Any]) -> str:
-    return f"({', '.join(['%s'] * len(values))})" if values else ""
+def _placeholders(number: int) -> str:
+    return f"({', '.join(['%s'] * number)})" if number else ""
 
 
-def _execute(
-    cursor: Any, text: str, values: Sequence[Any], options: Mapping[str, str]
-) -> list[tuple[Any, ...]]:
+def _is_plain(connection: Any) -> bool:
+    """Return whether a statement needs neither a transaction nor a wrapper, such as that which logs it."""
+    if connection.in_atomic_block or connection.queries_logged or connection.execute_wrappers:
+        return False
+    return bool(connection.connection.autocommit)
+
+
+def _execute(text: str, values: Sequence[Any], options: Mapping[str, str]) -> list[tuple[Any, ...]]:
     before = "".join(f"SET LOCAL {name} = %s;" for name in options)
-    cursor.execute(before + text, [*options.values(), *values])
-    for _ in options:
-        cursor.nextset()
-    return list(cursor.fetchall())
+    with connection.cursor() as cursor:
+        cursor.execute(before + text, [*options.values(), *values])
+        for _ in options:
+            cursor.nextset()
+        return list(cursor.fetchall())
 
 
-def load_instance(model: type[_Model], names: Sequence[str], values: Sequence[Any]) -> _Model:
-    """Return the model instance of a row of `values_list(*names)`, as a query by the ORM would."""
+def load_instance(model: type[_Model], names: tuple[str, ...], values: Sequence[Any]) -> _Model:
+    """Return the model instance of a row of `values_list(*names)`, as a query by the ORM would.
+
+    Models that are loaded so have no `__init__` of their own and no receivers of its signals.
+    """
+    instance = model.__new__(model)
+    instance._state = ModelState()
+    instance._state.adding, instance._state.db = False, connection.alias
+    for (attribute, convert), value in zip(_loaded_fields(model, names), values, strict=True):
+        instance.__dict__[attribute] = value if convert is None else convert(value, None, connection)
+    return instance
+
+
+@cache
+def _loaded_fields(model: type[Model], names: tuple[str, ...]) -> list[tuple[str, Any]]:
+    """Return for each of the fields its attribute, and the conversion of its values if it has one."""
     concrete = {field.name: field for field in model._meta.concrete_fields}
-    fields = [concrete[name] for name in names]
-    loaded = [
-        field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value
-        for field, value in zip(fields, values, strict=True)
-    ]
-    return model.from_db(connection.alias, [field.attname for field in fields], loaded)
+    return [(concrete[name].attname, getattr(concrete[name], "from_db_value", None)) for name in names]
 
 
 def compile_queryset(queryset: "QuerySet[Any, Any]", *, is_prepared: bool = False) -> CompiledQuery:

@@ -16,6 +16,7 @@ from kebab.observability import tracing
 from kebab.observability.log_context import REQUEST_ID_HEADER, accept_request_id, bind_log_fields, request_id
 
 _HEADER = REQUEST_ID_HEADER.lower().encode()
+_META_KEY = f"HTTP_{REQUEST_ID_HEADER.upper().replace('-', '_')}"
 
 
 class IdentifyRequests:
@@ -28,10 +29,10 @@ class IdentifyRequests:
         """Answer the request, with a request id."""
         if request_id():
             return self._get_response(request)
-        own = accept_request_id(request.headers.get(REQUEST_ID_HEADER, ""))
+        own = accept_request_id(request.META.get(_META_KEY, ""))
         with bind_log_fields(request_id=own):
             response = self._get_response(request)
-        if REQUEST_ID_HEADER in request.headers or _exposes_request_id(response.status_code):
+        if _META_KEY in request.META or _exposes_request_id(response.status_code):
             response.headers.setdefault(REQUEST_ID_HEADER, own)
         return response
 

@@ -51,19 +51,21 @@ class SecurityHeaders:
         """Answer the request with the policy of its address; a stricter header set by a view stays."""
         response = self._get_response(request)
         for name, value in response_headers(request.path).items():
-            response.headers.setdefault(name, value)
+            if name not in response.headers:
+                response.headers[name] = value
         return response
 
 
-def response_headers(path: str) -> dict[str, str]:
+def response_headers(path: str) -> Mapping[str, str]:
     """Return the default headers of responses at `path`."""
-    policy = _SWAGGER_UI if path == _SWAGGER_UI_PATH else _POLICY
-    return {"Content-Security-Policy": _format_policy(policy), **_HEADERS}
+    return _SWAGGER_UI_HEADERS if path == _SWAGGER_UI_PATH else _PAGE_HEADERS
 
 
 def _format_policy(policy: Mapping[str, str]) -> str:
     return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
 
 
+_PAGE_HEADERS: Final = {"Content-Security-Policy": _format_policy(_POLICY), **_HEADERS}
+_SWAGGER_UI_HEADERS: Final = {"Content-Security-Policy": _format_policy(_SWAGGER_UI), **_HEADERS}
 #: The policy of the admin's own pages, for those who may see them.
 ADMIN_POLICY: Final = _format_policy(_ADMIN)

@@ -1,6 +1,5 @@
 """`/workspaces/{ws}/context-pack`: passages for an information request, within a budget."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from search.api.query import (
     make_query,
     parse_enum,
 )
+from search.api.search import json_response
 from search.api.wire_schemas import inline_schema
 from search.context import (
     DEFAULT_BUDGET,
@@ -160,8 +160,7 @@ class ContextPackView(WorkspaceView):
         given = strict_body(request, ContextPackBody)
         context, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
         pack = build_context_pack(self.workspace, self.access.reader, context, min_seq=seq)
-        text = json.dumps(pack_to_wire(pack), ensure_ascii=False, separators=(",", ":"))
-        return HttpResponse(text, content_type="application/json")
+        return json_response(pack_to_wire(pack))
 
 
 def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:

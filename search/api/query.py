@@ -1,7 +1,6 @@
 """Serializers of search requests, and the query built from them."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -309,12 +308,14 @@ def parse_enum(type_: type[_E], field: str, value: str) -> _E:
         return type_(value)
 
 
-@contextmanager
-def _attribute_errors_to(field: str) -> Iterator[None]:
-    """Set `field` as the field that an error is about; the innermost field wins."""
-    try:
-        yield
-    except (InvalidQuery, InvalidFilter) as error:
-        if not getattr(error, "errors", ()):
-            error.errors = (FieldError(field=field, message=str(error)),)  # type: ignore[union-attr]  # the exception handler reads them
-        raise
+class _attribute_errors_to:  # noqa: N801 - used as a function is
+    """A context manager that sets `field` as the field that an error is about; the innermost field wins."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, (InvalidQuery, InvalidFilter)) and not getattr(error, "errors", ()):
+            error.errors = (FieldError(field=self._field, message=str(error)),)  # type: ignore[union-attr]  # the exception handler reads them

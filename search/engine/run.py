@@ -32,6 +32,13 @@ from search.vectors.leg import VectorLeg, warn_of_mismatch
 from search.vectors.spaces import LiveSpace
 
 
+_LEGS: Mapping[Mode, tuple[LegName, ...]] = {
+    Mode.LEXICAL: ("lexical",),
+    Mode.VECTOR: ("vector",),
+    Mode.HYBRID: ("lexical", "vector"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a search, with its results."""
@@ -70,7 +77,7 @@ def run_search(
     In hybrid mode the legs run concurrently if there is an `executor`. Raises InvalidQuery, CandidatesLost.
     """
     search = _Search(corpus, query, stages, with_snippets=with_snippets, executor=executor)
-    if query.mode is Mode.VECTOR:
+    if query.mode is Mode.VECTOR or search.is_blank:
         return search.run(None)
     try:
         with corpus.open_mirror() as view:
@@ -98,6 +105,10 @@ class _Search:
         self._with_snippets = with_snippets
         self._executor = executor
         self._settings = SearchSettings.of(corpus.workspace)
+        #: Whether it finds nothing for want of words, so that no index is opened.
+        self.is_blank = not (
+            query.text.strip() or query.channels or query.explain or query.why_not is not None
+        )
 
     def run(self, view: MirrorView | None) -> Run:
         """Run with the index of words, or without it."""
@@ -138,7 +149,7 @@ class _Search:
             after=after,
             hits=hits,
             version=version,
-            seq=corpus.scope.head_seq if query.mode is Mode.VECTOR else 0 if view is None else view.seq,
+            seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
@@ -146,6 +157,11 @@ class _Search:
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, ranked, after, legs, vector, hits),
         )
+
+    def _seq(self, view: MirrorView | None) -> int:
+        if self._query.mode is Mode.VECTOR or self.is_blank:
+            return self._corpus.scope.head_seq
+        return 0 if view is None else view.seq
 
     def _vector_leg(self) -> VectorLeg:
         query, scope = self._query, self._corpus.scope
@@ -165,10 +181,13 @@ class _Search:
 
     def _legs(self, view: MirrorView | None, vector: VectorLeg) -> list[Leg]:
         query = self._query
+        if self.is_blank:
+            return [EmptyLeg(name, is_available=True) for name in _LEGS[query.mode]]
         if query.mode is Mode.VECTOR:
             return [vector]
         if view is None:
-            return [MissingLeg(), vector] if query.mode is Mode.HYBRID else [MissingLeg()]
+            missing = EmptyLeg("lexical", is_available=False)
+            return [missing, vector] if query.mode is Mode.HYBRID else [missing]
         text, is_checked = query.effective_channels.lexical, self._corpus.is_current(view)
         words = LexicalLeg(
             view, text, breadcrumb_weight=self._settings.breadcrumb_weight, is_checked=is_checked
@@ -233,18 +252,21 @@ class _Search:
         return explained or None
 
 
-class MissingLeg:
-    """The lexical leg where there is no mirror to read."""
+class EmptyLeg:
+    """A leg without candidates: that of a blank query, or the lexical one where there is no mirror to read."""
 
-    name: ClassVar[LegName] = "lexical"
     weight: ClassVar[float] = 1.0
     runs_in_calling_thread: ClassVar[bool] = True
     is_checked: ClassVar[bool] = True
     is_skipped_when_empty: ClassVar[bool] = False
 
+    def __init__(self, name: LegName, *, is_available: bool) -> None:
+        self.name = name
+        self._is_available = is_available
+
     def search(self, limit: int) -> LegResult:
         """Return no candidates."""
-        return LegResult(is_complete=False, is_available=False)
+        return LegResult(is_complete=self._is_available, is_available=self._is_available)
 
 
 def _vector_window(ranked: Ranking, window: int) -> VectorWindow | None:

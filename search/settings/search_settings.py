@@ -1,11 +1,15 @@
 """The workspace settings that a search reads, with their types."""
 
 from dataclasses import dataclass, fields
-from typing import Self
+from functools import lru_cache
+from typing import Any
 
 from kebab.people.models import Workspace
 from kebab.people.workspace_settings.registry import known_preferences
 from search.retrieval.types import Fusion
+
+# Combinations of stored values that are kept; most workspaces have the defaults.
+_KNOWN_SETTINGS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +27,20 @@ class SearchSettings:
     stale_after_days: int
 
     @classmethod
-    def of(cls, workspace: Workspace) -> Self:
+    def of(cls, workspace: Workspace) -> "SearchSettings":
         """Return the settings of `workspace`."""
-        known, stored = known_preferences(), workspace.settings
-        values = {each.name: stored.get(each.name, known[each.name].default) for each in fields(cls)}
-        return cls(**{**values, "fusion": Fusion(values["fusion"])})
+        return _fill(*map(workspace.settings.get, _NAMES))
+
+
+_NAMES = tuple(each.name for each in fields(SearchSettings))
+
+
+@lru_cache(maxsize=_KNOWN_SETTINGS, typed=True)
+def _fill(*stored: Any) -> SearchSettings:
+    """Return the settings for the stored values in order, None for the default."""
+    known = known_preferences()
+    values = {
+        name: known[name].default if value is None else value
+        for name, value in zip(_NAMES, stored, strict=True)
+    }
+    return SearchSettings(**{**values, "fusion": Fusion(values["fusion"])})

@@ -113,6 +113,8 @@ def check_text(value: Any, typed: Container[str] = ()) -> None:
         _check_string(value, ())
     level: list[tuple[_JsonPath, Any]] = [((), value)] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
+        if not level:
+            return
         below = (inner for place, item in level for inner in _nested_containers(place, item, typed))
         level = list(islice(below, MAX_WIDTH + 1))
         if len(level) > MAX_WIDTH:

@@ -1,12 +1,13 @@
 """Strict request serializers: an unknown field is an error, never ignored."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from heapq import nsmallest
 from typing import Any, TypeVar
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from kebab.http.api.errors import FieldError, InvalidRequest
@@ -25,7 +26,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         """Return the clean values. Raises ValidationError with every wrong and every unknown field."""
         unknown = self._unknown_fields(data)
         try:
-            clean = super().to_internal_value(data)
+            clean = self._clean(data) if type(data) is dict else super().to_internal_value(data)
         except ValidationError as error:
             if not unknown or not isinstance(error.detail, dict):
                 raise
@@ -34,12 +35,36 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise ValidationError(unknown)
         return clean
 
+    def _clean(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Validate fields as REST framework does, which visits absent ones too. Raises ValidationError."""
+        clean: dict[str, Any] = {}
+        errors: dict[str, Any] = {}
+        for name, field, is_optional in self._inputs:
+            if is_optional and name not in data:
+                continue
+            try:
+                clean[name] = field.run_validation(data.get(name, empty))
+            except ValidationError as error:
+                errors[name] = error.detail
+        if errors:
+            raise ValidationError(errors)
+        return clean
+
+    @cached_property
+    def _inputs(self) -> list[tuple[str, Any, bool]]:
+        """The writable fields with their names, and whether each may be absent."""
+        writable = [(name, field) for name, field in self.fields.items() if not field.read_only]
+        return [(name, field, not field.required and field.default is empty) for name, field in writable]
+
     def _unknown_fields(self, data: Any) -> dict[str, list[ErrorDetail]]:
         if not isinstance(data, Mapping):
             return {}
-        known = [name for name, field in self.fields.items() if not field.read_only]
+        known = [name for name, _, _ in self._inputs]
+        names = {str(name)[:100] for name in data}.difference(known)
+        if not names:
+            return {}
         message = f"There is no such field; there are: {', '.join(known) or 'none'}."
-        unknown = nsmallest(_MAX_UNKNOWN_NAMED, {str(name)[:100] for name in data} - set(known))
+        unknown = nsmallest(_MAX_UNKNOWN_NAMED, names)
         return {name: [ErrorDetail(message, code="unknown_field")] for name in unknown}
 
 
@@ -54,7 +79,7 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
     given = request.query_params
     if not given and serializer_class is StrictSerializer:
         return {}
-    fields = _bound_fields(serializer_class)
+    fields = _shared(serializer_class).fields
     typed = {name for name, field in fields.items() if isinstance(field, TypedTextField)}
     check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()}, typed)
     lists = {name for name, field in fields.items() if isinstance(field, _LISTS)}
@@ -70,13 +95,13 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
 
 
 @cache
-def _bound_fields(serializer_class: type[StrictSerializer]) -> Any:
-    """Return the fields of a serializer without options, copied and bound once per process.
+def _shared(serializer_class: type[_Serializer]) -> _Serializer:
+    """Return an instance of a serializer without options, made once per process.
 
     A serializer copies its fields deeply when it first needs them, which takes longer than the validation.
-    Bound fields hold no state of a validation.
+    Its `run_validation` keeps no state.
     """
-    return serializer_class().fields
+    return serializer_class()
 
 
 def strict_body(request: Request, serializer_class: type[StrictSerializer], **options: Any) -> dict[str, Any]:
@@ -86,8 +111,8 @@ def strict_body(request: Request, serializer_class: type[StrictSerializer], **op
 
 def validate_fields(serializer_class: type[_Serializer], values: Any, **options: Any) -> dict[str, Any]:
     """Return the values cleaned by the serializer. Raises ValidationError."""
+    if type(values) is dict and not options:
+        return dict(_shared(serializer_class).run_validation(values))
     serializer = serializer_class(data=values, **options)
-    if not options:
-        serializer.fields = _bound_fields(serializer_class)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

@@ -3,7 +3,7 @@
 import ipaddress
 import logging
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # A client with one IPv6 address has at least a network of this size.
 _OWN_NETWORK_BITS = 64
+_KNOWN_ADDRESSES = 1_024
 
 
 def client_address(request: HttpRequest) -> str | None:
@@ -75,6 +76,7 @@ def _forwarded_addresses(request: HttpRequest) -> Iterator[Address]:
         yield address
 
 
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
 def parse_address(text: str) -> Address | None:
     """Return the address in `text`, an IPv4-mapped IPv6 one as IPv4; None if `text` is no address."""
     try:

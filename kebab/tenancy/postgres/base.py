@@ -5,20 +5,27 @@ that outlives the transaction on a pooled connection, and no state of transactio
 Statements that bypass these cursors (`copy`, `stream`, other connections) don't have the setting.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
-from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, sql
+from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, generators, sql
+from psycopg.adapt import Transformer
 from psycopg.client_cursor import ClientCursorMixin
-from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 
 from kebab.tenancy.current_workspace import workspace_setting
 from kebab.tenancy.postgres.availability import database_breaker
 from kebab.tenancy.postgres.creation import DatabaseCreation
 from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
+
+_SUCCESSES = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+# What has looked up the conversions of each connection's values.
+_transformers: "WeakKeyDictionary[Connection[Any], Transformer]" = WeakKeyDictionary()
 
 
 class Cursor(base.CursorMixin, ClientCursor[Any]):  # type: ignore[misc,name-defined]  # the stubs lack it
@@ -93,6 +100,38 @@ class DatabaseWrapper(base.DatabaseWrapper):
             database_breaker().report_loss(error)
             raise
 
+    def fetch_prepared(self, name: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Run a statement prepared on this connection, after the setting, and return its rows.
+
+        It needs autocommit. The driver's cursor takes as long as the server for such a statement.
+        """
+        database_breaker().refuse_while_away()
+        connection = self.connection
+        transformer = _transformers.get(connection)
+        if transformer is None:
+            transformer = _transformers[connection] = Transformer(connection)
+        literals = b",".join(
+            [b"NULL" if value is None else transformer.as_literal(value) for value in values]
+        )
+        statement = b"%sEXECUTE %s%s" % (
+            _setting().encode(),
+            name.encode(),
+            b"(%s)" % literals if literals else b"",
+        )
+        try:
+            with connection.lock:
+                connection.pgconn.send_query(statement)
+                results = connection.wait(generators.execute(connection.pgconn))
+        except OperationalError as error:
+            if connection.pgconn.status != ConnStatus.OK:
+                database_breaker().report_loss(error)
+            raise
+        for result in results:
+            if result.status not in _SUCCESSES:
+                raise error_from_result(result, encoding="utf-8")
+        transformer.set_pgresult(results[-1])
+        return transformer.load_rows(0, results[-1].ntuples, tuple)
+
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a cursor; one with a name is server-side."""
         if name is None:
@@ -102,8 +141,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         )
 
 
+def _setting() -> str:
+    return f"SET LOCAL kebab.workspace_id = '{workspace_setting()}';"
+
+
 def _prepend_setting(query: Any) -> Any:
-    setting = f"SET LOCAL kebab.workspace_id = '{workspace_setting()}';"
+    setting = _setting()
     if isinstance(query, bytes):
         return setting.encode() + query
     if isinstance(query, sql.Composable):
