@@ -2,7 +2,7 @@
 
 Highlights are (start, end) offsets into the snippet, in code points.
 
-A text is not analysed whole, but only those of its words that have the beginning of an index term of the query.
+Only those words of a text are analysed that have the beginning of an index term of the query.
 """
 
 import re
@@ -22,6 +22,7 @@ Snippet = tuple[str, list[Highlight]]
 _Found = tuple[int, int, int]
 
 _ELLIPSIS = "…"
+_SOFT_HYPHEN = "\u00ad"
 # Windows of fewer characters have no ellipsis.
 _LEAST_WITH_ELLIPSIS = 20
 # Share of the free room of a window that stands before its first match.
@@ -92,7 +93,7 @@ class SnippetBuilder:
         terms = {*self._places, *(term for term, _, _ in self._prefix_places)}
         self._needles = {needle for term in terms for needle in _needles(term)}
         #: By word of a text: its tokens with terms of the query; empty for most words.
-        self._words: dict[str, Sequence[_Token]] = {}
+        self._words: dict[str, list[_Token]] = {}
 
     def build(self, text: str, max_chars: int) -> Snippet:
         """Return the window of `text`, up to `max_chars` code points, with most distinct units.
@@ -108,19 +109,11 @@ class SnippetBuilder:
 
     def _find_units(self, text: str) -> list[_Found]:
         """Find the units in `text`, in order. A phrase is found where its tokens follow each other."""
-        pieces = (ASCII_RUN if text.isascii() else RUN).split(text)
-        self._look_up(set(pieces[1::2]).difference(self._words))
-        words = self._words
-        hits = [at for at in range(1, len(pieces), 2) if words[pieces[at]]]
-        if not hits:
-            return []
-        ends = list(accumulate(map(len, pieces)))
         found: list[_Found] = []
         #: By unit and position: the start of a phrase, and where its next token must begin.
         begun: dict[tuple[int, int], tuple[int, int]] = {}
-        for piece in hits:
-            offset = ends[piece - 1]
-            for low, high, until, places in words[pieces[piece]]:
+        for offset, tokens in self._find_words(text):
+            for low, high, until, places in tokens:
                 for unit, at, is_prefix in places:
                     start = offset + low
                     if at:
@@ -135,20 +128,36 @@ class SnippetBuilder:
         found.sort()
         return found
 
-    def _look_up(self, unknown: set[str]) -> None:
-        """Analyse those of the words that may have a term of the query."""
-        self._words.update(dict.fromkeys(unknown, ()))
-        listed = "\n".join(unknown)
-        folded = listed.lower() if listed.isascii() else listed.translate(_folded_characters)
+    def _find_words(self, text: str) -> Iterator[tuple[int, list[_Token]]]:
+        """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""
+        is_ascii = text.isascii()
+        folded = text.lower() if is_ascii else text.translate(_folded_characters)
+        find = folded.find
+        places: list[int] = []
         for needle in self._needles:
-            at = folded.find(needle)
+            at = find(needle)
             while at >= 0:
-                low, high = listed.rfind("\n", 0, at) + 1, listed.find("\n", at)
-                if at == low or len(needle) >= _SHORT or not listed[at - 1 : at + 1].islower():
-                    word = listed[low:high] if high >= 0 else listed[low:]
-                    self._words[word] = self._words[word] or self._tokens(word)
-                    at = high - 1
-                at = folded.find(needle, at + 1) if at >= 0 else at
+                if len(needle) >= _SHORT or not at or not (text[at - 1].islower() and text[at].islower()):
+                    places.append(at)
+                at = find(needle, at + 1)
+        if not places:
+            return
+        places.sort()
+        match, words, end = (ASCII_RUN if is_ascii else RUN).match, self._words, 0
+        for at in places:
+            if at < end:
+                continue
+            while at > end and _is_of_word(text[at - 1], text[at]):
+                at -= 1
+            found = match(text, at)
+            if found is None:
+                continue
+            word, end = found.group(), found.end()
+            tokens = words.get(word)
+            if tokens is None:
+                tokens = words[word] = self._tokens(word)
+            if tokens:
+                yield at, tokens
 
     def _tokens(self, word: str) -> list[_Token]:
         """Return the tokens of `word` that have terms of the query."""
@@ -176,6 +185,14 @@ def _needles(term: str) -> Iterator[str]:
         yield term[:-1][:_STEM_CHARS]
         if "ss" in term:
             yield term.replace("ss", "ß")[:-1][:_STEM_CHARS]
+
+
+def _is_of_word(before: str, character: str) -> bool:
+    """Return whether a word has both characters."""
+    if before.isascii():
+        return before.isalnum() and not is_unspaced(character)
+    is_inner = before == _SOFT_HYPHEN or unicodedata.category(before)[0] in "LNM"
+    return is_inner and is_unspaced(before) == is_unspaced(character)
 
 
 def _is_adjacent(text: str, expected: int, start: int) -> bool:
