@@ -152,6 +152,9 @@ class QueryFields(StrictSerializer):
     )
     mode = EnumeratedField(Mode, required=False, allow_null=True)
     fusion = EnumeratedField(Fusion, required=False, allow_null=True)
+    exact = FlagField(
+        help_text="False: names, as `rateLimit`, have no list of their own; the two legs are fused alone."
+    )
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )
@@ -270,6 +273,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             text=given["q"],
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
             fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
+            exact=given.get("exact", True),
             k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),
@@ -308,7 +312,7 @@ def parse_enum(type_: type[_E], field: str, value: str) -> _E:
         return type_(value)
 
 
-class _attribute_errors_to:  # noqa: N801 - used as a function is
+class _attribute_errors_to:
     """A context manager that sets `field` as the field that an error is about; the innermost field wins."""
 
     def __init__(self, field: str) -> None:

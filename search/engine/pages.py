@@ -15,7 +15,7 @@ from search.engine.readback import read_documents
 from search.engine.search import milliseconds_since
 from search.metrics import PAGES
 from search.retrieval.fusion.ranking import RankedEntry
-from search.retrieval.types import SearchQuery, SearchResult
+from search.retrieval.types import SearchResult
 
 
 def fetch_next_page(

@@ -31,7 +31,6 @@ from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
 from search.vectors.spaces import LiveSpace
 
-
 _LEGS: Mapping[Mode, tuple[LegName, ...]] = {
     Mode.LEXICAL: ("lexical",),
     Mode.VECTOR: ("vector",),
@@ -195,7 +194,7 @@ class _Search:
         if query.mode is Mode.LEXICAL:
             return [words]
         exact = ExactLeg(view, text, is_checked=is_checked)
-        return [words, vector, exact] if exact.has_names else [words, vector]
+        return [words, vector, exact] if query.exact and exact.has_names else [words, vector]
 
     def _apply_stages(self, ranked: Ranking, window: int) -> PostFusionResult:
         """Apply the stages to the first `window`. Raises CandidatesLost, before a model reads any text."""
@@ -253,7 +252,7 @@ class _Search:
 
 
 class EmptyLeg:
-    """A leg without candidates: that of a blank query, or the lexical one where there is no mirror to read."""
+    """A leg without candidates: of a blank query, or the lexical one where there is no mirror to read."""
 
     weight: ClassVar[float] = 1.0
     runs_in_calling_thread: ClassVar[bool] = True

@@ -58,6 +58,8 @@ class SearchQuery:
     mode: Mode = Mode.HYBRID
     #: None: the workspace's setting.
     fusion: Fusion | None = None
+    #: Whether chunks that have a name of the query as written form a list of their own.
+    exact: bool = True
     k: int = DEFAULT_K
     filters: SearchFilters = field(default_factory=SearchFilters)
     #: None: every stage uses `text`.

@@ -150,6 +150,20 @@ def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspac
     assert ask(workspace, "rate_limit", Mode.LEXICAL).hits[0].retrieval.exact_rank is None
 
 
+def test_query_may_fuse_the_two_legs_alone(workspace):
+    fill(workspace)
+    sync(workspace)
+    embed(workspace)
+    every = ask(workspace, "rate_limit", Mode.HYBRID, fusion="rrf")
+    alone = ask(workspace, "rate_limit", Mode.HYBRID, fusion="rrf", exact=False)
+    assert sum(hit.retrieval.exact_rank is not None for hit in every.hits) == 3
+    assert alone.hits
+    for hit in alone.hits:
+        ranks = (hit.retrieval.lexical_rank, hit.retrieval.vector_rank)
+        expected = sum(1 / (60 + rank) for rank in ranks if rank) / (2 / 61)
+        assert (hit.score, hit.retrieval.exact_rank) == (pytest.approx(expected, abs=1e-9), None)
+
+
 def test_word_with_a_number_is_not_buried_by_what_has_the_number(workspace, set_embedder):
     set_embedder("hash")
     parts = (below(f"Part 0 of {n}", "kestrel, or 0 of them", ordinal=n) for n in range(30))
