@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain, count, zip_longest
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
@@ -23,6 +23,8 @@ from django.db.models.base import ModelState
 from django.db.models.sql.compiler import SQLCompiler
 from psycopg import Connection, sql
 from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
+
+from kebab.tenancy.postgres.base import DatabaseWrapper
 
 
 class Param(Expression):
@@ -71,7 +73,7 @@ class CompiledQuery:
             params = [values[p.name] for p in self.parameters if isinstance(p, Param)]
             if not options and _is_plain(connection):
                 with connection.wrap_database_errors:
-                    return connection.fetch_prepared(name, params)
+                    return cast(DatabaseWrapper, connection).fetch_prepared(name, params)
             return _execute(f"EXECUTE {name}{_placeholders(len(params))}", params, options)
         except DatabaseError as error:
             if not isinstance(error.__cause__, _OUTDATED) or connection.in_atomic_block:

@@ -185,7 +185,7 @@ class _ResponseSender:
         await self._send(message)
 
     def _headers(self) -> dict[str, str]:
-        return response_headers(self._request.path) | new_session(self._request.headers)
+        return {**response_headers(self._request.path), **new_session(self._request.headers)}
 
 
 async def _send_response(response: HttpResponse, send: Send) -> None:

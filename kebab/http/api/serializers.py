@@ -42,8 +42,10 @@ class StrictSerializer(serializers.Serializer[Any]):
         for name, field, is_optional in self._inputs:
             if is_optional and name not in data:
                 continue
+            validate_further = getattr(self, f"validate_{name}", None)
             try:
-                clean[name] = field.run_validation(data.get(name, empty))
+                value = field.run_validation(data.get(name, empty))
+                clean[name] = value if validate_further is None else validate_further(value)
             except ValidationError as error:
                 errors[name] = error.detail
         if errors:

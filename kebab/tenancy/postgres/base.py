@@ -25,7 +25,7 @@ from kebab.tenancy.postgres.pool import PooledConnection, PostgresPool
 
 _SUCCESSES = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 # What has looked up the conversions of each connection's values.
-_transformers: "WeakKeyDictionary[Connection[Any], Transformer]" = WeakKeyDictionary()
+_transformers: "WeakKeyDictionary[Connection[Any], Any]" = WeakKeyDictionary()
 
 
 class Cursor(base.CursorMixin, ClientCursor[Any]):  # type: ignore[misc,name-defined]  # the stubs lack it

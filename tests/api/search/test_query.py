@@ -180,7 +180,11 @@ REFUSALS = [
     ("snippet_chars", "0", "invalid_query"),
     ("snippet_chars", "10001", "invalid_request"),
     ("per_file_cap", "x", "invalid_request"),
-    *((name, text, "invalid_request") for name in ("explain", "rerank", "cutoff", "exact") for text in ("maybe", "")),
+    *(
+        (name, text, "invalid_request")
+        for name in ("explain", "rerank", "cutoff", "exact")
+        for text in ("maybe", "")
+    ),
     ("explain", "null", "invalid_request"),
     ("why_not", "xyz", "invalid_query"),
     ("why_not", "", "invalid_request"),

@@ -154,15 +154,15 @@ FAULTS = (
     Fault(
         name="snippet one character too long",
         file="search/retrieval/text/snippet.py",
-        right="        return _slice(text, highlights, 0, max_chars)\n    return",
-        wrong="        return _slice(text, highlights, 0, max_chars + 1)\n    return",
+        right="    if length - begins <= max_chars:",
+        wrong="    if length - begins <= max_chars + 1:",
         tests=_RETRIEVAL,
     ),
     Fault(
         name="highlight off by one",
         file="search/retrieval/text/snippet.py",
-        right="    return [] if start is None or start == end else [(start, end)]",
-        wrong="    return [] if start is None or start == end else [(start, end + 1)]",
+        right="    return window, [(start, end) for start, end in shifted if start < end]",
+        wrong="    return window, [(start, end - 1) for start, end in shifted if start < end]",
         tests=_RETRIEVAL,
     ),
     Fault(
@@ -267,9 +267,9 @@ FAULTS = (
     ),
     Fault(
         name="highlight of a snippet unescaped in offsets of bytes",
-        file="search/retrieval/text/snippet.py",
-        right="    if text.isascii():\n        return [_Occurrence(*occurrence) for occurrence in found]",
-        wrong="    if True:\n        return [_Occurrence(*occurrence) for occurrence in found]",
+        file="search/analysis/tokens.py",
+        right="    if word.isascii():\n        return tuple((low, high, tuple(terms))",
+        wrong="    if True:\n        return tuple((low, high, tuple(terms))",
         tests=_RETRIEVAL,
     ),
 )

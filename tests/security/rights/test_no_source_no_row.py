@@ -14,7 +14,7 @@ from search.engine.did_you_mean import suggest_query
 from search.engine.readback import read_documents, read_hits, read_passages, read_visible
 from search.mirror.query.autocomplete import completions, outlines
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.lexical import LexicalLeg, fts5_snippets
+from search.mirror.query.lexical import LexicalLeg, chunks_that_match
 from search.mirror.query.vocabulary import Vocabulary
 from search.models import Chunk
 from search.retrieval.fusion.legs import pack_ids
@@ -48,11 +48,11 @@ def test_lexical_leg_finds_nothing(vault, empty_scope, full_scope, chunk_ids, te
     with mirror_source(vault.workspace, full_scope).open() as view:
         found = LexicalLeg(view, text).search(100)
         assert len(found.ids) > 0
-        assert fts5_snippets(view, found.match, chunk_ids, 50)
+        assert chunks_that_match(view, found.match, chunk_ids)
     with mirror_source(vault.workspace, empty_scope).open() as view:
         found = LexicalLeg(view, text).search(100)
         assert (len(found.ids), found.total.value) == (0, 0)
-        assert fts5_snippets(view, found.match, chunk_ids, 50) == {}
+        assert not chunks_that_match(view, found.match, chunk_ids)
 
 
 def test_lexical_leg_scores_readable_chunks_only(vault, chunk_ids):

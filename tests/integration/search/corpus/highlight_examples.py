@@ -13,7 +13,7 @@ EXAMPLES = [
     ("𠮷野", "𠮷野家は安い", ["𠮷野"]),
     ("RATE_LIMIT", "set RATE_LIMIT_TRUSTED_PROXY_HOPS", ["RATE_LIMIT"]),
     ("rate limit", "call rateLimit()", ["rateLimit"]),
-    ("rate limit", "call rate_limit()", ["rate", "limit"]),
+    ("rate limit", "call rate_limit()", ["rate_limit"]),
     ("rate limit", "new RateLimit()", ["RateLimit"]),
     ("limit", "call rateLimit()", ["Limit"]),
     ("server", "an HTTPServer", ["Server"]),

@@ -11,6 +11,7 @@ from search.engine.suggest import suggest
 from search.mirror import local_mirrors
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.text.snippet import SnippetBuilder
 from search.retrieval.types import LexicalTotal, Mode, SearchQuery
 from tests.support.corpus import write
 from tests.support.search import ask, embed, paths, sync
@@ -44,7 +45,7 @@ def test_missing_mirror_is_named_where_something_was_written(workspace, monkeypa
     assert paths(ask(workspace, "apple")) == ["a.md"]
 
 
-def test_hits_without_snippets_are_the_same_and_ask_the_mirror_for_none(workspace, monkeypatch):
+def test_hits_without_snippets_are_the_same_and_make_none(workspace, monkeypatch):
     for number in range(5):
         write(workspace, f"{number}.md", "pepper " * (number + 1), "salt")
     sync(workspace)
@@ -54,7 +55,7 @@ def test_hits_without_snippets_are_the_same_and_ask_the_mirror_for_none(workspac
         hits = search(workspace, query).hits
         bare = search(workspace, query, with_snippets=False).hits
         assert bare == tuple(replace(hit, snippet="", highlights=()) for hit in hits) != hits
-    monkeypatch.setattr("search.engine.hits.make_snippets", lambda view, match, texts, chars: 1 / 0)
+    monkeypatch.setattr(SnippetBuilder, "build", lambda builder, text, max_chars: 1 / 0)
     assert search(workspace, SearchQuery(text="pepper"), with_snippets=False).hits
     with pytest.raises(ZeroDivisionError):
         search(workspace, SearchQuery(text="pepper"))

@@ -20,7 +20,8 @@ from search.retrieval.query.parser import (
     check_size,
     compile_all,
     compile_any,
-    index_terms,
+    content_units,
+    marked_units,
     parse_query,
     quote_term,
 )
@@ -122,9 +123,16 @@ def test_strict_units_and_index_terms():
     assert match("Häuser").every[0].positions == (("hauser",),)
     assert [unit.term for unit in match("path/to/file here").marked_units] == ["path/to/file", "path", "file"]
     assert [unit.term for unit in match("path to file").marked_units] == ["path", "file"]
-    wanted = index_terms(parse_query("how do rateLimit and 部署指南 relate to C++").terms, analysis)
-    assert wanted == {"ratelimit", "rate", "limit", "部署", "署指", "指南", "relat", "c++", "c"}
-    assert index_terms(["(", "*"], analysis) == frozenset()
+    units = content_units(parse_query("how do rateLimit and 部署指南 relate to C++").terms, analysis)
+    assert [unit.term for unit in units] == [
+        "rateLimit", "rate", "Limit", "部署", "署指", "指南", "relate", "C++", "C",
+    ]  # fmt: skip
+    assert content_units(["(", "*"], analysis) == ()
+
+
+def test_units_of_a_raw_query_are_its_words_and_strings():
+    units, language = marked_units("'title: red AND (gre* OR \"blue sky\" NOT NEAR(x y))'", analysis)
+    assert ([unit.term for unit in units], language) == (["red", "gre", "blue sky", "x", "y"], None)
 
 
 def test_one_pair_of_quotes_makes_a_query_raw(index, subtests):
