@@ -201,7 +201,7 @@ KEBAB_QUOTAS = {
 KEBAB_KEEP_UPLOAD_DAYS = whole_number("KEBAB_KEEP_UPLOAD_DAYS", 7)
 # From this number of vectors of a workspace on, the searching process scans them quantised to bytes; from the
 # second number on an HNSW index is used, which is approximate.
-KEBAB_CODES_FROM = positive_number("KEBAB_CODES_FROM", 2_000)
+KEBAB_CODES_FROM = positive_number("KEBAB_CODES_FROM", 100)
 KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 400_000)
 # PostgreSQL's memory for building that index, which takes some 1,600 bytes for a vector of 384 dimensions.
 KEBAB_INDEX_MEMORY_BYTES = positive_number("KEBAB_INDEX_MEMORY_BYTES", 1_000_000_000)

@@ -42,7 +42,7 @@ REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.
 SYNC_FAILURES = Counter("kebab_mirror_sync_failures_total", "Syncs that could not write their mirror.")
 
 # Stages timed by the retrieval core, which reports durations without metrics.
-_CORE_STAGES = ("scoring", "fusion", "cap", "cutoff", "rerank")
+_CORE_STAGES = ("read_back", "scoring", "fusion", "cap", "cutoff", "rerank")
 
 
 class stage:

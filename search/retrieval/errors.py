@@ -13,15 +13,10 @@ SearchError
 ├── OutOfTime             503, code timeout
 ├── NotSearchableYet      503, with a time to wait
 ├── EmbedderUnavailable   503; hybrid search answers without the vector leg
-├── RerankerUnavailable   503; search answers in the fused order
-└── LegTimeout            503; search answers with the candidates found until then
+└── RerankerUnavailable   503; search answers in the fused order
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from search.retrieval.types import Candidate
+from typing import ClassVar
 
 _SHOWN_CHARS = 60
 
@@ -151,14 +146,3 @@ class RerankerUnavailable(SearchError):
         super().__init__(message)
         self.remedy = remedy
         self.is_fault = is_fault
-
-
-class LegTimeout(SearchError):
-    """A leg ran past its time limit; `partial` holds the candidates found so far, best first, maybe none."""
-
-    code = "leg_timeout"
-    status = 503
-
-    def __init__(self, message: str, *, partial: Sequence["Candidate"] = ()) -> None:
-        super().__init__(message)
-        self.partial = tuple(partial)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
+from typing import Literal, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, preview
@@ -95,17 +95,6 @@ class SearchQuery:
     def effective_channels(self) -> QueryChannels:
         """Return the channels, `text` for each stage unless the query has channels of its own."""
         return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
-
-
-class Candidate(NamedTuple):
-    """A chunk that a leg found; its rank is its position in the leg's list."""
-
-    #: 32 hex digits.
-    chunk_id: str
-    #: The leg's score, in [0, 1], higher is better.
-    score: float
-    #: "all" if the chunk has every term of the query, else "some"; None outside the lexical leg.
-    tier: Tier | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ import numpy as np
 from blake3 import blake3
 
 from search.retrieval.fusion.legs import ID
-from search.vectors.quantised_scan import BLOCK, CodeTable
+from search.vectors.quantised_scan import CodeTable, block_width
 
 logger = logging.getLogger(__name__)
 
@@ -45,9 +45,13 @@ def write_codes(path: Path, tables: Sequence[CodeTable], place: Mapping[str, Any
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}-{uuid.uuid4().hex}{_DRAFT}")
+    count = sum(map(len, tables))
     arrays = [[getattr(table, name) for table in tables] for name in _ARRAYS]
+    # The last table may be smaller than a block.
+    missing = block_width(count) - arrays[-1][-1].shape[2]
+    arrays[-1][-1] = np.pad(arrays[-1][-1], ((0, 0), (0, 0), (0, missing)))
     head = {
-        "vectors": sum(map(len, tables)),
+        "vectors": count,
         "dim": tables[0].blocks.shape[1],
         "residual": max(table.residual for table in tables),
         "place": dict(place),
@@ -107,13 +111,14 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
     (length,) = _LENGTH.unpack(whole[len(_MAGIC) : begins].tobytes())
     head = json.loads(whole[begins : begins + length].tobytes())
     count, dim = int(head["vectors"]), int(head["dim"])
+    width = block_width(count)
     shapes: tuple[tuple[tuple[int, ...], Any], ...] = (
         ((count,), ID),
         ((count, dim), np.float16),
         ((count,), np.float32),
         ((count,), np.float32),
         ((count,), np.int32),
-        ((-(-count // BLOCK), dim, BLOCK), np.int8),
+        ((-(-count // width), dim, width), np.int8),
     )
     arrays, at = [], begins + length
     for shape, kind in shapes:

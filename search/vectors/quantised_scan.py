@@ -19,8 +19,9 @@ from onnxruntime import InferenceSession
 from search.embedders.minilm.session import session_options
 from search.vectors.cosines import cosines, sum_squares
 
-#: Vectors per block; a block stores its codes component by component.
+#: Vectors per block of a table with more; a block stores its codes component by component.
 BLOCK = 4_096
+_LEAST_BLOCK = 64
 _MOST = 127
 # Seven bits for the query: with eight, processors without VNNI clip sums of products.
 _MOST_OF_QUERY = 63
@@ -45,7 +46,7 @@ class CodeTable:
     scales: np.ndarray
     #: (n,) int32: the sum of the codes, to subtract the query's zero point.
     sums: np.ndarray
-    #: (b, dim, BLOCK) int8, the last block padded with zeros.
+    #: (b, dim, width) int8, the last block padded with zeros; `block_width` says how wide.
     blocks: np.ndarray
     #: The largest norm of the rounding errors of the vectors, which are normalised.
     residual: float
@@ -147,13 +148,18 @@ class Codes:
             unfound = unfound[~has]
 
 
+def block_width(n_vectors: int) -> int:
+    """Return the vectors per block of a table: all of them, rounded up, in a small one."""
+    return BLOCK if n_vectors > BLOCK else max(_LEAST_BLOCK, -(-n_vectors // _LEAST_BLOCK) * _LEAST_BLOCK)
+
+
 def encode_vectors(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
     """Return a table of vectors, (n, dim) float16, with their codes; `ids` is (n,) ID, each once."""
     if not (ids[:-1] < ids[1:]).all():
         order = np.argsort(ids)
         ids, vectors = ids[order], vectors[order]
     starts = range(0, len(vectors), BLOCK)
-    blocks = np.zeros((len(starts), vectors.shape[1], BLOCK), np.int8)
+    blocks = np.zeros((len(starts), vectors.shape[1], block_width(len(vectors))), np.int8)
     scales, sums, squares, residuals = [], [], [], []
     for block, start in zip(blocks, starts, strict=True):
         numbers = vectors[start : start + BLOCK].astype(np.float32)

@@ -179,14 +179,14 @@ class LexicalLeg:
 
     def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
         """Return the scores of chunks for the query of a result of this leg; NaN when the time is up."""
-        match, chunks = found.match, self._view.collection.chunks
+        match = found.match
         if match is None:
             return np.zeros(len(ids))
         try:
             with self._view.limited_time():
                 rows = self._view.rows_of(ids)
                 # Document 0 stands for chunks outside the reader's collection.
-                belong = (rows >= 0) & (chunks.docs[rows] != 0)
+                belong = self._view.documents(rows) != 0
                 sums = np.zeros(len(ids))
                 sums[belong] = self._sum_scores(match, rows[belong], found.unit_scores)
         except apsw.InterruptError:
