@@ -1,5 +1,6 @@
 """The factory of the application that the web server runs in each of its processes."""
 
+import gc
 import os
 
 import django
@@ -23,4 +24,8 @@ def create_application() -> ASGI3Application:
 
     begin_process("web")
     tracing.begin()
-    return application.create_application()
+    created = application.create_application()
+    # What is loaded stays: a full collection of it held a request up for 0.2 s.
+    gc.collect()
+    gc.freeze()
+    return created

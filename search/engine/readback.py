@@ -24,7 +24,7 @@ from search.retrieval.fusion.legs import pack_ids, unpack_ids
 _WORKSPACE = Param("workspace", UUIDField())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class VisibleChunk:
     """A visible chunk with the fields of a hit."""
 

@@ -97,7 +97,7 @@ class SearchQuery:
         return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RetrievalDetail:
     """The scores, in [0, 1], and ranks, from 1, behind a hit; None where a leg did not find it."""
 
@@ -119,7 +119,8 @@ class RetrievalDetail:
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Not frozen, as is RetrievalDetail: a frozen dataclass takes five times as long to make.
+@dataclass(slots=True, kw_only=True)
 class SearchHit:
     """A chunk found by a search, as the caller sees it."""
 

@@ -17,6 +17,7 @@ from search.mirror.postings.score import (
     rows_of_all,
     rows_of_best,
     sums_at,
+    take_best,
 )
 from search.mirror.postings.write import PostingsWriter
 
@@ -32,4 +33,5 @@ __all__ = [
     "rows_of_all",
     "rows_of_best",
     "sums_at",
+    "take_best",
 ]

@@ -169,6 +169,18 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
     return np.flatnonzero(is_found & passes)
 
 
+def take_best(
+    rows: np.ndarray, sums: np.ndarray, ids: np.ndarray, limit: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best `limit` of `rows`, by their sums, then by their `ids`, and their sums."""
+    if len(rows) > limit > 0:
+        last = np.partition(sums, len(rows) - limit)[len(rows) - limit]
+        kept = sums >= last  # includes all ties with the last one
+        rows, sums = rows[kept], sums[kept]
+    order = np.lexsort((ids[rows], -sums))[: max(0, limit)]
+    return rows[order], sums[order]
+
+
 def word_contribution(
     chunks: ChunkTable, weights: tuple[float, float], alternatives: Sequence[Postings]
 ) -> Contribution:

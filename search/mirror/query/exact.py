@@ -1,7 +1,7 @@
 """The exact leg: chunks that contain a quoted phrase or a name of the query verbatim, definitions first."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,11 +10,14 @@ import numpy as np
 
 from search.analysis import is_prefix
 from search.metrics import DEGRADED, LEG_SECONDS, stage
+from search.mirror.postings import take_best
 from search.mirror.query.bm25 import bm25_call, bm25_values
+from search.mirror.query.filters import collection_clause
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.code.definitions import (
     IndexedPassage,
+    NameQuery,
     has_definition,
     has_name,
     rank_namesakes,
@@ -32,6 +35,7 @@ _EQUALS = 4
 _READ = 160
 # A name that is a plain word of more chunks than this is looked for in headings and declarations alone.
 _COMMON = 5_000
+_PATH_SIGN = "/"
 # Keywords before a name that code declares, and before the name of a container of others.
 _DECLARING = (
     "def",
@@ -46,6 +50,8 @@ _DECLARING = (
     "enum",
     "const",
 )
+# Weights of breadcrumb and text.
+_IN_HEADINGS, _ANYWHERE = (1.0, 0.0), (1.0, 1.0)
 _CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
 _ANY = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} {order} LIMIT ?"
@@ -84,6 +90,7 @@ class ExactLeg:
         self.is_checked = is_checked
         self._view = view
         self._names = exact_terms(text)
+        self._sought = {name: NameQuery(name) for name in self._names}
         self._word = None if self._names else lone_name(text)
         #: Weight of this leg in the fusion.
         self.weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
@@ -103,7 +110,7 @@ class ExactLeg:
         with stage(self.name, LEG_SECONDS):
             try:
                 with self._view.limited_time():
-                    search = _Search(self._view, passages)
+                    search = _Search(self._view, passages, self._sought)
                     if self._word is not None:
                         search.read_namesakes(self._word)
                     for name in self._names:
@@ -123,7 +130,7 @@ class ExactLeg:
 
     def _rank(self, passages: Iterable[IndexedPassage]) -> list[tuple[str, float]]:
         return (
-            rank_passages(self._names, passages)
+            rank_passages(list(self._sought.values()), passages)
             if self._word is None
             else rank_namesakes(self._word, passages)
         )
@@ -132,8 +139,11 @@ class ExactLeg:
 class _Search:
     """A search that reads passages which may have the names into `passages`, by row."""
 
-    def __init__(self, view: MirrorView, passages: dict[int, IndexedPassage]) -> None:
+    def __init__(
+        self, view: MirrorView, passages: dict[int, IndexedPassage], sought: Mapping[str, NameQuery]
+    ) -> None:
         self._view = view
+        self._sought = sought
         self._connection = view.connection
         self._narrowed = view.narrowed_collection
         self._vocabulary = Vocabulary(view)
@@ -143,21 +153,21 @@ class _Search:
 
     def read_namesakes(self, word: str) -> None:
         if not word.istitle():
-            self._read_passages(self._find_best(_headings_expression(word), _READ))
+            self._read_passages(self._find_best(word, _headings_expression(word), _READ))
         self._read_passages(self._find_declarations(word, _READ))
 
     def read_name(self, name: str, limit: int) -> None:
         """Read headings, then mentions, then declarations and members until a definition is found."""
         self._read_passages(
             self._find_best(
-                _headings_expression(name), limit, wider=_parts_expression(name, "breadcrumb : ({} AND {})")
+                name, _headings_expression(name), limit, _parts_expression(name, "breadcrumb : ({} AND {})")
             )
         )
-        is_defined = has_definition(name, self._passages.values())
+        is_defined = has_definition(self._sought[name], self._passages.values())
         anywhere = []
         if not self._is_common_word(name):
             anywhere = self._find_best(
-                _anywhere_expression(name), limit, wider=_parts_expression(name, "{} AND {}")
+                name, _anywhere_expression(name), limit, _parts_expression(name, "{} AND {}")
             )
             self._read_passages(anywhere)
         if not is_defined and (len(anywhere) == limit or not self._contain_name(name, anywhere)):
@@ -173,7 +183,7 @@ class _Search:
                 self._passages[row] = replace(known, below=known.below | {name})
 
     def _contain_name(self, name: str, rows: Iterable[int]) -> bool:
-        return has_name(name, (self._passages[row] for row in rows))
+        return has_name(self._sought[name], (self._passages[row] for row in rows))
 
     def mark_languages(self) -> None:
         """Mark each passage that is not in the language of most documents."""
@@ -190,23 +200,25 @@ class _Search:
         return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
     def _find_declarations(self, name: str, limit: int) -> list[int]:
-        each = limit // len(_DECLARING)
-        return [
-            row
-            for word in _DECLARING
-            for row in self._find_first(_ANY, (quote_term(f"{word} {name}"),), each)
-        ]
+        """Return up to `limit` rows in which a keyword stands before the name; no code declares a path."""
+        if _PATH_SIGN in name:
+            return []
+        return self._find_first(_ANY, (_any_phrase_expression(_DECLARING, name),), limit)
 
-    def _find_best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
-        """Return the best `limit` rows of `expression`, in any order; scores are computed only if needed.
+    def _find_best(self, name: str, expression: str, limit: int, wider: str | None = None) -> list[int]:
+        """Return the best `limit` rows of `expression`, that of a name, in any order.
 
-        All matches of `expression` match `wider`, which is faster to evaluate: with few matches it suffices.
+        Those of a single word are read from the posting lists. Else scores are computed only if needed: all
+        matches of `expression` match `wider`, which is faster to evaluate, and with few matches suffices.
         """
+        positions = self._view.analysis.query_terms(name, None)
+        if wider is None and len(positions) == 1 and not is_prefix(name):
+            return self._find_best_of_word(positions[0], limit, in_headings=_is_in_headings(expression))
         for unscored in (wider, expression):
             found = self._execute(_ANY, (unscored,), limit + 1) if unscored else None
             if found is not None and len(found) <= limit:
                 return [row for (row,) in found]
-        weights = bm25_values(self._narrowed, (1.0, 0.0) if _is_in_headings(expression) else (1.0, 1.0))
+        weights = bm25_values(self._narrowed, _IN_HEADINGS if _is_in_headings(expression) else _ANYWHERE)
         scored = self._execute(_SCORED, (expression,), _EQUALS * limit, before=weights)
         last = scored[limit - 1][1]
         if scored[-1][1] == last and len(scored) == _EQUALS * limit:
@@ -215,6 +227,16 @@ class _Search:
         return better + self._take_least_ids(
             [row for row, score in scored if score == last], limit - len(better)
         )
+
+    def _find_best_of_word(self, terms: tuple[str, ...], limit: int, *, in_headings: bool) -> list[int]:
+        collection = self._view.collection
+        weights = _IN_HEADINGS if in_headings else _ANYWHERE
+        found = collection.score_words(self._connection, [terms], weights)[terms]
+        rows, scores = found.all_scores()
+        passes = collection_clause(self._view.scope).mask(self._connection, collection.chunks)
+        matches = passes[rows] & (scores > 0)
+        best, _ = take_best(rows[matches], scores[matches], collection.chunks.ids, limit)
+        return [int(row) for row in best]
 
     def _take_least_ids(self, rows: list[int], limit: int) -> list[int]:
         """Return the `limit` of `rows` with the least ids."""

@@ -17,6 +17,7 @@ from search.mirror.postings import (
     rows_of_all,
     rows_of_best,
     sums_at,
+    take_best,
 )
 from search.mirror.query.bm25 import bm25_call, bm25_values
 from search.mirror.query.filters import collection_clause, filter_clause, source_clause
@@ -226,7 +227,9 @@ class LexicalLeg:
         view, clause = self._view, filter_clause(self._view.scope)
         raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
         try:
-            found, count = raw.best(clause, limit), raw.count(clause)
+            found = raw.best(clause, limit)
+            view.raise_if_late()
+            count = raw.count(clause)
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
         rows = np.fromiter((row for row, _ in found), np.int64, len(found))
@@ -248,14 +251,14 @@ class LexicalLeg:
         if all(unit in unit_scores.by_unit for unit in match.every_units):
             every = rows_of_all(unit_scores.of(match.every_units))
             every = every[passes[every]]
-        rows, sums = _best(every, unit_scores.sums(every, match.some_units), chunks.ids, limit)
+        rows, sums = take_best(every, unit_scores.sums(every, match.some_units), chunks.ids, limit)
         tiers = np.full(len(rows), _ALL)
         has_others = False
         if len(every) < limit and match.some:
             passes[every] = False
             others = rows_of_best(unit_scores.of(match.some_units), passes, limit - len(rows))
             has_others = len(others) > 0
-            others, other_sums = _best(
+            others, other_sums = take_best(
                 others, unit_scores.sums(others, match.some_units), chunks.ids, limit - len(rows)
             )
             rows, sums = np.concatenate([rows, others]), np.concatenate([sums, other_sums])
@@ -343,13 +346,3 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
         marked_units=plain.marked_units,
         language=plain.language,
     )
-
-
-def _best(rows: np.ndarray, sums: np.ndarray, ids: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best `limit` of `rows`, by their sums, then by their `ids`, and their sums."""
-    if len(rows) > limit > 0:
-        last = np.partition(sums, len(rows) - limit)[len(rows) - limit]
-        kept = sums >= last  # includes all ties with the last one
-        rows, sums = rows[kept], sums[kept]
-    order = np.lexsort((ids[rows], -sums))[: max(0, limit)]
-    return rows[order], sums[order]

@@ -58,7 +58,7 @@ _NAMESAKES = frozenset({MatchKind.HEADING, MatchKind.LISTED, MatchKind.BEGINS, M
 _CAPITALISED_NAMESAKES = frozenset({MatchKind.DECLARED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class IndexedPassage:
     """A chunk as it is indexed."""
 
@@ -73,14 +73,15 @@ class IndexedPassage:
     in_main_language: bool = True
 
 
-def rank_passages(names: Sequence[str], passages: Iterable[IndexedPassage]) -> list[tuple[str, float]]:
-    """Return the chunks that have any of `names`, each with its strength in (0, 1].
+def rank_passages(
+    sought: Sequence["NameQuery"], passages: Iterable[IndexedPassage]
+) -> list[tuple[str, float]]:
+    """Return the chunks that have any of the names, each with its strength in (0, 1].
 
     Order: strength descending, chunk id ascending. Strength is the mean over the names. For each, it depends
     first on the kind of match, exact case before any other case; then on the language; then on the frequency
     of the name relative to the length of the text.
     """
-    sought = [_NameQuery(name) for name in names]
     return _sort_by_strength(
         (each.chunk_id, sum(one.strength(each) for one in sought) / len(sought)) for each in passages
     )
@@ -106,15 +107,13 @@ def rank_namesakes(word: str, passages: Iterable[IndexedPassage]) -> list[tuple[
     )
 
 
-def has_definition(name: str, passages: Iterable[IndexedPassage]) -> bool:
+def has_definition(sought: "NameQuery", passages: Iterable[IndexedPassage]) -> bool:
     """Return whether a heading of any of `passages` contains the name, or its code defines it."""
-    sought = _NameQuery(name)
     return any(sought.match_kind(each) <= MatchKind.DEFINED for each in passages)
 
 
-def has_name(name: str, passages: Iterable[IndexedPassage]) -> bool:
+def has_name(sought: "NameQuery", passages: Iterable[IndexedPassage]) -> bool:
     """Return whether any of `passages` contains the name in its exact case."""
-    sought = _NameQuery(name)
     return any(sought.match_kind(each) < MatchKind.NOWHERE for each in passages)
 
 
@@ -133,8 +132,11 @@ def split_member(name: str) -> tuple[str, str] | None:
     return (parts[-2], parts[-1]) if len(parts) > 1 else None
 
 
-class _NameQuery:
-    """A searched name in its exact case, in any case, and as a member of its container."""
+class NameQuery:
+    """A searched name in its exact case, in any case, and as a member of its container.
+
+    It keeps what it has found out about passages.
+    """
 
     def __init__(self, name: str) -> None:
         self._asked = name
@@ -142,15 +144,24 @@ class _NameQuery:
         below = split_member(name)
         self._container = None if below is None else _Name(below[0])
         self._member = None if below is None else _Name(below[1])
+        #: By chunk id, and whether the document declares the container.
+        self._kinds: dict[tuple[str, bool], MatchKind] = {}
 
     @cached_property
     def _any_case(self) -> "_Name":
         return _Name(self._asked, re.IGNORECASE)
 
     def match_kind(self, passage: IndexedPassage) -> MatchKind:
-        return min(self._name.match_kind(passage), self._match_as_member(passage))
+        """Return how the passage has the name, in its exact case."""
+        key = passage.chunk_id, self._asked in passage.below
+        known = self._kinds.get(key)
+        if known is None:
+            found = self._name.match_kind(passage), self._match_as_member(passage)
+            known = self._kinds[key] = min(found)
+        return known
 
     def strength(self, passage: IndexedPassage) -> float:
+        """Return how strongly the passage is about the name, in (0, 1]; 0 if it doesn't have it."""
         kind = self.match_kind(passage)
         if kind < MatchKind.NOWHERE:
             return _strength(kind, self._name.share(passage))
@@ -179,6 +190,9 @@ class _Name:
         self._pattern = (
             self._bare if bare == name else re.compile(rf"{_whole_name_pattern(bare)}(?=[ \t]?\()", flags)
         )
+        # What any text with the name has: looking for it first is ten times as fast as the pattern.
+        literal = max(bare.split(), key=len)
+        self._literal, self._ignores_case = (literal.lower(), True) if flags else (literal, False)
         # Cached, as the passages of a document share most of their headings.
         self._headings: dict[str, MatchKind] = {}
 
@@ -226,8 +240,12 @@ class _Name:
             known = self._headings[heading] = self._classify_heading(heading)
         return known
 
+    def _may_be_in(self, text: str) -> bool:
+        # Characters whose lower case has another length are left to the pattern.
+        return self._literal in (text.lower() if self._ignores_case else text) or not text.isascii()
+
     def _classify_heading(self, heading: str) -> MatchKind:
-        if self._bare.search(heading) is None:
+        if not self._may_be_in(heading) or self._bare.search(heading) is None:
             return MatchKind.NOWHERE
         if self._is_whole(heading, self._pattern):
             return self._at_start(heading, MatchKind.HEADING, MatchKind.LISTED)
@@ -250,6 +268,8 @@ class _Name:
         )
 
     def _match_in_text(self, text: str) -> MatchKind:
+        if not self._may_be_in(text):
+            return MatchKind.NOWHERE
         first = islice(self._pattern.finditer(text), _MAX_OCCURRENCES)
         return min((_classify_line(text, *found.span()) for found in first), default=MatchKind.NOWHERE)
 

@@ -19,7 +19,7 @@ from search.retrieval.types import Fusion, Mode, RetrievalDetail
 _LEG_ORDER: tuple[LegName, ...] = ("lexical", "vector", "exact")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RankedEntry:
     """A chunk with its rank, from 1, and the score that orders the list."""
 

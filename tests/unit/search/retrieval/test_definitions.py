@@ -1,5 +1,6 @@
 from search.retrieval.code.definitions import (
     IndexedPassage,
+    NameQuery,
     has_definition,
     rank_namesakes,
     rank_passages,
@@ -7,7 +8,7 @@ from search.retrieval.code.definitions import (
 )
 
 
-def order(name, *places, rank=lambda name, passages: rank_passages([name], passages)):
+def order(name, *places, rank=lambda name, passages: rank_passages([NameQuery(name)], passages)):
     """Return the places, as `breadcrumb | text`, in ranking order; ids run against that order."""
     passages = [
         IndexedPassage(chunk_id=f"{len(places) - n:02}", breadcrumb=breadcrumb, text=text)
@@ -45,7 +46,7 @@ def test_heading_or_line_defines_a_name(subtests):
     for line in ["return get_user(x)", "if get_user == 1:", "x.get_user()", "  await get_user();"]:
         with subtests.test(line=line):
             assert not has_definition(
-                "get_user", [IndexedPassage(chunk_id="1", breadcrumb="a.py", text=line)]
+                NameQuery("get_user"), [IndexedPassage(chunk_id="1", breadcrumb="a.py", text=line)]
             )
 
 
@@ -78,7 +79,7 @@ def test_member_is_defined_in_its_container(subtests):
         chunk_id="1", breadcrumb="ftplib.py", text="def makeport(self):", below=frozenset({"FTP.makeport"})
     )
     other = IndexedPassage(chunk_id="2", breadcrumb="other.py", text="def makeport(self):")
-    assert [id_ for id_, _ in rank_passages(["FTP.makeport"], [other, method])] == ["1"]
+    assert [id_ for id_, _ in rank_passages([NameQuery("FTP.makeport")], [other, method])] == ["1"]
     place = "src/ftplib.py > class FTP > method makeport, abort | def makeport(self):"
     assert names_in("FTP.makeport", "src/other.py > function makeport | def makeport():", place) == [place]
     assert names_in("FTP.abort", "b.js > class FTP > method makeport, abort | abort() {") != []
@@ -100,7 +101,7 @@ def code(*places):
 
 
 def names_in(name, *places):
-    return [chunk_id for chunk_id, _ in rank_passages([name], code(*places))]
+    return [chunk_id for chunk_id, _ in rank_passages([NameQuery(name)], code(*places))]
 
 
 def test_code_is_named_by_its_file_and_units():
@@ -110,7 +111,7 @@ def test_code_is_named_by_its_file_and_units():
     ]  # fmt: skip
     documented = IndexedPassage(chunk_id="documented", breadcrumb="Guide > run_all", text="x")
     assert names_in("run_all", *reversed(places)) == places
-    assert rank_passages(["run_all"], [*code(*places), documented])[0][0] == "documented"
+    assert rank_passages([NameQuery("run_all")], [*code(*places), documented])[0][0] == "documented"
     places = ["a.c > function run_all | int run_all(void)\n{", "a.c > function run_all | return 0;"]
     assert names_in("run_all", *reversed(places)) == places
     assert rank_namesakes("method", code("a.py > class A > method run | def run(): ...")) == []
@@ -123,10 +124,10 @@ def test_more_mentions_and_more_names_come_first():
     dense, thin = "Guide | a_b a_b", f"Guide | a_b a_b {'word ' * 100}"
     same = [IndexedPassage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]
     assert order("a_b", thin, dense) == [dense, thin]
-    assert [id_ for id_, _ in rank_passages(["a_b"], same)] == ["1", "2"]
+    assert [id_ for id_, _ in rank_passages([NameQuery("a_b")], same)] == ["1", "2"]
     texts = {"1": "only a_b", "2": "both a_b and c_d", "3": "only c_d"}
     passages = [IndexedPassage(chunk_id=id_, breadcrumb="Guide", text=text) for id_, text in texts.items()]
-    assert rank_passages(["a_b", "c_d"], passages)[0][0] == "2"
+    assert rank_passages([NameQuery("a_b"), NameQuery("c_d")], passages)[0][0] == "2"
 
 
 def test_strengths_lie_in_the_unit_interval_and_fall():
@@ -134,7 +135,7 @@ def test_strengths_lie_in_the_unit_interval_and_fall():
         IndexedPassage(chunk_id=str(n), breadcrumb=breadcrumb, text="a_b " * n)
         for n, breadcrumb in enumerate(["a_b", "x > a_b, c", "A_B", "x"])
     ]
-    strengths = [strength for _, strength in rank_passages(["a_b"], passages)]
+    strengths = [strength for _, strength in rank_passages([NameQuery("a_b")], passages)]
     assert strengths == sorted(strengths, reverse=True)
     assert all(0 < strength <= 1 for strength in strengths)
 

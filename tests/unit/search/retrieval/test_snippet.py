@@ -39,7 +39,7 @@ def test_window_holds_most_of_the_query():
         ("one two three four five six needle", "needle", 20, "…five six needle"),
         ("abcdefghij " * 10 + "needle " + "abcdefghij " * 10, "needle", 30, "…needle abcdefghij abcdefghij…"),
         ("Something first. Then a needle in it, and more.", "needle", 31, "…Then a needle in it, and more."),
-        ("前の文。" * 9 + "部署は次章。" + "後の文。" * 9, "部署", 18, "…部署は次章。後の文。後の文。後…"),
+        ("前の文。" * 9 + "部署は次。" + "後の文。" * 9, "部署", 20, "…部署は次。" + "後の文。" * 3 + "後…"),
         ("x" * 60 + "needle" + "y" * 60, "needle", 20, "x" * 19 + "…"),
     ],
 )  # fmt: skip
