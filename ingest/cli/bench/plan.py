@@ -15,6 +15,7 @@ from ingest.cli.bench.figures import Figure, missing_figure
 from ingest.cli.bench.ingestion import embedding_figures, ingest_figures, upload_figure, warm_up
 from ingest.cli.bench.machine import conditions, memory_figures
 from ingest.cli.bench.mirror_rebuild import rebuild_figures
+from ingest.cli.bench.request_cost import request_cost_figures
 from ingest.cli.bench.resync import resync_figure
 from ingest.cli.bench.search import heading_queries, http_figures, in_process_figures
 from kebab.people.models import Workspace
@@ -57,6 +58,7 @@ class BudgetMeasurement:
             if "search" in self.plan.parts:
                 figures += in_process_figures(self.workspace, queries)
                 figures.append(agreement_figure(self.workspace, queries))
+                figures += request_cost_figures(self.workspace, queries)
             if "http" in self.plan.parts:
                 figures += self._measure_http(queries, unseen, figures)
         figures += self._measure_others(queries)

@@ -72,16 +72,23 @@ def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
 
 @contextmanager
 def stack_client(workspace: Workspace, url: str) -> Iterator[Client]:
-    """Yield a client of the stack in hybrid mode, with a token of its own that is revoked after the block."""
-    token, secret = mint_token(workspace, scopes=[TokenScope.SEARCH], name="bench")
+    """Yield a client of the stack in hybrid mode, with a token of its own."""
     path = f"/api/v1/workspaces/{workspace.slug}/search"
-    try:
+    with search_token(workspace) as secret:
         yield Client(
             name="The stack",
             url=url,
             request=lambda text: ClientRequest(path=path, body={"q": text}),
             headers={"Authorization": f"Bearer {secret}"},
         )
+
+
+@contextmanager
+def search_token(workspace: Workspace) -> Iterator[str]:
+    """Yield a token for searches, which is revoked after the block."""
+    token, secret = mint_token(workspace, scopes=[TokenScope.SEARCH], name="bench")
+    try:
+        yield secret
     finally:
         with transaction.atomic():
             mark_revoked(token)

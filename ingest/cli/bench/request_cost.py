@@ -1,0 +1,88 @@
+"""Cost of a search request within the web application: processor time and Python calls, without a server."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import BytesIO
+from typing import Any, Final
+
+import orjson
+
+from ingest.cli.bench.figures import Figure
+from ingest.cli.bench.search import WARM_UP, search_token
+from kebab.http.handlers import ViewHandler
+from kebab.people.models import Workspace
+from search.retrieval.types import Mode
+
+# By kind of request: milliseconds of processor time, and Python calls.
+_BUDGETS: Final = {"blank": (1.5, None), "lexical": (4.0, None), "hybrid": (8.0, 6_000)}
+
+
+def request_cost_figures(workspace: Workspace, queries: Sequence[str]) -> list[Figure]:
+    """Measure a blank, a lexical and a hybrid request; counts don't depend on the machine's load."""
+    with search_token(workspace) as secret:
+        ask = _requester(workspace, secret)
+        return [
+            *_figures("blank", [""] * len(queries), partial(ask, mode=Mode.HYBRID)),
+            *_figures("lexical", queries, partial(ask, mode=Mode.LEXICAL)),
+            *_figures("hybrid", queries, partial(ask, mode=Mode.HYBRID)),
+        ]
+
+
+def _figures(kind: str, texts: Sequence[str], ask: Callable[[str], None]) -> list[Figure]:
+    """Time the first half of the queries, and count the calls of the others."""
+    timed = texts[: (len(texts) + 1) // 2]
+    counted = texts[len(timed) :] or timed
+    for text in texts[:WARM_UP]:
+        ask(text)
+    started = time.process_time()
+    for text in timed:
+        ask(text)
+    ms = (time.process_time() - started) * 1000 / len(timed)
+    calls = _count_calls(lambda: [ask(text) for text in counted]) / len(counted)
+    most_ms, most_calls = _BUDGETS[kind]
+    return [
+        Figure(name=f"{kind} request, processor", value=ms, unit="ms", at_most=most_ms),
+        Figure(name=f"{kind} request, Python calls", value=calls, unit="calls", at_most=most_calls),
+    ]
+
+
+def _requester(workspace: Workspace, secret: str) -> Callable[..., None]:
+    application = ViewHandler()
+
+    def ask(text: str, mode: Mode) -> None:
+        body = orjson.dumps({"q": text, "mode": mode.value})
+        environ: dict[str, Any] = {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": f"/api/v1/workspaces/{workspace.slug}/search",
+            "SERVER_NAME": "127.0.0.1",
+            "SERVER_PORT": "80",
+            "REMOTE_ADDR": "127.0.0.1",
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(body)),
+            "HTTP_AUTHORIZATION": f"Bearer {secret}",
+            "wsgi.input": BytesIO(body),
+            "wsgi.url_scheme": "http",
+        }
+        response = application(environ, lambda status, headers: None)
+        b"".join(response)
+        response.close()
+
+    return ask
+
+
+def _count_calls(operation: Callable[[], object]) -> int:
+    """Return the calls of functions, built-in ones included, that `operation` makes in this thread."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        operation()
+    finally:
+        sys.setprofile(None)
+    return count
