@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import apsw
@@ -90,7 +91,6 @@ class ExactLeg:
         self.is_checked = is_checked
         self._view = view
         self._names = exact_terms(text)
-        self._sought = {name: NameQuery(name) for name in self._names}
         self._word = None if self._names else lone_name(text)
         #: Weight of this leg in the fusion.
         self.weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
@@ -99,6 +99,10 @@ class ExactLeg:
     def has_names(self) -> bool:
         """Return whether the query has a name or a lone word to look for."""
         return bool(self._names) or self._word is not None
+
+    @cached_property
+    def _sought(self) -> dict[str, NameQuery]:
+        return {name: NameQuery(name) for name in self._names}
 
     def search(self, limit: int) -> LegResult:
         """Return up to `limit` candidates: definitions and documentation of a name, then other mentions.

@@ -84,7 +84,7 @@ class MirrorView:
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
         rows = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),))
-        return np.fromiter((row for (row,) in rows), np.int64, len(ids))
+        return np.array([row for (row,) in rows], np.int64)
 
     def documents(self, rows: np.ndarray) -> np.ndarray:
         """Return the document rows of the chunks at `rows`; 0 for -1, and outside the reader's collection."""

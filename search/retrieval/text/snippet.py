@@ -22,6 +22,8 @@ Snippet = tuple[str, list[Highlight]]
 _Found = tuple[int, int, int]
 
 _ELLIPSIS = "…"
+# What stands before most words.
+_BETWEEN = " \n\t\"'`(/.-_<["
 _SOFT_HYPHEN = "\u00ad"
 # Windows of fewer characters have no ellipsis.
 _LEAST_WITH_ELLIPSIS = 20
@@ -147,7 +149,7 @@ class SnippetBuilder:
         for at in places:
             if at < end:
                 continue
-            while at > end and _is_of_word(text[at - 1], text[at]):
+            while at > end and (before := text[at - 1]) not in _BETWEEN and _is_of_word(before, text[at]):
                 at -= 1
             found = match(text, at)
             if found is None:
@@ -269,9 +271,12 @@ def _is_border(text: str, at: int) -> bool:
 
 
 def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> Snippet:
-    window = text[low:high]
-    shifted = ((max(0, start - low), min(end - low, len(window))) for start, end in highlights)
-    return window, [(start, end) for start, end in shifted if start < end]
+    inside = [
+        (start - low if start > low else 0, (end if end < high else high) - low)
+        for start, end in highlights
+        if start < high and end > low
+    ]
+    return text[low:high], inside
 
 
 def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:

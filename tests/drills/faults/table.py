@@ -161,8 +161,8 @@ FAULTS = (
     Fault(
         name="highlight off by one",
         file="search/retrieval/text/snippet.py",
-        right="    return window, [(start, end) for start, end in shifted if start < end]",
-        wrong="    return window, [(start, end - 1) for start, end in shifted if start < end]",
+        right="(end if end < high else high) - low)",
+        wrong="(end if end < high else high) - low - 1)",
         tests=_RETRIEVAL,
     ),
     Fault(
