@@ -14,7 +14,7 @@ def filled_client(client, run_command, tmp_path_factory):
 
 
 def hits_text(body: str) -> str:
-    """Return the hits as text, in which numbers keep their digits."""
+    """Return the hits as text; equal numbers have equal digits."""
     return json.dumps(json.loads(body)["hits"])
 
 

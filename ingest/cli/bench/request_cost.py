@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import orjson
 
 from ingest.cli.bench.figures import Figure
 from ingest.cli.bench.search import WARM_UP, search_token
+from kebab.cli.errors import CliError
 from kebab.http.handlers import ViewHandler
 from kebab.people.models import Workspace
 from search.retrieval.types import Mode
@@ -30,7 +32,7 @@ def request_cost_figures(workspace: Workspace, queries: Sequence[str]) -> list[F
         ]
 
 
-def _figures(kind: str, texts: Sequence[str], ask: Callable[[str], None]) -> list[Figure]:
+def _figures(kind: str, texts: Sequence[str], ask: Callable[[str], bytes]) -> list[Figure]:
     """Time the first half of the queries, and count the calls of the others."""
     timed = texts[: (len(texts) + 1) // 2]
     counted = texts[len(timed) :] or timed
@@ -48,10 +50,10 @@ def _figures(kind: str, texts: Sequence[str], ask: Callable[[str], None]) -> lis
     ]
 
 
-def _requester(workspace: Workspace, secret: str) -> Callable[..., None]:
+def _requester(workspace: Workspace, secret: str) -> Callable[..., bytes]:
     application = ViewHandler()
 
-    def ask(text: str, mode: Mode) -> None:
+    def ask(text: str, mode: Mode) -> bytes:
         body = orjson.dumps({"q": text, "mode": mode.value})
         environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
@@ -65,11 +67,18 @@ def _requester(workspace: Workspace, secret: str) -> Callable[..., None]:
             "wsgi.input": BytesIO(body),
             "wsgi.url_scheme": "http",
         }
-        response = application(environ, lambda status, headers: None)
-        b"".join(response)
+        response = application(environ, _start_response)
+        answer = b"".join(response)
         response.close()
+        if response.status_code != HTTPStatus.OK:
+            raise CliError(f"A search is answered by {response.status_code}.", code="search_failed")
+        return answer
 
     return ask
+
+
+def _start_response(*_: object) -> Callable[[bytes], object]:
+    return bytes
 
 
 def _count_calls(operation: Callable[[], object]) -> int:
