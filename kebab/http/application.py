@@ -14,6 +14,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Sco
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 
+from kebab.http.admission.balance import WebLoad, close_when_crowded
 from kebab.http.admission.connections import ConnectionGuard, Peer
 from kebab.http.admission.fair_queue import Capacity, FairQueue
 from kebab.http.admission.gate import Gate, ViewGate
@@ -45,6 +46,7 @@ class Application:
         # The clients of running requests.
         self._active_peers: set[Peer] = set()
         self._guard = ConnectionGuard(self._active_peers)
+        self._load = WebLoad(settings.KEBAB_METRICS_DIR / "web-load")
         views = ViewHandler()
         self.view_queue = FairQueue(_view_capacity(threads))
         self.view_gate = _create_view_gate(views, threads, self.view_queue, held_bytes)
@@ -84,13 +86,16 @@ class Application:
         host, port = scope.get("client") or ("", 0)
         peer = host, int(port or 0)
         self._active_peers.add(peer)
+        self._load.add(1)
+        limited = limit_sending(send, lambda: self._guard.abandon(peer))
         try:
             await answer_with_request_id(
-                self.select(scope), scope, receive, limit_sending(send, lambda: self._guard.abandon(peer))
+                self.select(scope), scope, receive, close_when_crowded(limited, self._load)
             )
         except* SendTimeout:  # the client is gone; MCP raises it in a group
             pass
         finally:
+            self._load.add(-1)
             self._active_peers.discard(peer)
 
     def select(self, scope: HTTPScope) -> HttpApplication:
