@@ -76,7 +76,9 @@ def test_people_see_the_parts_asked_for_of_a_workspace_that_stays_as_it_is():
     before = Workspace.objects.get().head_seq
     code, out, _ = run("bench", "--workspace", workspace.slug, "--parts", "search,rebuild", "--queries", "2")
     assert code == 0
-    assert all(each in out for each in ("hybrid in-process, p50", "hybrid request, Python calls", "embedder hash"))
+    assert all(
+        each in out for each in ("hybrid in-process, p50", "hybrid request, Python calls", "embedder hash")
+    )
     assert "ingest to searchable" not in out
     assert Workspace.objects.get().head_seq == before
 

@@ -1,0 +1,89 @@
+"""Connections are balanced between the web processes of a node."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from kebab.http.admission.balance import WebLoad, close_when_crowded
+
+OTHER = """
+import sys
+from pathlib import Path
+from kebab.http.admission.balance import WebLoad
+load = WebLoad(Path(sys.argv[1]))
+for line in sys.stdin:
+    load.add(int(line))
+    print("counted", flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "web-load"
+
+
+@pytest.fixture
+def other(path):
+    """Yield another process with a load of its own, counted by the numbers that it reads."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        count(process, 0)
+        yield process
+        process.kill()
+
+
+def count(process, change):
+    process.stdin.write(f"{change}\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "counted\n"
+
+
+def test_process_is_crowded_beside_one_with_far_fewer_requests(path, other):
+    load = WebLoad(path)
+    verdicts = []
+    for _ in range(4):
+        load.add(1)
+        verdicts.append(load.is_crowded)
+    assert verdicts == [False, True, True, True]
+    count(other, 2)
+    assert not load.is_crowded
+    load.add(2)
+    assert load.is_crowded
+
+
+def test_process_alone_is_never_crowded(path):
+    load = WebLoad(path)
+    load.add(50)
+    assert not load.is_crowded
+
+
+def test_dead_process_leaves_its_place_to_the_next(path, other):
+    load = WebLoad(path)
+    load.add(5)
+    other.kill()
+    other.wait()
+    assert not load.is_crowded
+    assert not WebLoad(path.parent / "absent" / "web-load").is_crowded
+
+
+def test_response_of_a_crowded_process_closes_the_connection(path, other):
+    load = WebLoad(path)
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def answer():
+        start = {"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]}
+        await close_when_crowded(send, load)(start)
+
+    asyncio.run(answer())
+    load.add(3)
+    asyncio.run(answer())
+    assert [message["headers"] for message in sent] == [
+        [(b"a", b"b")],
+        [(b"a", b"b"), (b"connection", b"close")],
+    ]
