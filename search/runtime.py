@@ -9,7 +9,7 @@ from django.utils.module_loading import import_string
 if TYPE_CHECKING:
     from kebab.runtime.context_executor import ContextExecutor
     from search.answers.model.configured import ChatModel
-    from search.engine.cursor_store import CursorStore
+    from search.engine.cursors import CursorStore
     from search.mcp.cancellation import CancelledCalls
     from search.mirror.sync.last_used import UseRecorder
     from search.query_log.buffer import QueryLog
@@ -28,7 +28,7 @@ class SearchRuntime:
     chat_model: "ChatModel | None" = _built_by("search.answers.model.configured.make_model")
     #: None without a reranker.
     reranker: "Reranker | None" = _built_by("search.rerank.configured.make_reranker")
-    cursor_store: "CursorStore" = _built_by("search.engine.cursor_store.make_cursor_store")
+    cursor_store: "CursorStore" = _built_by("search.engine.cursors.make_cursor_store")
     cancelled_calls: "CancelledCalls" = _built_by("search.mcp.cancellation.make_cancelled_calls")
     query_log: "QueryLog" = _built_by("search.query_log.recorder.make_query_log")
     use_recorder: "UseRecorder" = _built_by("search.mirror.local_mirrors.make_use_recorder")

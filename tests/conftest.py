@@ -189,12 +189,12 @@ def _patience_with_searches() -> None:
     """Raise the time limits of searches, as many tests share a machine."""
     from django.conf import settings
 
-    from search.engine import consistency, cursor_store
+    from search.engine import cursors, search
     from search.mirror import local_mirrors
 
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    cursor_store._LIMIT_S = 5.0
-    local_mirrors._FIRST_MIRROR_S = consistency._LIMIT_S = 30.0
+    cursors._LIMIT_S = 5.0
+    local_mirrors._FIRST_MIRROR_S = search._LIMIT_S = 30.0
     # The limit would also cancel the transaction that such a test runs in.
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
 

@@ -6,8 +6,7 @@ bigrams, other languages have their own stems, and `C++` is not `C`.
 """
 
 from search.analysis.fts5 import register_tokenizer
-from search.analysis.kinds import ANALYSES, STEMMED, UNSTEMMED_WORDS, Analysis
-from search.analysis.phrases import encode_phrase
+from search.analysis.kinds import ANALYSES, STEMMED, UNSTEMMED_WORDS, Analysis, encode_phrase
 from search.analysis.stems import ANALYSIS_VERSION
 from search.analysis.tokens import Token, analyse, is_prefix, query_terms, query_tokens, relaxed_terms
 

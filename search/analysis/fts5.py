@@ -5,8 +5,7 @@ from functools import partial
 
 import apsw
 
-from search.analysis.kinds import ANALYSES, Analysis
-from search.analysis.phrases import decode_phrase
+from search.analysis.kinds import ANALYSES, Analysis, decode_phrase
 from search.analysis.tokens import Token
 
 _Tokens = Iterable[Token]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.fusion.cutoff import MAX_K
+from search.retrieval.fusion.post_fusion import MAX_K
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.text.sanitize import strip_unstorable
 from search.retrieval.types import Mode

@@ -38,7 +38,7 @@ from search.context import (
 )
 from search.context.wire import pack_to_wire
 from search.retrieval.expansion import NEIGHBOUR_STEPS
-from search.retrieval.fusion.document_cap import TOP_M
+from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.types import Fusion, Mode
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings

@@ -19,7 +19,7 @@ from search.retrieval.expansion import (
     ReachedChunk,
     expand,
 )
-from search.retrieval.fusion.document_cap import TOP_M
+from search.retrieval.fusion.post_fusion import TOP_M
 
 #: Number of first hits that are expanded. A request by file has many hits, which are worth more than
 #: the surroundings of its later ones.

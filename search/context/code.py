@@ -9,7 +9,7 @@ from search.context.build import build_context_pack
 from search.context.request import Budget, BudgetUnit, ContextRequest, ResponseMode, Surroundings
 from search.context.types import ContextPack
 from search.retrieval.code.paths import path_globs
-from search.retrieval.fusion.document_cap import TOP_M
+from search.retrieval.fusion.post_fusion import TOP_M
 from search.retrieval.query.channels import build_channels, distinct_terms, without_syntax
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import SearchQuery

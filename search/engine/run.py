@@ -20,10 +20,9 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.legs import Leg, LegName, LegResult
+from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
-from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.types import LexicalTotal, Mode, SearchHit, SearchQuery, VectorWindow
 from search.runtime import runtime

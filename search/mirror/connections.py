@@ -15,7 +15,7 @@ from search.mirror import schema
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
 from search.mirror.files import MirrorFiles
 from search.mirror.postings import CollectionCache
-from search.mirror.query.bm25 import register_bm25
+from search.mirror.query.raw_match import register_bm25
 
 # Idle readers that a process keeps open, over all workspaces.
 _IDLE_READERS = 64

@@ -15,7 +15,7 @@ from search.embedders.query_language import knows_language
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.fusion.legs import LegName, LegResult
-from search.retrieval.fusion.score_scales import vector_scores
+from search.retrieval.fusion.scores import vector_scores
 from search.retrieval.query.parser import parse_query
 from search.vectors.nearest import Nearest, QueryPoint, Vectors
 from search.vectors.spaces import REMEDY, LiveSpace, describe_mismatch

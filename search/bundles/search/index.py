@@ -15,7 +15,7 @@ from search.bundles.format.row_reader import BundleReader, DocumentRow
 from search.bundles.rows.documents import build_document_state
 from search.mirror import connections, schema
 from search.mirror.connections import ReaderPool
-from search.mirror.query.bm25 import register_bm25
+from search.mirror.query.raw_match import register_bm25
 from search.mirror.sync.apply import Applier
 from search.mirror.sync.snapshot import DocumentState
 

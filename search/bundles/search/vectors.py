@@ -6,10 +6,9 @@ import apsw
 import numpy as np
 
 from search.bundles.rows.vectors import parse_matrix
-from search.retrieval.fusion.legs import ID
-from search.retrieval.fusion.run_legs import CheckVisible
-from search.vectors.cosines import cosines
+from search.retrieval.fusion.legs import ID, CheckVisible
 from search.vectors.nearest import Nearest, QueryPoint
+from search.vectors.quantised_scan import cosines
 from search.vectors.spaces import LiveSpace
 
 _OF_SPACE = "SELECT number, chunk_ids, body FROM bundle_vectors WHERE space = ? ORDER BY number"

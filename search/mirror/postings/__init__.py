@@ -11,7 +11,7 @@ breadcrumb and text (65,535 means "at least").
 
 from search.mirror.postings.check import check_postings
 from search.mirror.postings.collection import Collection, CollectionCache
-from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
+from search.mirror.postings.entries import ChunkTable, read_chunk_table, read_postings
 from search.mirror.postings.score import (
     Contribution,
     rows_of_all,

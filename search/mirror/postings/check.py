@@ -9,8 +9,7 @@ from operator import itemgetter
 import apsw
 
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings.entries import KINDS, MOST, Postings
-from search.mirror.postings.read import read_chunk_table
+from search.mirror.postings.entries import KINDS, MOST, Postings, read_chunk_table
 
 _VOCABULARY = "SELECT term, doc, cnt FROM chunks_vocab ORDER BY term"
 # All parts that have postings, by one index lookup each, regardless of the table `parts`.

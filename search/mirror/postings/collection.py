@@ -6,18 +6,59 @@ in hidden sources only counts as absent, and no score reveals them.
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
 import apsw
 import numpy as np
 
-from search.mirror.postings.entries import ENTRY, Postings, are_among, entry_rows
-from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
-from search.mirror.postings.recent import ContributionCache
+from search.mirror.postings.entries import (
+    ENTRY,
+    ChunkTable,
+    Postings,
+    are_among,
+    entry_rows,
+    read_chunk_table,
+    read_entries,
+    read_postings,
+)
 from search.mirror.postings.score import Contribution, phrase_contribution, word_contribution
 from search.mirror.query.attributes import Attributes, read_attributes
+
+#: The alternative index terms of a word, or a phrase's expression, and the weights of breadcrumb and text.
+Key = tuple[tuple[str, ...], tuple[float, float]]
+
+
+class ContributionCache:
+    """An LRU cache of contributions in one state of one collection. Safe for threads."""
+
+    def __init__(self, max_entries: int) -> None:
+        """Create a cache; `max_entries` bounds all lists. An entry takes 8 bytes, one of a phrase 16."""
+        self._max_entries = max_entries
+        self._entries = 0
+        self._contributions: OrderedDict[Key, Contribution] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, keys: Iterable[Key]) -> dict[Key, Contribution]:
+        """Return the cached contributions of `keys`."""
+        with self._lock:
+            found = {key: self._contributions[key] for key in keys if key in self._contributions}
+            for key in found:
+                self._contributions.move_to_end(key)
+        return found
+
+    def put(self, contributions: Mapping[Key, Contribution]) -> None:
+        """Add contributions, and evict the least recently used."""
+        with self._lock:
+            for key, contribution in contributions.items():
+                if key not in self._contributions:
+                    self._contributions[key] = contribution
+                    self._entries += max(1, len(contribution))  # an empty one takes room, too
+            while self._entries > self._max_entries:
+                _, evicted = self._contributions.popitem(last=False)
+                self._entries -= max(1, len(evicted))
+
 
 _OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
 _MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"

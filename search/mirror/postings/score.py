@@ -15,8 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings.entries import Postings
-from search.mirror.postings.read import K1, ChunkTable, idf
+from search.mirror.postings.entries import K1, ChunkTable, Postings, idf
 
 # Lists this long are added only if they can still change the best rows.
 _LONG = 1_000

@@ -12,8 +12,8 @@ import numpy as np
 from search.analysis import is_prefix
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror.postings import take_best
-from search.mirror.query.bm25 import bm25_call, bm25_values
 from search.mirror.query.filters import collection_clause
+from search.mirror.query.raw_match import bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.code.definitions import (

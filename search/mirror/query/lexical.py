@@ -19,13 +19,12 @@ from search.mirror.postings import (
     sums_at,
     take_best,
 )
-from search.mirror.query.bm25 import bm25_call, bm25_values
 from search.mirror.query.filters import collection_clause, filter_clause, source_clause
-from search.mirror.query.raw_match import RawQuery
+from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
-from search.retrieval.fusion.score_scales import lexical_scores
+from search.retrieval.fusion.scores import lexical_scores
 from search.retrieval.query.parser import (
     Frequencies,
     MatchUnit,

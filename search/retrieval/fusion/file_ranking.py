@@ -11,7 +11,7 @@ from math import fsum
 from typing import Final
 
 from search.retrieval.expansion import ReachedChunk
-from search.retrieval.fusion.rrf import RRF_K
+from search.retrieval.fusion.scores import RRF_K
 
 #: Factor by which each further passage of a file in a list counts less than the one before.
 DECAY: Final = 0.5

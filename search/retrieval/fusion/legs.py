@@ -1,7 +1,9 @@
-"""Legs, ways of finding candidates, and their results as arrays."""
+"""Legs, ways of finding candidates, their results as arrays, and the run of all legs of a query."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, wait
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -107,3 +109,118 @@ class Leg(Protocol):
 def missing_leg_message(leg: str) -> str:
     """Return the message for a result that lacks some or all candidates of a leg."""
     return f"Answered without the whole {leg} leg."
+
+
+#: Maximum number of repeated requests to a leg, each for twice as many, when too few candidates are visible.
+MAX_REFILLS = 4
+_MIN_CANDIDATES = 100
+
+#: Returns (m,) bool: which of the chunks, (m,) ID ascending, the caller may see under the query's filters.
+CheckVisible = Callable[[np.ndarray], np.ndarray]
+_Answer = tuple[LegResult, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegResults:
+    """The results of the legs."""
+
+    #: In the order of the legs, with the visible candidates.
+    by_leg: Mapping[LegName, LegResult]
+    #: By leg, and `read_back`.
+    timings_ms: Mapping[str, float]
+    #: Whether all candidates were visible.
+    are_whole: bool
+
+
+def candidate_limit(k: int) -> int:
+    """Return the number of candidates to request from a leg: twice the hits, at least 100."""
+    return max(2 * k, _MIN_CANDIDATES)
+
+
+def run_legs(
+    legs: Sequence[Leg], check_visible: CheckVisible, *, k: int, executor: Executor | None = None
+) -> LegResults:
+    """Run the legs, and drop candidates that are not visible, as if they had never been indexed.
+
+    The legs run concurrently in `executor`; in the calling thread if there is none, or if they require it. A
+    leg whose full list became too short is queried again for twice as many candidates, four times at most.
+    """
+    wanted = candidate_limit(k)
+    timings: dict[str, float] = {}
+    found: dict[LegName, LegResult] = {}
+    visible: dict[LegName, LegResult] = {}
+    are_whole = True
+    pending = list(legs)
+    for round_ in range(1 + MAX_REFILLS):
+        limit = wanted << round_
+        for name, (result, elapsed_ms) in _run_all(pending, limit, executor).items():
+            found[name] = _keep_earlier(found.get(name), result)
+            timings[name] = timings.get(name, 0.0) + elapsed_ms
+        visible = dict(found)
+        unchecked = {leg.name: found[leg.name] for leg in legs if not leg.is_checked}
+        if unchecked:
+            started = time.perf_counter()
+            checked, are_all = _drop_invisible(unchecked, check_visible)
+            timings["read_back"] = timings.get("read_back", 0.0) + (time.perf_counter() - started) * 1000
+            visible |= checked
+            are_whole = are_whole and are_all
+        pending = [leg for leg in pending if _is_short(found[leg.name], visible[leg.name], limit, wanted)]
+        if not pending:
+            break
+    return LegResults(
+        by_leg={leg.name: _take(visible[leg.name], slice(wanted)) for leg in legs},
+        timings_ms=timings,
+        are_whole=are_whole,
+    )
+
+
+def _run_all(legs: Iterable[Leg], limit: int, executor: Executor | None) -> dict[LegName, _Answer]:
+    """Run the legs that require the calling thread in it, the others in another, one after the other."""
+    here = [leg for leg in legs if executor is None or leg.runs_in_calling_thread]
+    elsewhere = [leg for leg in legs if leg not in here]
+    if executor is None or not elsewhere:
+        return _run_each(here, limit)
+    future = executor.submit(_run_each, elsewhere, limit)
+    try:
+        return _run_each(here, limit) | future.result()
+    finally:
+        if not future.cancel():
+            wait([future])  # it uses what the caller closes
+
+
+def _run_each(legs: Iterable[Leg], limit: int) -> dict[LegName, _Answer]:
+    answers: dict[LegName, _Answer] = {}
+    for leg in legs:
+        started = time.perf_counter()
+        answers[leg.name] = leg.search(limit), (time.perf_counter() - started) * 1000
+    return answers
+
+
+def _keep_earlier(before: LegResult | None, result: LegResult) -> LegResult:
+    """Return the earlier result, marked incomplete, if the later one was stopped; else the later one."""
+    if before is None or result.is_complete or not before.is_available:
+        return result
+    return replace(before, is_complete=False)
+
+
+def _drop_invisible(
+    found: Mapping[LegName, LegResult], check_visible: CheckVisible
+) -> tuple[dict[LegName, LegResult], bool]:
+    """Return the results without candidates that are not visible, and whether all are visible."""
+    every = np.unique(np.concatenate([result.ids for result in found.values()]))
+    if not len(every):
+        return dict(found), True
+    is_visible = check_visible(every)
+    if is_visible.all():
+        return dict(found), True
+    hidden = every[~is_visible]
+    return {name: _take(each, ~np.isin(each.ids, hidden)) for name, each in found.items()}, False
+
+
+def _take(result: LegResult, chosen: np.ndarray | slice) -> LegResult:
+    tiers = None if result.tiers is None else result.tiers[chosen]
+    return replace(result, ids=result.ids[chosen], scores=result.scores[chosen], tiers=tiers)
+
+
+def _is_short(found: LegResult, visible: LegResult, limit: int, wanted: int) -> bool:
+    return found.is_complete and len(found.ids) >= limit and len(visible.ids) < wanted

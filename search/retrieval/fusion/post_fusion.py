@@ -1,15 +1,65 @@
 """Optional stages after fusion: per-file cap, rerank, cutoff."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TypeVar
 
-from search.retrieval.fusion.cutoff import plain_cutoff, smart_cutoff
-from search.retrieval.fusion.document_cap import TOP_M, cap_per_file
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
 from search.retrieval.types import RerankOutcome, SearchQuery
+
+T = TypeVar("T")
+
+#: Number of fused candidates considered, and number kept of one document before a rerank.
+TOP_M = 60
+PRE_RERANK_MAX_PER_FILE = 5
+
+
+def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], cap: int) -> list[T]:
+    """Keep the first `cap` candidates of each file, in order; a cap of 0 or less keeps all."""
+    if cap <= 0:
+        return list(candidates)
+    counts: Counter[Hashable] = Counter()
+    kept: list[T] = []
+    for candidate in candidates:
+        counts[file_of(candidate)] += 1
+        if counts[file_of(candidate)] <= cap:
+            kept.append(candidate)
+    return kept
+
+
+FLOOR = 0.25
+TOP_SHARE = 0.5
+TOP_DISTANCE = 0.25
+MIN_K = 2
+MAX_K = 8
+
+
+def smart_cutoff(scores: Sequence[float]) -> int:
+    """Return the number of reranked hits to keep; `scores` are in [0, 1], descending.
+
+    A top score below the floor (0.25) keeps the top hit alone. Else the threshold is `max(floor, min(top ×
+    0.5, top − 0.25))`; the first two hits need only the floor. The list ends before the first hit below its
+    threshold, and after the eighth.
+    """
+    if not scores or scores[0] < FLOOR:
+        return len(scores[:1])
+    threshold = max(FLOOR, min(scores[0] * TOP_SHARE, scores[0] - TOP_DISTANCE))
+    needed = [FLOOR] * MIN_K + [threshold] * (MAX_K - MIN_K)
+    passed = takewhile(lambda pair: pair[0] >= pair[1], zip(scores, needed, strict=False))
+    return sum(1 for _ in passed)
+
+
+def plain_cutoff(n_hits: int) -> int:
+    """Return the number of hits to keep without rerank scores: the first eight.
+
+    The thresholds of `smart_cutoff` need the scale of rerank scores.
+    """
+    return min(n_hits, MAX_K)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

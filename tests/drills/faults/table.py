@@ -83,14 +83,14 @@ FAULTS = (
     ),
     Fault(
         name="RRF constant 61",
-        file="search/retrieval/fusion/rrf.py",
+        file="search/retrieval/fusion/scores.py",
         right="RRF_K = 60",
         wrong="RRF_K = 61",
         tests=_RETRIEVAL,
     ),
     Fault(
         name="tie rule reversed",
-        file="search/retrieval/fusion/candidates.py",
+        file="search/retrieval/fusion/ranking.py",
         right="        return np.lexsort((np.where(places > 0, places, len(places) + 1), -fused))",
         wrong="        return np.lexsort((-np.where(places > 0, places, len(places) + 1), -fused))",
         tests=_RETRIEVAL,
@@ -239,7 +239,7 @@ FAULTS = (
     ),
     Fault(
         name="per-file cap one too many",
-        file="search/retrieval/fusion/document_cap.py",
+        file="search/retrieval/fusion/post_fusion.py",
         right="        if counts[file_of(candidate)] <= cap:",
         wrong="        if counts[file_of(candidate)] <= cap + 1:",
         tests=_RETRIEVAL,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from search.corpus import delete_documents
-from search.engine import consistency, corpus
+from search.engine import corpus
+from search.engine import search as engine
 from search.mirror import local_mirrors
 from search.retrieval.types import Mode
 from search.runtime import runtime
@@ -162,7 +163,7 @@ def test_search_that_is_overtaken_again_and_again_says_what_it_lacks(workspace, 
 
 
 def test_mirror_that_can_not_catch_up_in_time_is_named(workspace, seq, before_read, monkeypatch):
-    monkeypatch.setattr(consistency, "_LIMIT_S", 0)
+    monkeypatch.setattr(engine, "_LIMIT_S", 0)
     before_read(lambda: write(workspace, "a.md", "apple second"))
     with local_mirrors.mirror_files(workspace.pk).write_lock():
         found = ask(workspace, "apple", min_seq=seq)

@@ -4,8 +4,7 @@ import numpy as np
 
 from kebab.people.workspaces import store_settings
 from search.models import ChunkVector
-from search.retrieval.fusion.convex import convex_combination
-from search.retrieval.fusion.score_scales import bm25_magnitudes
+from search.retrieval.fusion.scores import bm25_magnitudes, convex_combination
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
 from tests.support.search import ask, embed, paths, sync

@@ -10,7 +10,7 @@ from redis.retry import Retry
 
 from kebab.stack.servers import redis_client
 from kebab.stack.servers.addresses import redis_client_url
-from search.engine.cursor_store import RETENTION_S, CursorStore
+from search.engine.cursors import RETENTION_S, CursorStore
 
 
 @pytest.fixture

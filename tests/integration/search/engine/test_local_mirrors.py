@@ -107,7 +107,7 @@ def test_mirror_ahead_of_the_log_is_rebuilt_for_a_search(ahead, min_seq):
 
 
 def test_search_answered_by_a_mirror_ahead_of_the_log_says_that_words_are_missing(ahead, monkeypatch):
-    monkeypatch.setattr("search.engine.consistency._LIMIT_S", 0)
+    monkeypatch.setattr("search.engine.search._LIMIT_S", 0)
     with local_mirrors.mirror_files(ahead.pk).write_lock():
         result = ask(ahead, "apple")
     assert result.degraded == ("lexical",)

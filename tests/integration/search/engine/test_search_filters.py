@@ -12,8 +12,7 @@ from search.engine.corpus import PostgresCorpus
 from search.mirror.query.lexical import LexicalLeg
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
-from search.retrieval.fusion.legs import pack_ids, unpack_ids
-from search.retrieval.fusion.run_legs import candidate_limit
+from search.retrieval.fusion.legs import candidate_limit, pack_ids, unpack_ids
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Mode
 from search.vectors.leg import VectorLeg

@@ -12,7 +12,7 @@ from search.mirror.query.filters import filter_clause
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorView
 from search.retrieval.fusion.legs import pack_ids
-from search.retrieval.fusion.score_scales import lexical_scores
+from search.retrieval.fusion.scores import lexical_scores
 from search.retrieval.query.filters import ChunkKind, TrustLevel
 from tests.integration.search.mirror.factories import StandaloneMirror, chunk_id, document_state
 from tests.support.search import scores_by_id

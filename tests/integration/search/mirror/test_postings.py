@@ -24,7 +24,7 @@ from search.mirror.postings import (
 )
 from search.mirror.postings import score as weighing
 from search.mirror.postings import write as postings_write
-from search.mirror.postings.recent import ContributionCache
+from search.mirror.postings.collection import ContributionCache
 from search.mirror.postings.score import PrecomputedContribution, phrase_contribution, word_contribution
 from search.mirror.sync.apply import Applier
 from search.retrieval.query.parser import build_units, compile_any

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from search.vectors.cosines import cosines, sum_squares
+from search.vectors.quantised_scan import cosines, sum_squares
 
 # pgvector adds in another order on other processors.
 TOLERANCE = 0.0 if platform.machine() == "x86_64" else 1e-5

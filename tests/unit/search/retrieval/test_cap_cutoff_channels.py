@@ -1,7 +1,6 @@
 """The numbers of the retrieval contract for cap, cutoff and channels."""
 
-from search.retrieval.fusion.cutoff import plain_cutoff, smart_cutoff
-from search.retrieval.fusion.document_cap import cap_per_file
+from search.retrieval.fusion.post_fusion import cap_per_file, plain_cutoff, smart_cutoff
 from search.retrieval.query.channels import QueryChannels, build_channels
 
 

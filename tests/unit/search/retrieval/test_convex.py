@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.fusion.convex import convex_combination
-from search.retrieval.fusion.smoothing import smooth_scores
+from search.retrieval.fusion.scores import convex_combination, smooth_scores
 
 WEIGHTS = {"lexical": 1.0, "vector": 1.0, "exact": 2.0}
 

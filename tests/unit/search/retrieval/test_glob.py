@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.retrieval.errors import InvalidGlob
-from search.retrieval.query.glob import MAX_PATTERN_CHARS, compile_glob
-from search.retrieval.query.glob_parser import AnyOne, AnyRun, Literal, parse_names
+from search.retrieval.query.glob import MAX_PATTERN_CHARS, AnyOne, AnyRun, Literal, compile_glob, parse_names
 
 
 def test_pattern_fits_the_paths_of_the_manual(subtests):

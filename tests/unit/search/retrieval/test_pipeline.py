@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.retrieval.errors import InvalidQuery
+from search.retrieval.fusion.legs import candidate_limit
 from search.retrieval.fusion.ranking import rank_candidates
-from search.retrieval.fusion.run_legs import candidate_limit
 from search.retrieval.types import Mode
 from tests.unit.search.retrieval.static_legs import (
     OFF,

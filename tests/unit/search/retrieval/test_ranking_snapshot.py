@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search.engine.ranking_snapshot import MAX_PLACES, RankingSnapshot
 from search.retrieval.fusion.ranking import RankedEntry
-from search.retrieval.ranking_snapshot import MAX_PLACES, RankingSnapshot
 from search.retrieval.types import Mode, RetrievalDetail
 from tests.unit.search.retrieval.static_legs import StaticLeg, rank, result
 

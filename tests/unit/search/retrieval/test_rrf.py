@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.fusion.rrf import reciprocal_rank_fusion
+from search.retrieval.fusion.scores import reciprocal_rank_fusion
 from tests.unit.search.retrieval.static_legs import StaticLeg, rank, scores_by_name
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.fusion.score_scales import bm25_magnitudes, lexical_scores, vector_scores
+from search.retrieval.fusion.scores import bm25_magnitudes, lexical_scores, vector_scores
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from search.retrieval.fusion.smoothing import smooth_scores
+from search.retrieval.fusion.scores import smooth_scores
 
 
 def at(*degrees):

@@ -1,0 +1,180 @@
+"""Scores of candidates: the scales of the legs, and their fusion by ranks or by scores.
+
+Reciprocal rank fusion: `raw(c) = Σ w_m / (k + rank_m(c))`, ranks from 1, an absent list contributing nothing;
+normalised by the score of first place in every list. G. V. Cormack, C. L. A. Clarke and S. Büttcher,
+"Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
+
+Convex fusion is the mean of the legs' scores, each scaled over the candidates. `z_m(c)` is the score `s_m(c)`
+less the mean of the leg's scores, in standard deviations of them, over the candidates of all legs: a leg that
+scores all candidates alike moves none of them. `exp(z / 3)` stretches the differences among the best of a leg
+more than those among average ones. Then
+
+    fused(c) = Σ share_m · exp(z_m(c) / 3) / Σ share_m · max exp(z_m / 3)
+
+and the best are smoothed over their neighbours: similar passages are relevant to the same questions. Means of
+normalised scores rank better than means of ranks: S. Bruch, S. Gai and A. Ingber, "An Analysis of Fusion
+Functions for Hybrid Retrieval", ACM TOIS 42 (2023). Shares and scale were measured on six sets
+(docs/evaluation/fusion.md).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+
+from search.retrieval.fusion.legs import LegName
+
+_JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+def lexical_scores(sums: np.ndarray) -> np.ndarray:
+    """Return `s / (1 + |s|)`, in [0, 1), for sums of bm25, higher is better.
+
+    Rounding may swap neighbouring floats, so ranks are computed from the sums.
+
+    Raises: ValueError for a sum that is not finite.
+    """
+    if not np.isfinite(sums).all():
+        raise ValueError("A sum of bm25 that is not finite has no score; the index gives finite ones only.")
+    scores: np.ndarray = np.clip(sums / (1.0 + np.abs(sums)), 0.0, _JUST_BELOW_ONE)
+    return scores
+
+
+def bm25_magnitudes(scores: np.ndarray) -> np.ndarray:
+    """Return the sums of bm25, at least 0, of lexical `scores`; the inverse of `lexical_scores`."""
+    sums: np.ndarray = scores / (1.0 - scores)
+    return sums
+
+
+def vector_scores(cosines: np.ndarray) -> np.ndarray:
+    """Return `(1 + cosine) / 2`, in [0, 1]; a cosine slightly outside [-1, 1] by rounding is clamped.
+
+    Raises: ValueError for an infinite cosine.
+    """
+    if np.isinf(cosines).any():
+        raise ValueError("An infinite cosine has no score.")
+    scores: np.ndarray = np.clip((1.0 + cosines) / 2.0, 0.0, 1.0)
+    return scores
+
+
+#: Number of the best candidates whose scores are smoothed, and of neighbours for each of them.
+MAX_SMOOTHED: Final = 50
+NEIGHBOURS: Final = 8
+#: Share of the neighbours in a smoothed score, `a`.
+NEIGHBOUR_SHARE: Final = 0.4
+
+# Copies of a passage must have equal scores, whatever the order of summation.
+_COSINE_DIGITS = 9
+
+
+def smooth_scores(scores: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the `(n,)` scores, smoothed over the nearest neighbours among the `(n, dim)` vectors.
+
+    No smoothed score is above the best of `scores` or below the worst. A score without neighbours, for lack
+    of other candidates or because its vector is zero, is unchanged.
+    """
+    if len(scores) < 2:
+        return scores
+    weights = _nearest_weights(_cosines(vectors.astype(np.float64)))
+    sums = weights.sum(axis=1)
+    has_any = sums > 0
+    neighbour_means = (weights @ scores)[has_any] / sums[has_any]
+    result = scores.copy()
+    result[has_any] += NEIGHBOUR_SHARE * (neighbour_means - scores[has_any])
+    return result
+
+
+def _cosines(vectors: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return np.asarray(np.round(directions @ directions.T, _COSINE_DIGITS))
+
+
+def _nearest_weights(cosines: np.ndarray) -> np.ndarray:
+    """Return the 8 largest positive values of each row, with ties of the last, else 0; never the diagonal."""
+    np.fill_diagonal(cosines, -1.0)
+    count = min(NEIGHBOURS, len(cosines) - 1)
+    least = -np.partition(-cosines, count - 1, axis=1)[:, count - 1 : count]
+    return np.where(cosines >= least, np.maximum(cosines, 0.0), 0.0)
+
+
+RRF_K = 60
+
+
+def reciprocal_rank_fusion(
+    ranks: Mapping[LegName, np.ndarray], weights: Mapping[LegName, float], k_rrf: int = RRF_K
+) -> np.ndarray:
+    """Return the fused scores of candidates, (m,) float64 in [0, 1], whatever the order of the lists.
+
+    `ranks` are (m,) int64 by list, from 1, 0 for a candidate that is not in the list; `weights` are positive.
+    """
+    best = math.fsum(weights[name] / (k_rrf + 1) for name in ranks)
+    size = len(next(iter(ranks.values()), ()))
+    # Sums in extended precision are the same in any order once they are rounded.
+    total = np.zeros(size, np.longdouble)
+    for name, places in ranks.items():
+        total += np.where(places > 0, np.longdouble(weights[name]) / (k_rrf + places), 0)
+    fused: np.ndarray = total.astype(np.float64) / (best or 1.0)
+    return fused
+
+
+#: Share of the vector leg; the lexical leg has the rest. The best of 0.6, 0.65, …, 0.85.
+VECTOR_SHARE: Final = 0.7
+_SPREAD = 3.0
+# Equal scores have to tie, but their sums differ in the last bits.
+_DIGITS = 12
+# Equal scores differ from their mean by rounding errors, which are no deviation.
+_ROUNDING = 1e-12
+
+#: Returns the vectors, (n, dim), of the candidates at these indexes, zeros for one without a vector.
+VectorsAt = Callable[[np.ndarray], np.ndarray]
+
+
+def convex_combination(
+    scores: Mapping[LegName, np.ndarray],
+    ranks: Mapping[LegName, np.ndarray],
+    weights: Mapping[LegName, float],
+    *,
+    vectors_at: VectorsAt | None = None,
+    vector_share: float = VECTOR_SHARE,
+    k_rrf: int = RRF_K,
+) -> np.ndarray:
+    """Return the fused scores of candidates, (m,) float64 in [0, 1], whatever the order of the lists.
+
+    `scores` are (m,) by leg, on any scale, higher is better, NaN if unknown. `vector_share`, in [0, 1], is
+    that of the vector leg; the lexical leg has the rest. With `vectors_at` the scores of the best 50 are
+    smoothed over their neighbours. Lists that have ranks and no scores are then averaged in with the
+    reciprocal rank scores of their `ranks`, from 1, 0 for a candidate that is not in the list.
+    """
+    shares: Mapping[LegName, float] = {"lexical": 1.0 - vector_share, "vector": vector_share}
+    columns = [shares[name] * weights[name] * _scale(scores[name]) for name in sorted(scores)]
+    best = math.fsum(float(column.max(initial=0.0)) for column in columns)
+    means = np.round(sum(columns[1:], columns[0]) / (best or 1.0), _DIGITS)
+    if vectors_at is not None:
+        _smooth(means, vectors_at)
+    weight = math.fsum(weights[name] for name in scores)
+    ranked = sorted(ranks.keys() - scores.keys())
+    totals = weight * means
+    for name in ranked:
+        places = ranks[name]
+        totals += np.where(places > 0, weights[name] * (k_rrf + 1) / (k_rrf + places), 0.0)
+    whole = math.fsum([weight, *(weights[name] for name in ranked)])
+    fused: np.ndarray = np.minimum(1.0, np.round(totals / whole, _DIGITS))
+    return fused
+
+
+def _scale(scores: np.ndarray) -> np.ndarray:
+    """Return `exp(z / 3)` of each candidate: 1 where the score is unknown, or equal to the mean."""
+    is_unknown = np.isnan(scores)
+    known = scores[~is_unknown]
+    mean, deviation = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
+    if deviation <= abs(mean) * _ROUNDING:
+        return np.ones(len(scores))
+    return np.exp(np.where(is_unknown, 0.0, scores - mean) / (_SPREAD * deviation))
+
+
+def _smooth(means: np.ndarray, vectors_at: VectorsAt) -> None:
+    """Smooth the best of the means in place; a candidate without a vector is unchanged and no neighbour."""
+    best = np.argsort(-means, kind="stable")[:MAX_SMOOTHED]
+    means[best] = smooth_scores(means[best], vectors_at(best))
