@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from tests.support.stack import Stack
 
 # The commit of each earlier release.
-RELEASES = {"0.1.0": "b4752f8", "0.2.0": "8ce1522"}
+RELEASES = {"0.1.0": "b4752f8", "0.2.0": "8ce1522", "0.3.0": "decdc6b"}
 _PACKAGES = "packages"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".kebab", "tests", "__pycache__", ".*_cache")
 _COLUMN = """
@@ -82,8 +82,10 @@ def unpack_release(version: str, folder: Path) -> Path:
 
 
 def _install_missing(requirements: Path, folder: Path) -> None:
-    lines = (line.partition("#")[0].strip() for line in requirements.read_text().splitlines())
-    missing = [line for line in lines if line and not _is_installed(Requirement(line))]
+    # Later releases have the hashes of each on the next lines, which are not checked here.
+    lines = (line.partition("#")[0].strip(" \\") for line in requirements.read_text().splitlines())
+    packages = (line for line in lines if line and not line.startswith("--"))
+    missing = [line for line in packages if not _is_installed(Requirement(line))]
     if missing:
         command = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--target", str(folder)]
         subprocess.run([*command, *missing], check=True)
