@@ -67,7 +67,7 @@ _syncs_lock = Lock()
 def leg_threads() -> Iterator[ContextExecutor | None]:
     """Provide threads for the legs of one search; None while the process answers other searches.
 
-    With threads a single search takes 0.8 of the time, but eight clients get a tenth fewer answers.
+    With threads eight clients get a tenth fewer answers.
     """
     global _active_searches
     with _active_searches_lock:
