@@ -34,7 +34,7 @@ class ContributionCache:
     """An LRU cache of contributions in one state of one collection. Safe for threads."""
 
     def __init__(self, max_entries: int) -> None:
-        """Create a cache; `max_entries` bounds all lists. An entry takes 8 bytes, one of a phrase 16."""
+        """Create a cache; `max_entries` bounds all lists. An entry takes 8 bytes, with its score 12 to 16."""
         self._max_entries = max_entries
         self._entries = 0
         self._contributions: OrderedDict[Key, Contribution] = OrderedDict()
@@ -73,7 +73,7 @@ _SIZES = (
 )
 
 # Entries of recent contributions that are cached, per row of the collection.
-_KEPT_PER_ROW = 16
+_KEPT_PER_ROW = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ class CollectionCache:
     def __init__(self, max_rows: int = 1_000_000) -> None:
         """Create a cache; `max_rows` bounds all tables together.
 
-        A row takes 34 bytes, and 128 for cached contributions; attributes take another 100 bytes per document
-        once they are used.
+        A row takes 34 bytes, and up to 144 for cached contributions; attributes take another 100 bytes per
+        document once they are used.
         """
         self._max_rows = max_rows
         self._collections: OrderedDict[_Key, Collection] = OrderedDict()

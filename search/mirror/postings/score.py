@@ -9,7 +9,7 @@ the floor as in https://sqlite.org/fts5.html#the_bm25_function and its source.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -46,6 +46,10 @@ class Contribution(Protocol):
         """Return (n,) rows, ascending, and (n,) float64 scores, none negative."""
         ...
 
+    def rough_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same with scores of half the precision, float32, for a choice with a margin."""
+        ...
+
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (m,) bool, which of the `(m,)` rows have it, and the scores of those, in order."""
         ...
@@ -72,6 +76,8 @@ class PrecomputedContribution:
     def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         return self.rows, self.scores
 
+    rough_scores = all_scores
+
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not len(self.rows):
             return np.zeros(len(rows), bool), np.empty(0)
@@ -89,6 +95,8 @@ class WordContribution:
     #: Weights of breadcrumb and text.
     weights: tuple[float, float]
     idf: float
+    # Kept once computed, as the lists of common words recur in queries and take longest.
+    _rough: list[np.ndarray] = field(default_factory=list, init=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.postings)
@@ -99,12 +107,20 @@ class WordContribution:
 
     @property
     def highest(self) -> float:
-        """Return the limit of its score for a chunk that consists of this word alone."""
+        """Return the highest score, or the limit for a chunk of this word alone until that is known."""
+        if self._rough:
+            return float(self._rough[0].max(initial=0.0)) * (1 + _ROUNDING)
         return self.idf * (K1 + 1.0)
 
     def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
         rows = self.postings.rows
         return rows, self._scores(rows, self.postings)
+
+    def rough_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = self.postings.rows
+        if not self._rough:
+            self._rough.append(self._scores(rows, self.postings).astype(np.float32))
+        return rows, self._rough[0]
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         has, found = self.postings.at(rows)
@@ -153,18 +169,20 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
     """
     lists = sorted(contributions, key=len)
     sums, is_found = np.zeros(len(passes), np.float32), np.zeros(len(passes), bool)
+    added = 0.0
     for place, each in enumerate(lists):
-        if place and len(each) >= _LONG:
+        left = math.fsum(other.highest for other in lists[place:]) * (1 + _ROUNDING)
+        if added > left and len(each) >= _LONG:
             rows = np.flatnonzero(is_found & passes)
-            left = math.fsum(other.highest for other in lists[place:]) * (1 + _ROUNDING)
             if len(rows) >= limit:
                 known = sums[rows]
                 least = float(np.partition(known, len(rows) - limit)[len(rows) - limit]) * (1 - _ROUNDING)
                 if least > left:
                     return rows[known + left >= least]
-        having, scores = each.all_scores()
+        having, scores = each.rough_scores()
         sums[having] += scores
         is_found[having] = True
+        added += each.highest
     return np.flatnonzero(is_found & passes)
 
 
