@@ -86,7 +86,7 @@ class Application:
         host, port = scope.get("client") or ("", 0)
         peer = host, int(port or 0)
         self._active_peers.add(peer)
-        self._load.add(1)
+        self._load.report(len(self._active_peers))
         limited = limit_sending(send, lambda: self._guard.abandon(peer))
         try:
             await answer_with_request_id(
@@ -95,8 +95,8 @@ class Application:
         except* SendTimeout:  # the client is gone; MCP raises it in a group
             pass
         finally:
-            self._load.add(-1)
             self._active_peers.discard(peer)
+            self._load.report(len(self._active_peers))
 
     def select(self, scope: HTTPScope) -> HttpApplication:
         """Return the application that answers a request."""

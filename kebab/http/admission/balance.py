@@ -1,8 +1,9 @@
 """Balance of connections between the web processes of a node.
 
 A client keeps its connection, and whichever process is first accepts it: of eight clients one process often
-had seven, while the core of another was idle. A process that answers far more requests at once than another
-closes connections after their responses, so that these clients connect anew.
+had seven, while the core of another was idle. A process that answers far more clients at once than another
+closes connections after their responses, so that these clients connect anew. Requests that one client sends
+ahead count as one.
 
 Each process has a number in a shared file, and locks its byte while it lives.
 """
@@ -23,7 +24,7 @@ _CLOSE = (b"connection", b"close")
 
 
 class WebLoad:
-    """The numbers of requests that the web processes of this node answer now."""
+    """The numbers of clients that the web processes of this node answer now."""
 
     def __init__(self, path: Path) -> None:
         """Take a place in the file at `path`, made if needed; without one, nothing is balanced."""
@@ -42,14 +43,14 @@ class WebLoad:
         if self._place is not None:
             self._numbers[self._place] = 0
 
-    def add(self, change: int) -> None:
-        """Count a request that begins, 1, or ends, -1."""
+    def report(self, clients: int) -> None:
+        """Set the number of clients that this process answers now."""
         if self._place is not None:
-            self._numbers[self._place] += change
+            self._numbers[self._place] = clients
 
     @property
     def is_crowded(self) -> bool:
-        """Return whether this process answers more than twice as many requests as another, and one more."""
+        """Return whether this process answers more than twice as many clients as another, and one more."""
         if self._place is None:
             return False
         own = self._numbers[self._place]

@@ -14,7 +14,7 @@ from pathlib import Path
 from kebab.http.admission.balance import WebLoad
 load = WebLoad(Path(sys.argv[1]))
 for line in sys.stdin:
-    load.add(int(line))
+    load.report(int(line))
     print("counted", flush=True)
 """
 
@@ -35,8 +35,8 @@ def other(path):
         process.kill()
 
 
-def count(process, change):
-    process.stdin.write(f"{change}\n")
+def count(process, clients):
+    process.stdin.write(f"{clients}\n")
     process.stdin.flush()
     assert process.stdout.readline() == "counted\n"
 
@@ -44,25 +44,25 @@ def count(process, change):
 def test_process_is_crowded_beside_one_with_far_fewer_requests(path, other):
     load = WebLoad(path)
     verdicts = []
-    for _ in range(4):
-        load.add(1)
+    for clients in range(1, 5):
+        load.report(clients)
         verdicts.append(load.is_crowded)
     assert verdicts == [False, True, True, True]
     count(other, 2)
     assert not load.is_crowded
-    load.add(2)
+    load.report(6)
     assert load.is_crowded
 
 
 def test_process_alone_is_never_crowded(path):
     load = WebLoad(path)
-    load.add(50)
+    load.report(50)
     assert not load.is_crowded
 
 
 def test_dead_process_leaves_its_place_to_the_next(path, other):
     load = WebLoad(path)
-    load.add(5)
+    load.report(5)
     other.kill()
     other.wait()
     assert not load.is_crowded
@@ -81,7 +81,7 @@ def test_response_of_a_crowded_process_closes_the_connection(path, other):
         await close_when_crowded(send, load)(start)
 
     asyncio.run(answer())
-    load.add(3)
+    load.report(3)
     asyncio.run(answer())
     assert [message["headers"] for message in sent] == [
         [(b"a", b"b")],
