@@ -292,6 +292,7 @@ INSTALLED_APPS = [
     "ingest",
 ]
 
+# Requests to the API with a token take some of these: see `kebab.http.handlers`.
 MIDDLEWARE = [
     "kebab.http.request_id.IdentifyRequests",
     "kebab.tenancy.middleware.ActNowhere",
@@ -311,17 +312,6 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-]
-# Of requests to the API with a token, which have no session, no form and no page.
-TOKEN_MIDDLEWARE = [
-    "kebab.http.request_id.IdentifyRequests",
-    "kebab.tenancy.middleware.ActNowhere",
-    "kebab.observability.metrics.requests.MeasureRequests",
-    "kebab.http.security_headers.SecurityHeaders",
-    "django.middleware.security.SecurityMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    "kebab.accounts.middleware.AuditAddress",
-    "kebab.http.rate_limits.middleware.LimitPages",
 ]
 WHITENOISE_USE_FINDERS = True
 

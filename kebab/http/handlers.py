@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
@@ -11,6 +10,17 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 _API: Final = "/api/v1/"
+# Of `settings.MIDDLEWARE`, for requests without a session, a form or a page.
+_OF_TOKEN_REQUESTS: Final = (
+    "kebab.http.request_id.IdentifyRequests",
+    "kebab.tenancy.middleware.ActNowhere",
+    "kebab.observability.metrics.requests.MeasureRequests",
+    "kebab.http.security_headers.SecurityHeaders",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "kebab.accounts.middleware.AuditAddress",
+    "kebab.http.rate_limits.middleware.LimitPages",
+)
 
 
 class ViewHandler(WSGIHandler):
@@ -28,7 +38,7 @@ class ViewHandler(WSGIHandler):
 
 
 class TokenRequestHandler(WSGIHandler):
-    """The handler of requests with a token, which have no session: `settings.TOKEN_MIDDLEWARE`."""
+    """The handler of requests with a token, which have no session."""
 
     def load_middleware(self, is_async: bool = False) -> None:
         """Build the chain; its middlewares have no hooks but `__call__`."""
@@ -36,7 +46,7 @@ class TokenRequestHandler(WSGIHandler):
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
         handler = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]  # the stubs lack it
-        for path in reversed(settings.TOKEN_MIDDLEWARE):
+        for path in reversed(_OF_TOKEN_REQUESTS):
             handler = convert_exception_to_response(import_string(path)(handler))
         self._middleware_chain = handler
 

@@ -1,4 +1,7 @@
-"""The analyses that a workspace may choose: with stems, or with unstemmed words."""
+"""The analyses that a workspace may choose: with stems, or with unstemmed words.
+
+Index terms of a query pass through FTS5 as encoded text.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -234,11 +234,11 @@ def run_search(access: Access, given: Mapping[str, Any], filters: Mapping[str, A
     workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
     if cursor is not None:
-        with _attribute_errors_to("k"):
+        with _ErrorsAbout("k"):
             return fetch_next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
     seq = awaited_seq(workspace, given)
-    with _attribute_errors_to("q"):
+    with _ErrorsAbout("q"):
         result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
     record_query(workspace, result, door=Door.API, caller=caller)
     return result
@@ -251,7 +251,7 @@ def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
     """
     seq: int | None = given.get("min_seq")
     if seq is not None and seq > workspace.head_seq:
-        with _attribute_errors_to("min_seq"):
+        with _ErrorsAbout("min_seq"):
             raise InvalidQuery(
                 f"There is no change {seq}, the last one is {workspace.head_seq}; give the seq of a write."
             )
@@ -266,9 +266,9 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     settings, k = SearchSettings.of(workspace), given.get("k", 0)
     for name in ("k", "why_not"):  # alone first, so that an error names its field
         if name in given:
-            with _attribute_errors_to(name):
+            with _ErrorsAbout(name):
                 SearchQuery(text="", **{name: given[name]})
-    with _attribute_errors_to("snippet_chars"):
+    with _ErrorsAbout("snippet_chars"):
         return SearchQuery(
             text=given["q"],
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
@@ -290,7 +290,7 @@ def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
     if not given:
         return NO_FILTERS
     for name, value in given.items():  # one by one first, so that an error names its field
-        with _attribute_errors_to(prefix + name):
+        with _ErrorsAbout(prefix + name):
             filters_from_json({name: value})
     return filters_from_json(given)
 
@@ -308,11 +308,11 @@ def _channels(given: Mapping[str, Any]) -> QueryChannels | None:
 
 def parse_enum(type_: type[_E], field: str, value: str) -> _E:
     """Return the member of `type_` for `value`. Raises the error of `type_`, with the field named."""
-    with _attribute_errors_to(field):
+    with _ErrorsAbout(field):
         return type_(value)
 
 
-class _attribute_errors_to:
+class _ErrorsAbout:
     """A context manager that sets `field` as the field that an error is about; the innermost field wins."""
 
     def __init__(self, field: str) -> None:

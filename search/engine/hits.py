@@ -10,10 +10,11 @@ from search.engine.corpus import Corpus
 from search.engine.readback import VisibleChunk
 from search.mirror.query.lexical import Match
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.citation import citation_of, stale_before
+from search.retrieval.citation import citation_of
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import marked_units
+from search.retrieval.staleness import stale_before
 from search.retrieval.text.snippet import Snippet, SnippetBuilder
 from search.retrieval.types import SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings

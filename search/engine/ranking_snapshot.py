@@ -2,7 +2,7 @@
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from search.retrieval.errors import InvalidFilter
-from search.retrieval.fusion.legs import ID, TIERS, unpack_ids
-from search.retrieval.fusion.ranking import RankedEntry, Ranking
+from search.retrieval.fusion.legs import ID, TIERS, pack_ids, unpack_ids
+from search.retrieval.fusion.ranking import RankedEntry, Ranking, detail_values
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.types import (
@@ -28,7 +28,6 @@ from search.vectors.spaces import LiveSpace
 #: Maximum number of positions in a snapshot.
 MAX_PLACES = 1_000
 
-_ID_BYTES = 16
 # The stored columns; NaN, and the rank or tier 0, mean an absent value.
 _DTYPES = {
     "fusion_score": "<f8",
@@ -57,7 +56,7 @@ class RankingSnapshot:
 
     def __len__(self) -> int:
         """Return the number of positions."""
-        return len(self.chunk_ids) // _ID_BYTES
+        return len(self.chunk_ids) // ID.itemsize
 
     @classmethod
     def from_ranking(cls, ranking: Ranking) -> "RankingSnapshot":
@@ -71,9 +70,8 @@ class RankingSnapshot:
         """Take a snapshot of the list after the post-fusion stages, ranks 1, 2, 3, …"""
         kept = entries[:MAX_PLACES]
         values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in _DTYPES}
-        return cls(
-            method=mode, chunk_ids=_pack_ids(entry.chunk_id for entry in kept), columns=_build_columns(values)
-        )
+        ids = pack_ids(entry.chunk_id for entry in kept).tobytes()
+        return cls(method=mode, chunk_ids=ids, columns=_build_columns(values))
 
     def ids(self, start: int) -> list[str]:
         """Return the chunk ids from position `start` on, counted from 0."""
@@ -95,7 +93,7 @@ class RankingSnapshot:
 
         Raises ValueError, KeyError.
         """
-        at = places * _ID_BYTES
+        at = places * ID.itemsize
         chunk_ids, columns = stored[:at], dict[str, _Column]()
         for name in names:
             columns[name] = np.frombuffer(stored, dtype=_DTYPES[name], count=places, offset=at)
@@ -105,14 +103,8 @@ class RankingSnapshot:
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
     def _detail(self, position: int) -> RetrievalDetail:
-        values = {
-            name: _decode_number(name, column[position].item()) for name, column in self.columns.items()
-        }
-        return RetrievalDetail(method=self.method, **values)
-
-
-def _pack_ids(chunk_ids: Iterable[str]) -> bytes:
-    return bytes.fromhex("".join(chunk_ids))
+        values = {name: column[position].item() for name, column in self.columns.items()}
+        return RetrievalDetail(method=self.method, **detail_values(values))
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:
@@ -131,13 +123,6 @@ def _encode_number(name: str, detail: RetrievalDetail) -> float:
     if value is None:
         return np.nan if _DTYPES[name] == "<f8" else 0
     return float(value)
-
-
-def _decode_number(name: str, number: float) -> Any:
-    if name == "tier":
-        return TIERS[int(number)]
-    is_absent = np.isnan(number) if _DTYPES[name] == "<f8" else number == 0
-    return None if is_absent else number
 
 
 _LENGTH = struct.Struct(">I")

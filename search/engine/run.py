@@ -17,7 +17,7 @@ from search.metrics import DEGRADED, stage
 from search.mirror.errors import MirrorError
 from search.mirror.query import lexical
 from search.mirror.query.exact import ExactLeg
-from search.mirror.query.lexical import LexicalLeg, LexicalResult
+from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
@@ -157,7 +157,7 @@ class _Search:
             vector_window=_vector_window(ranked, window),
             warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
             did_you_mean=self._suggest_query(view, words),
-            explanation=self._explain(view, ranked, after, legs, vector, hits),
+            explanation=self._explain(view, match, ranked, after, legs, vector, hits),
         )
 
     def _seq(self, view: MirrorView | None) -> int:
@@ -231,6 +231,7 @@ class _Search:
     def _explain(
         self,
         view: MirrorView | None,
+        match: Match | None,
         ranked: Ranking,
         after: PostFusionResult,
         legs: Sequence[Leg],
@@ -238,8 +239,6 @@ class _Search:
         hits: Sequence[SearchHit],
     ) -> Mapping[str, object] | None:
         query, explained = self._query, dict[str, object]()
-        words = ranked.results.get("lexical")
-        match = words.match if isinstance(words, LexicalResult) else None
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)

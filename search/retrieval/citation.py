@@ -1,4 +1,4 @@
-"""Citations: the location of a hit in its document, as fields and as a URI that parses back; its staleness.
+"""Citations: the location of a hit in its document, as fields and as a URI that parses back.
 
     a/b.md#L7-L12 (#L7 for one line)    doc.pdf#page=4    img.png#xywh=1,2,3,4    talk.vtt#t=822.000,850.000
 
@@ -9,19 +9,9 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Literal, assert_never
 
 from search.retrieval.errors import InvalidCitation, preview
-
-STALE_AFTER_DAYS = 30
-_NEVER = datetime.min.replace(tzinfo=UTC)
-
-
-def stale_before(now: datetime, *, stale_after_days: int = STALE_AFTER_DAYS) -> datetime:
-    """Return the time before which an indexed document is stale; 0 days switch it off."""
-    return now - timedelta(days=stale_after_days) if stale_after_days > 0 else _NEVER
-
 
 logger = logging.getLogger(__name__)
 

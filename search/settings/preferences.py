@@ -8,9 +8,9 @@ from search.embedders.configured import allowed_embedders
 from search.mirror.query.lexical import BREADCRUMB_WEIGHT
 from search.mirror.sync.snapshot import STEMMING
 from search.query_log.storage import KEPT_DAYS as QUERY_DAYS
-from search.retrieval.citation import STALE_AFTER_DAYS
 from search.retrieval.fusion.post_fusion import PRE_RERANK_MAX_PER_FILE
 from search.retrieval.fusion.scores import RRF_K, VECTOR_SHARE
+from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
 
 SCORE_GATE = 0.05

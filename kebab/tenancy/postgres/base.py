@@ -33,13 +33,8 @@ class Cursor(base.CursorMixin, ClientCursor[Any]):  # type: ignore[misc,name-def
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Execute as psycopg does, through the circuit breaker: refused while open, losses are reported."""
-        database_breaker().refuse_while_away()
-        try:
+        with _Guarded(self.connection):
             return self._execute(query, params, **options)
-        except OperationalError as error:
-            if self.connection.pgconn.status != ConnStatus.OK:
-                database_breaker().report_loss(error)
-            raise
 
     def _execute(self, query: Any, params: Any, **options: Any) -> Self:
         if self._is_transaction_aborted:  # only ROLLBACK is accepted
@@ -105,7 +100,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         It needs autocommit. The driver's cursor takes as long as the server for such a statement.
         """
-        database_breaker().refuse_while_away()
         connection = self.connection
         transformer = _transformers.get(connection)
         if transformer is None:
@@ -113,19 +107,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         literals = b",".join(
             [b"NULL" if value is None else transformer.as_literal(value) for value in values]
         )
-        statement = b"%sEXECUTE %s%s" % (
-            _setting().encode(),
-            name.encode(),
-            b"(%s)" % literals if literals else b"",
-        )
-        try:
-            with connection.lock:
-                connection.pgconn.send_query(statement)
-                results = connection.wait(generators.execute(connection.pgconn))
-        except OperationalError as error:
-            if connection.pgconn.status != ConnStatus.OK:
-                database_breaker().report_loss(error)
-            raise
+        statement = b"EXECUTE %s%s" % (name.encode(), b"(%s)" % literals if literals else b"")
+        with _Guarded(connection), connection.lock:
+            connection.pgconn.send_query(_prepend_setting(statement))
+            results = connection.wait(generators.execute(connection.pgconn))
         for result in results:
             if result.status not in _SUCCESSES:
                 raise error_from_result(result, encoding="utf-8")
@@ -141,12 +126,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         )
 
 
-def _setting() -> str:
-    return f"SET LOCAL kebab.workspace_id = '{workspace_setting()}';"
+class _Guarded:
+    """A context manager for a statement: refused while the circuit breaker is open; losses are reported."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        database_breaker().refuse_while_away()
+
+    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, OperationalError) and self._connection.pgconn.status != ConnStatus.OK:
+            database_breaker().report_loss(error)
 
 
 def _prepend_setting(query: Any) -> Any:
-    setting = _setting()
+    setting = f"SET LOCAL kebab.workspace_id = '{workspace_setting()}';"
     if isinstance(query, bytes):
         return setting.encode() + query
     if isinstance(query, sql.Composable):

@@ -134,7 +134,7 @@ class Ranking:
         """Return the scores and ranks behind the first entries."""
         columns = {name: column[:stop].tolist() for name, column in self.columns().items()}
         return [
-            RetrievalDetail(method=self.mode, **_known(dict(zip(columns, values, strict=True))))
+            RetrievalDetail(method=self.mode, **detail_values(dict(zip(columns, values, strict=True))))
             for values in zip(*columns.values(), strict=True)
         ]
 
@@ -162,8 +162,8 @@ class Ranking:
         return {name: rank for name, rank in ranks.items() if rank}
 
 
-def _known(values: dict[str, float]) -> dict[str, Any]:
-    """Return the values of one row of `Ranking.columns` as values of `RetrievalDetail`."""
+def detail_values(values: dict[str, float]) -> dict[str, Any]:
+    """Return the values of one row of `Ranking.columns` as those of `RetrievalDetail`, None where absent."""
     detail: dict[str, Any] = {}
     for name, value in values.items():
         if name == "tier":

@@ -36,7 +36,6 @@ _CLITIC = re.compile(
     "\\b[a-z\u00e0-\u00ff]{1,2}['\u2019](?=\\w)|(?<=\\w)['\u2019][a-z\u00e0-\u00ff]{1,2}\\b", re.IGNORECASE
 )
 _OPERATORS = {"and", "or", "not", "near"}
-_RAW_OPERATORS = {"AND", "OR", "NOT", "NEAR"}
 _RAW_TERM = re.compile(r'"([^"]*)"|([^\s"()*+^:{},]++)(?!\s*:)')
 _STRING = re.compile(r'"[^"]*"')
 # A bareword is matched from its first character only and possessively; else the time would be quadratic.
@@ -195,9 +194,7 @@ def build_plain_match(
 
 def content_units(terms: Sequence[str], analysis: Analysis) -> tuple[MatchUnit, ...]:
     """Return the units of the content words of a plain query."""
-    wanted = _searchable_terms(terms)
-    language = language_of(chain.from_iterable(map(words_of, wanted)))
-    return build_units(_content_pieces(wanted, analysis, language), analysis, language)
+    return _build_match(terms, analysis).some
 
 
 def marked_units(text: str, analysis: Analysis) -> tuple[tuple[MatchUnit, ...], str | None]:
@@ -205,17 +202,27 @@ def marked_units(text: str, analysis: Analysis) -> tuple[tuple[MatchUnit, ...], 
     parsed = parse_query(text)
     if parsed.raw is not None:
         return raw_units(parsed.raw, analysis), None
-    wanted = _searchable_terms(parsed.terms)
+    match = _build_match(parsed.terms, analysis)
+    return match.marked_units, match.language
+
+
+def _build_match(terms: Sequence[str], analysis: Analysis) -> PlainMatch:
+    """Return all units of a plain query, more than may be searched for a long one."""
+    wanted = _searchable_terms(terms)
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     every = build_units(wanted, analysis, language)
     some = build_units(_content_pieces(wanted, analysis, language), analysis, language)
-    return PlainMatch(every=every, some=some, language=language).marked_units, language
+    return PlainMatch(every=every, some=some, language=language)
 
 
 def raw_units(raw: str, analysis: Analysis) -> tuple[MatchUnit, ...]:
     """Return the units of the words and strings of a raw expression, whatever its operators mean."""
     terms = (string or word for string, word in _RAW_TERM.findall(raw))
-    return build_units((each for each in terms if has_token(each) and each not in _RAW_OPERATORS), analysis)
+    return build_units((each for each in terms if has_token(each) and not _is_operator(each)), analysis)
+
+
+def _is_operator(word: str) -> bool:
+    return word.isupper() and word.lower() in _OPERATORS
 
 
 def _searchable_terms(terms: Sequence[str]) -> list[str]:

@@ -246,10 +246,9 @@ def _start_before(text: str, passage: Highlight, begins: int, length: int, room:
     """Return a start of the window at a sentence, else at a word a little before `passage`."""
     start, end = passage
     spare = max(0, room - (end - start))
-    sentences = _SENTENCE_START.finditer(text, max(begins, start - spare), start)
-    for at in [found.end() for found in sentences][::-1]:
-        if at <= start:
-            return at
+    sentences = [found.end() for found in _SENTENCE_START.finditer(text, max(begins, start - spare), start)]
+    if sentences:
+        return sentences[-1]
     earliest = max(begins, start - spare, min(start - spare // _LEAD_SHARE, length - room))
     return next((at for at in range(earliest, start) if _is_border(text, at)), start)
 

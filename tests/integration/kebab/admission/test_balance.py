@@ -1,12 +1,14 @@
 """Connections are balanced between the web processes of a node."""
 
 import asyncio
+import struct
 import subprocess
 import sys
 
 import pytest
 
 from kebab.http.admission.balance import WebLoad, close_when_crowded
+from kebab.http.application import create_application
 
 OTHER = """
 import sys
@@ -87,3 +89,25 @@ def test_response_of_a_crowded_process_closes_the_connection(path, other):
         [(b"a", b"b")],
         [(b"a", b"b"), (b"connection", b"close")],
     ]
+
+
+def test_clients_are_counted_while_they_are_answered(settings, tmp_path, monkeypatch):
+    settings.KEBAB_METRICS_DIR = tmp_path
+    application, ports, counts = create_application(), iter((1, 1, 2)), []
+
+    def count_clients():
+        return sum(number for (number,) in struct.iter_unpack("q", (tmp_path / "web-load").read_bytes()))
+
+    async def answer_within(scope, receive, send):
+        counts.append(count_clients())
+        await ask()
+
+    async def ask():
+        port = next(ports, None)
+        if port is not None:
+            scope = {"type": "http", "method": "GET", "path": "/x", "headers": [], "query_string": b""}
+            await application({**scope, "client": ("127.0.0.1", port)}, None, None)
+
+    monkeypatch.setattr(application, "select", lambda scope: answer_within)
+    asyncio.run(ask())
+    assert (counts, count_clients()) == ([1, 1, 2], 0)

@@ -62,6 +62,17 @@ def test_filters_narrow_the_leg(filled):
     assert found_paths(filled, "rate_limit", lang=("xx",)) == []
 
 
+def test_name_of_one_word_is_read_from_the_posting_lists_under_the_filters(workspace, monkeypatch):
+    monkeypatch.setattr(exact, "_READ", 4)
+    write(workspace, "reference.md", below("makePort", "How a port is made."), lang="de")
+    for number in range(4):
+        write(workspace, f"{number}.md", f"Call makePort once{' or twice' * number}.")
+    sync(workspace)
+    assert found_paths(workspace, "makePort") == ["reference.md", "0.md", "1.md"]
+    assert found_paths(workspace, "makePort", lang=("de",)) == ["reference.md"]
+    assert found_paths(workspace, "makePort", lang=("xx",)) == []
+
+
 def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_embedder, monkeypatch):
     set_embedder("none")
     lexical = ask(filled, "rate_limit", Mode.HYBRID)

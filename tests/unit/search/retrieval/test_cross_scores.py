@@ -17,7 +17,7 @@ def convex(*legs, **options):
     return rank(*legs, fusion=Fusion.CONVEX, **options)
 
 
-def known(ranked):
+def scores_by_leg(ranked):
     return {
         leg: {
             name: score for name, score in zip(names(ranked), scores.tolist(), strict=True) if score == score
@@ -30,7 +30,7 @@ def test_each_leg_scores_what_only_the_other_found():
     lexical, vector = scoring("ab"), scoring("bc")
     ranked = convex(StaticLeg("lexical", lexical), StaticLeg("vector", vector))
     assert (lexical.asked, vector.asked) == ([["c"]], [["a"]])
-    assert known(ranked) == {
+    assert scores_by_leg(ranked) == {
         "lexical": {"a": 1 / 2, "b": 1 / 3, "c": 0.25},
         "vector": {"b": 1 / 2, "c": 1 / 3, "a": 0.25},
     }
@@ -87,7 +87,7 @@ def test_leg_that_fails_to_score_keeps_the_scores_it_has():
     unknown = scoring("bc", scored={"a": np.nan})
     ranked = convex(StaticLeg("lexical", scoring("ab")), StaticLeg("vector", unknown))
     assert sorted(names(ranked)) == ["a", "b", "c"]
-    assert known(ranked)["vector"].keys() == {"b", "c"}
+    assert scores_by_leg(ranked)["vector"].keys() == {"b", "c"}
     late = scoring("a", is_complete=False)
     ranked = convex(StaticLeg("lexical", late), StaticLeg("vector", scoring("bc")))
     assert sorted(names(ranked)) == ["a", "b", "c"]

@@ -9,11 +9,12 @@ import pytest
 
 import search.retrieval
 from search.retrieval import errors
-from search.retrieval.citation import Citation, stale_before
+from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidFilter, InvalidGlob, InvalidQuery, SearchError
 from search.retrieval.index_version import NO_VECTORS, IndexVersion, vector_version
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.staleness import stale_before
 from search.retrieval.types import (
     Fusion,
     LexicalTotal,
