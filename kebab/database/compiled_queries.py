@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.models import Expression, Field, Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.sql.compiler import SQLCompiler
@@ -68,26 +68,28 @@ class CompiledQuery:
         """
         if not (self.is_prepared and settings.KEBAB_PLAN_ONCE):
             return _execute(self.sql, self._bind(values), options)
+        # Each attribute of `connection` is looked up through the settings of all databases.
+        wrapper = cast(DatabaseWrapper, connections[DEFAULT_DB_ALIAS])
         try:
-            name = self._prepare(options)
+            name = self._prepare(wrapper, options)
             params = [values[p.name] for p in self.parameters if isinstance(p, Param)]
-            if not options and _is_plain(connection):
-                with connection.wrap_database_errors:
-                    return cast(DatabaseWrapper, connection).fetch_prepared(name, params)
+            if not options and _is_plain(wrapper):
+                with wrapper.wrap_database_errors:
+                    return wrapper.fetch_prepared(name, params)
             return _execute(f"EXECUTE {name}{_placeholders(len(params))}", params, options)
         except DatabaseError as error:
-            if not isinstance(error.__cause__, _OUTDATED) or connection.in_atomic_block:
+            if not isinstance(error.__cause__, _OUTDATED) or wrapper.in_atomic_block:
                 raise
-            _prepared.pop(connection.connection, None)
+            _prepared.pop(wrapper.connection, None)
             return _execute(self.sql, self._bind(values), options)
 
     def _bind(self, values: Mapping[str, Any]) -> list[Any]:
         return [values[p.name] if isinstance(p, Param) else p for p in self.parameters]
 
-    def _prepare(self, options: Mapping[str, str]) -> str:
+    def _prepare(self, wrapper: DatabaseWrapper, options: Mapping[str, str]) -> str:
         """Return the name of the prepared statement, preparing it on this connection if needed."""
-        connection.ensure_connection()
-        names = _prepared.setdefault(connection.connection, {})
+        wrapper.ensure_connection()
+        names = _prepared.setdefault(wrapper.connection, {})
         if self.sql in names:
             return names[self.sql]
         name = f"kebab_{token_hex(8)}"
@@ -100,7 +102,7 @@ class CompiledQuery:
         )
         limits = (sql.SQL(f"SET LOCAL {key} = {{}};").format(value) for key, value in options.items())
         prepare = sql.SQL("PREPARE {} AS ").format(sql.Identifier(name))
-        with connection.cursor() as cursor:
+        with wrapper.cursor() as cursor:
             cursor.execute(sql.Composed([*limits, prepare, *parts]))
         names[self.sql] = name
         return name
@@ -114,11 +116,11 @@ def _placeholders(number: int) -> str:
     return f"({', '.join(['%s'] * number)})" if number else ""
 
 
-def _is_plain(connection: Any) -> bool:
+def _is_plain(wrapper: DatabaseWrapper) -> bool:
     """Return whether a statement needs neither a transaction nor a wrapper, such as that which logs it."""
-    if connection.in_atomic_block or connection.queries_logged or connection.execute_wrappers:
+    if wrapper.in_atomic_block or wrapper.queries_logged or wrapper.execute_wrappers:
         return False
-    return bool(connection.connection.autocommit)
+    return bool(wrapper.connection.autocommit)
 
 
 def _execute(text: str, values: Sequence[Any], options: Mapping[str, str]) -> list[tuple[Any, ...]]:

@@ -1,12 +1,12 @@
 """The scope of a search: a workspace, the sources that the reader may read, and the query's filters."""
 
-import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import (
@@ -158,7 +158,7 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) 
         workspace_id=workspace.pk,
         filters=filters,
         head_seq=head_seq,
-        space=None if space is None else LiveSpace(**json.loads(space)),
+        space=None if space is None else LiveSpace(**orjson.loads(space)),
         sources=_parse_sources(named if filters.source else readable),
         readable=_parse_sources(readable),
         version_tags=filters.version or (("",) if is_tagged else ()),

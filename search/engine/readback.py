@@ -3,7 +3,6 @@
 Mirrors and vector indexes may be outdated: only chunks that Postgres has are shown.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import orjson
 from django.db.models import QuerySet, TextField, UUIDField, Value
 from django.db.models.functions import Cast, Replace
 
@@ -148,7 +148,7 @@ def _build_chunk(row: tuple[Any, ...]) -> VisibleChunk:
         heading_path=tuple(row[4]),
         section_label=row[5],
         text=row[6],
-        source_spans=json.loads(row[7]),
+        source_spans=orjson.loads(row[7]),
         chunker_version=row[8],
         indexed_at=row[9],
         source_key=row[10],

@@ -22,12 +22,12 @@ import numpy as np
 from blake3 import blake3
 
 from search.retrieval.fusion.legs import ID
-from search.vectors.quantised_scan import CodeTable, block_width
+from search.vectors.quantised_scan import CodeTable
 
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".codes"
-_MAGIC = b"kebab codes 2\n"
+_MAGIC = b"kebab codes 3\n"
 _LENGTH = struct.Struct("<I")
 _ALIGNED = 64
 _DRAFT = ".part"
@@ -41,18 +41,15 @@ class CodesDamaged(Exception):
 def write_codes(path: Path, tables: Sequence[CodeTable], place: Mapping[str, Any]) -> None:
     """Replace the file by tables and the database position they were read at. Raises OSError.
 
-    Each table but the last has whole blocks; ids ascend over all of them.
+    The ids ascend over all of them.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}-{uuid.uuid4().hex}{_DRAFT}")
     count = sum(map(len, tables))
     arrays = [[getattr(table, name) for table in tables] for name in _ARRAYS]
-    # The last table may be smaller than a block.
-    missing = block_width(count) - arrays[-1][-1].shape[2]
-    arrays[-1][-1] = np.pad(arrays[-1][-1], ((0, 0), (0, 0), (0, missing)))
     head = {
         "vectors": count,
-        "dim": tables[0].blocks.shape[1],
+        "dim": tables[0].codes.shape[1],
         "residual": max(table.residual for table in tables),
         "place": dict(place),
     }
@@ -92,7 +89,7 @@ def read_codes(path: Path) -> tuple[CodeTable, dict[str, Any]] | None:
         return None
 
 
-_ARRAYS = ("ids", "vectors", "squares", "scales", "sums", "blocks")
+_ARRAYS = ("ids", "vectors", "squares", "scales", "codes")
 
 
 def load_codes(path: Path) -> tuple[CodeTable, dict[str, Any]]:
@@ -111,14 +108,12 @@ def _map_file(path: Path) -> tuple[CodeTable, dict[str, Any]]:
     (length,) = _LENGTH.unpack(whole[len(_MAGIC) : begins].tobytes())
     head = json.loads(whole[begins : begins + length].tobytes())
     count, dim = int(head["vectors"]), int(head["dim"])
-    width = block_width(count)
     shapes: tuple[tuple[tuple[int, ...], Any], ...] = (
         ((count,), ID),
         ((count, dim), np.float16),
         ((count,), np.float32),
         ((count,), np.float32),
-        ((count,), np.int32),
-        ((-(-count // width), dim, width), np.int8),
+        ((count, dim), np.uint8),
     )
     arrays, at = [], begins + length
     for shape, kind in shapes:

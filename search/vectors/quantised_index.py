@@ -32,7 +32,7 @@ from search.vectors.quantised_rows import (
     read_all_rows,
     read_rows_since,
 )
-from search.vectors.quantised_scan import BLOCK, Codes, CodeTable, encode_vectors, merge_tables
+from search.vectors.quantised_scan import Codes, CodeTable, encode_vectors, merge_tables
 from search.vectors.spaces import LiveSpace, to_live_space
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,8 @@ _NEW_SHARE = 0.25
 _NEW_LEAST = 4_096
 # More pieces than this are merged: each costs a search one call.
 _MOST_TABLES = 8
+# Pieces of up to this many vectors together are merged at once.
+_SMALL = 4_096
 # New vectors that a search reads itself; more are read in the background.
 _MOST_AT_ONCE = 16_384
 # Time before a small space, or one whose file couldn't be written, is tried again.
@@ -75,11 +77,11 @@ class OpenCodes:
         return sum(map(len, self.since)) > max(_NEW_LEAST, _NEW_SHARE * len(self.base))
 
     def add(self, rows: VectorRows) -> None:
-        """Add new vectors; small pieces are merged, since each costs the memory and scan time of a block."""
+        """Add new vectors; small pieces are merged, as a scan of each takes a call."""
         if not len(rows.ids):
             return
         pieces = [*self.since, encode_vectors(rows.ids, rows.vectors)]
-        if sum(map(len, pieces[-2:])) <= BLOCK:
+        if sum(map(len, pieces[-2:])) <= _SMALL:
             pieces[-2:] = [merge_tables(pieces[-2:])]
         self.since = pieces if len(pieces) <= _MOST_TABLES else [merge_tables(pieces)]
 

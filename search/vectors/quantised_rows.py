@@ -13,11 +13,10 @@ import numpy as np
 from django.db import connection
 
 from search.retrieval.fusion.legs import ID, unpack_ids
-from search.vectors.quantised_scan import BLOCK
 from search.vectors.spaces import LiveSpace
 
 # Rows per statement: 13 MB, as bytes are transferred as text.
-_BATCH = 2 * BLOCK
+_BATCH = 8_192
 # Header of `halfvec_send` before the components.
 _HEAD_BYTES = 4
 _SENT = np.dtype(">f2")
@@ -101,7 +100,7 @@ def has_at_least(workspace_id: uuid.UUID, space: LiveSpace, count: int) -> bool:
 
 
 def read_all_rows(workspace_id: uuid.UUID, space: LiveSpace) -> Iterator[VectorRows]:
-    """Yield all vectors of a space in the order of their ids, two whole blocks at a time."""
+    """Yield all vectors of a space in the order of their ids, some at a time."""
     after, is_more = uuid.UUID(int=0), True
     while is_more:
         values = {"workspace": workspace_id, "space": space.space_id, "after": after, "limit": _BATCH}

@@ -58,13 +58,12 @@ def _sum_rows(products: np.ndarray) -> np.ndarray:
     return total
 
 
-#: Vectors per block of a table with more; a block stores its codes component by component.
-BLOCK = 4_096
-_LEAST_BLOCK = 64
+#: Vectors that are encoded at a time.
+BATCH = 4_096
 _MOST = 127
+_ZERO = 128
 # Seven bits for the query: with eight, processors without VNNI clip sums of products.
 _MOST_OF_QUERY = 63
-_ZERO = _MOST_OF_QUERY + 1
 # Rounding errors are practically random: the standard deviation of a similarity is their length divided by
 # the root of the number of components. The largest error of 51 million pairs of documentation and headings
 # was 5.5 times that.
@@ -73,7 +72,7 @@ _SPREADS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class CodeTable:
-    """Some vectors of a space and their codes: `n` vectors of `dim` components, in `b` blocks."""
+    """Some vectors of a space and their codes: `n` vectors of `dim` components."""
 
     #: (n,) ID, ascending: the ids of their chunks.
     ids: np.ndarray
@@ -83,10 +82,8 @@ class CodeTable:
     squares: np.ndarray
     #: (n,) float32: the value of a code of 1; 0 for a zero vector.
     scales: np.ndarray
-    #: (n,) int32: the sum of the codes, to subtract the query's zero point.
-    sums: np.ndarray
-    #: (b, dim, width) int8, the last block padded with zeros; `block_width` says how wide.
-    blocks: np.ndarray
+    #: (n, dim) uint8; 128 stands for zero.
+    codes: np.ndarray
     #: The largest norm of the rounding errors of the vectors, which are normalised.
     residual: float
 
@@ -187,34 +184,25 @@ class Codes:
             unfound = unfound[~has]
 
 
-def block_width(n_vectors: int) -> int:
-    """Return the vectors per block of a table: all of them, rounded up, in a small one."""
-    return BLOCK if n_vectors > BLOCK else max(_LEAST_BLOCK, -(-n_vectors // _LEAST_BLOCK) * _LEAST_BLOCK)
-
-
 def encode_vectors(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
     """Return a table of vectors, (n, dim) float16, with their codes; `ids` is (n,) ID, each once."""
     if not (ids[:-1] < ids[1:]).all():
         order = np.argsort(ids)
         ids, vectors = ids[order], vectors[order]
-    starts = range(0, len(vectors), BLOCK)
-    blocks = np.zeros((len(starts), vectors.shape[1], block_width(len(vectors))), np.int8)
-    scales, sums, squares, residuals = [], [], [], []
-    for block, start in zip(blocks, starts, strict=True):
-        numbers = vectors[start : start + BLOCK].astype(np.float32)
+    codes, scales, squares, residuals = [], [], [], []
+    for start in range(0, len(vectors), BATCH):
+        numbers = vectors[start : start + BATCH].astype(np.float32)
         squares.append(sum_squares(numbers))
-        codes, scale, residual = _quantise(numbers)
-        block[:, : len(codes)] = codes.T
+        code, scale, residual = _quantise(numbers)
+        codes.append(code)
         scales.append(scale)
-        sums.append(codes.sum(axis=1, dtype=np.int32))
         residuals.append(residual)
     return CodeTable(
         ids=ids,
         vectors=vectors,
         squares=_concatenate(squares),
         scales=_concatenate(scales),
-        sums=_concatenate(sums),
-        blocks=blocks,
+        codes=_concatenate(codes),
         residual=max(residuals),
     )
 
@@ -234,14 +222,14 @@ def _quantise(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     scales = np.abs(numbers).max(axis=1, keepdims=True) / _MOST
     codes = np.rint(numbers / np.where(scales > 0, scales, 1))
     residual = float(np.linalg.norm(numbers - codes * scales, axis=1).max())
-    return codes.astype(np.int8), scales[:, 0], residual
+    return (codes + _ZERO).astype(np.uint8), scales[:, 0], residual
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     """A query's vector in seven bits per component."""
 
-    #: (1, dim) uint8; `_ZERO` is the zero point.
+    #: (dim, 1) int8.
     codes: np.ndarray
     scale: float
     residual: float
@@ -252,12 +240,12 @@ class _Query:
         scale = float(np.abs(unit).max()) / _MOST_OF_QUERY or 1.0
         codes = np.rint(unit / scale)
         residual = float(np.linalg.norm(unit - codes * scale))
-        return cls((codes + _ZERO).astype(np.uint8)[None, :], scale, residual)
+        return cls(codes.astype(np.int8)[:, None], scale, residual)
 
     def similarities(self, table: CodeTable) -> np.ndarray:
         """Return the approximate cosine of each vector of a table, (n,) float32."""
-        products = _concatenate([_product(self.codes, block) for block in table.blocks])[: len(table)]
-        cosines: np.ndarray = (products - _ZERO * table.sums) * (table.scales * np.float32(self.scale))
+        products = _multiply(table.codes, self.codes) - _ZERO * self.codes.sum(dtype=np.int32)
+        cosines: np.ndarray = products * (table.scales * np.float32(self.scale))
         return cosines
 
 
@@ -265,23 +253,27 @@ def _concatenate(parts: Sequence[np.ndarray]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _product(query: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Return the product of (1, dim) uint8 and (dim, n) int8, (n,) int32."""
-    product: np.ndarray = _product_session().run(None, {"query": query, "block": block})[0][0]
-    return product
+def _multiply(codes: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return the product of (n, dim) uint8 and (dim, 1) int8, (n,) int32."""
+    products: np.ndarray = _product_session().run(None, {"codes": codes, "query": query})[0][:, 0]
+    return products
 
 
 @cache
 def _product_session() -> InferenceSession:
-    """Return an onnxruntime session for the product of bytes, which takes numpy twenty times as long."""
+    """Return an onnxruntime session for the product of bytes, which takes numpy twenty times as long.
+
+    For a matrix of unsigned bytes and a column of signed ones, and for no other types or shapes, it has a
+    function that reads the matrix as it is, instead of copying it into another order first.
+    """
     graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["query", "block"], ["products"])],
+        [helper.make_node("MatMulInteger", ["codes", "query"], ["products"])],
         "near",
         [
-            helper.make_tensor_value_info("query", TensorProto.UINT8, [1, None]),
-            helper.make_tensor_value_info("block", TensorProto.INT8, [None, None]),
+            helper.make_tensor_value_info("codes", TensorProto.UINT8, [None, None]),
+            helper.make_tensor_value_info("query", TensorProto.INT8, [None, 1]),
         ],
-        [helper.make_tensor_value_info("products", TensorProto.INT32, [1, None])],
+        [helper.make_tensor_value_info("products", TensorProto.INT32, [None, 1])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
     return InferenceSession(model.SerializeToString(), session_options(), providers=["CPUExecutionProvider"])

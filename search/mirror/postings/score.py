@@ -215,7 +215,5 @@ def word_contribution(
 
 def phrase_contribution(matches: Sequence[tuple[int, float]]) -> Contribution:
     """Return the contribution of a phrase; `matches` are (row, bm25), rows ascending, lower is better."""
-    rows = np.fromiter((row for row, _ in matches), np.int64, len(matches))
-    return PrecomputedContribution.of(
-        rows, -np.fromiter((score for _, score in matches), np.float64, len(matches))
-    )
+    rows, scores = np.array(matches, np.float64).reshape(-1, 2).T
+    return PrecomputedContribution.of(rows.astype(np.int64), -scores)

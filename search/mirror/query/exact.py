@@ -196,7 +196,7 @@ class _Search:
         main = self._view.collection.main_language(self._connection)
         for row, lang in self._langs.items():
             if lang != main:
-                self._passages[row] = replace(self._passages[row], in_main_language=False)
+                self._passages[row].in_main_language = False
 
     def _is_common_word(self, name: str) -> bool:
         """Return whether the index can't distinguish the name from a common word, as `astro()` or `or_`."""

@@ -13,6 +13,8 @@ from search.retrieval.text.unicode_scripts import is_unspaced
 SEPARATOR = " > "
 
 _CALL = "()"
+# What follows a word in prose.
+_PLURALS = ("(s)", "(es)")
 # Between the container of a name and its last part.
 _MEMBER = re.compile(r"(?:::|->|[.#])(?=[^\W\d])")
 _BETWEEN_NAMES = re.compile(r"\s*[,;|]\s*|\s+(?:and|or|vs\.?|/)\s+")
@@ -96,15 +98,13 @@ def rank_namesakes(word: str, passages: Iterable[IndexedPassage]) -> list[tuple[
     name = _Name(word)
     kinds = _CAPITALISED_NAMESAKES if word.istitle() else _NAMESAKES
     matched = [(each, name.match_kind(each)) for each in passages]
-    as_code = re.compile(rf"`{re.escape(word)}`|{_whole_name_pattern(word)}\((?!e?s\))")
-    if not any(
-        kind == MatchKind.DECLARED or as_code.search(f"{each.breadcrumb}\n{each.text}")
-        for each, kind in matched
+    found = [(each, kind) for each, kind in matched if kind in kinds]
+    if not found or not (
+        any(kind == MatchKind.DECLARED for _, kind in found)
+        or any(name.is_code_in(each.breadcrumb) or name.is_code_in(each.text) for each, _ in matched)
     ):
         return []
-    return _sort_by_strength(
-        (each.chunk_id, _strength(kind, name.share(each))) for each, kind in matched if kind in kinds
-    )
+    return _sort_by_strength((each.chunk_id, _strength(kind, name.share(each))) for each, kind in found)
 
 
 def has_definition(sought: "NameQuery", passages: Iterable[IndexedPassage]) -> bool:
@@ -198,6 +198,14 @@ class _Name:
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
+
+    def is_code_in(self, text: str) -> bool:
+        """Return whether `text` has the name between backticks or before a parenthesis; not as `name(s)`."""
+        return self._may_be_in(text) and any(
+            text[found.start() - 1 : found.end() + 1] == f"`{found.group()}`"
+            or (text.startswith("(", found.end()) and not text.startswith(_PLURALS, found.end()))
+            for found in self._bare.finditer(text)
+        )
 
     def share(self, passage: IndexedPassage) -> float:
         """Return the relative frequency of the name in [0, 1); it is at least 0.5 in the main language."""

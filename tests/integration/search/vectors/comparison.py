@@ -60,7 +60,7 @@ def assert_equal(found: dict[str, float], expected: dict[str, float], query: str
 
 def assert_equal_tables(table: CodeTable, other: CodeTable) -> None:
     """Assert that both have the same vectors and codes."""
-    for name in ("ids", "vectors", "squares", "scales", "sums", "blocks"):
+    for name in ("ids", "vectors", "squares", "scales", "codes"):
         assert np.array_equal(getattr(table, name), getattr(other, name)), name
     assert table.residual == other.residual
 

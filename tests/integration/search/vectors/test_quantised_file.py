@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from search.vectors.quantised_file import delete_drafts, read_codes, write_codes
-from search.vectors.quantised_scan import BLOCK, encode_vectors
+from search.vectors.quantised_scan import BATCH, encode_vectors
 from tests.integration.search.mirror.inspection import age
 from tests.integration.search.vectors.comparison import assert_equal_tables
 from tests.integration.search.vectors.factories import ids_of, random_vectors
@@ -25,10 +25,10 @@ def test_file_is_read_as_written(path):
     assert_equal_tables(table, encode_vectors(ids_of(5_000), random_vectors(5_000)))
 
 
-def test_whole_blocks_and_a_rest_are_one_table(path):
-    vectors, ids = random_vectors(3 * BLOCK + 5, dim=8), ids_of(3 * BLOCK + 5)
-    starts = range(0, len(vectors), 2 * BLOCK)
-    pieces = [encode_vectors(ids[s : s + 2 * BLOCK], vectors[s : s + 2 * BLOCK]) for s in starts]
+def test_pieces_are_one_table(path):
+    vectors, ids = random_vectors(3 * BATCH + 5, dim=8), ids_of(3 * BATCH + 5)
+    starts = range(0, len(vectors), 2 * BATCH)
+    pieces = [encode_vectors(ids[s : s + 2 * BATCH], vectors[s : s + 2 * BATCH]) for s in starts]
     write_codes(path, pieces, PLACE)
     assert_equal_tables(read_codes(path)[0], encode_vectors(ids, vectors))
 
@@ -57,7 +57,7 @@ DAMAGE = {
     "another number": lambda whole: whole[:-4000] + bytes([whole[-4000] ^ 1]) + whole[-3999:],
     "no head": lambda whole: whole[:20],
     "another beginning": lambda whole: b"x" + whole[1:],
-    "an earlier format": lambda whole: whole.replace(b"kebab codes 2", b"kebab codes 1", 1),
+    "an earlier format": lambda whole: whole.replace(b"kebab codes 3", b"kebab codes 2", 1),
     "head without a field": lambda whole: whole.replace(b'"vectors"', b'"vektors"', 1),
     "another place": lambda whole: whole.replace(b"5:5:", b"9:9:", 1),
     "empty": lambda whole: b"",

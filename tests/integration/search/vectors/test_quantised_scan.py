@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from search.vectors.quantised_scan import BLOCK, Codes, encode_vectors, merge_tables
+from search.vectors.quantised_scan import BATCH, Codes, encode_vectors, merge_tables
 from tests.integration.search.vectors.comparison import assert_equal_tables
 from tests.integration.search.vectors.factories import clustered_vectors, ids_of, random_vectors
 
@@ -27,14 +27,14 @@ def test_no_similarity_is_off_by_more_than_it_says(make, dim):
 
 @pytest.mark.parametrize("make", [random_vectors, clustered_vectors])
 def test_best_are_among_the_chosen_and_the_others_below_the_bound(make):
-    vectors, ids = make(BLOCK * 2 + 5), ids_of(BLOCK * 2 + 5)
+    vectors, ids = make(BATCH * 2 + 5), ids_of(BATCH * 2 + 5)
     codes = Codes((encode_vectors(ids, vectors),))
     for query in (*vectors[:2].astype(np.float32), *random_vectors(2, seed=9).astype(np.float32)):
         chosen = codes.near(query).best(100)
         similarities = exact(vectors, query)
         assert np.isin(ids[np.argsort(-similarities)[:100]], chosen.ids).all()
         assert similarities[~np.isin(ids, chosen.ids)].max() < chosen.bound
-        assert len(chosen.ids) < BLOCK
+        assert len(chosen.ids) < BATCH
 
 
 def test_all_of_few_vectors_are_chosen_and_a_zero_vector_is_near_to_none():
@@ -49,8 +49,8 @@ def test_all_of_few_vectors_are_chosen_and_a_zero_vector_is_near_to_none():
 
 
 def test_pieces_give_the_similarities_of_the_whole():
-    vectors = random_vectors(BLOCK + 300)
-    cuts = [0, 1, 40, BLOCK + 100, BLOCK + 300]
+    vectors = random_vectors(BATCH + 300)
+    cuts = [0, 1, 40, BATCH + 100, BATCH + 300]
     pieces = [encode_vectors(ids_of(end - start, start), vectors[start:end]) for start, end in pairwise(cuts)]
     whole = encode_vectors(ids_of(len(vectors)), vectors)
     query = random_vectors(1, seed=4)[0]
@@ -63,11 +63,11 @@ def test_pieces_give_the_similarities_of_the_whole():
 
 
 def test_table_is_sorted_by_id_and_finds_chunks_by_it():
-    vectors, ids = random_vectors(BLOCK + 7, dim=8), ids_of(BLOCK + 7)
+    vectors, ids = random_vectors(BATCH + 7, dim=8), ids_of(BATCH + 7)
     order = np.random.default_rng(6).permutation(len(ids))
     table = encode_vectors(ids[order], vectors[order])
     assert_equal_tables(table, encode_vectors(ids, vectors))
-    assert table.find(ids[[5, BLOCK + 6, 0]]).tolist() == [5, BLOCK + 6, 0]
+    assert table.find(ids[[5, BATCH + 6, 0]]).tolist() == [5, BATCH + 6, 0]
     assert table.find(ids_of(2, first=len(ids))).tolist() == [-1, -1]
 
 
