@@ -85,7 +85,7 @@ def rank_passages(
     of the name relative to the length of the text.
     """
     return _sort_by_strength(
-        (each.chunk_id, sum(one.strength(each) for one in sought) / len(sought)) for each in passages
+        (each.chunk_id, sum([one.strength(each) for one in sought]) / len(sought)) for each in passages
     )
 
 
@@ -195,6 +195,8 @@ class _Name:
         self._literal, self._ignores_case = (literal.lower(), True) if flags else (literal, False)
         # Cached, as the passages of a document share most of their headings.
         self._headings: dict[str, MatchKind] = {}
+        #: By a breadcrumb's start.
+        self._is_above: dict[str, bool] = {}
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
@@ -214,13 +216,19 @@ class _Name:
         return (passage.in_main_language + in_text) / 2
 
     def match_kind(self, passage: IndexedPassage) -> MatchKind:
-        *above, heading = passage.breadcrumb.split(SEPARATOR)
+        above, _, heading = passage.breadcrumb.rpartition(SEPARATOR)
         if passage.is_code or (not above and _PATH.fullmatch(heading)):
             return self._match_in_code(passage)
         in_heading = self._match_in_heading(heading)
         if in_heading < MatchKind.NOWHERE:
             return in_heading
-        return self._match_below(above, self._match_in_text(passage.text))
+        in_text = self._match_in_text(passage.text)
+        if in_text <= MatchKind.ABOVE or not above:
+            return in_text
+        is_above = self._is_above.get(above)
+        if is_above is None:
+            is_above = self._is_above[above] = self._is_any_listed(above.split(SEPARATOR))
+        return MatchKind.ABOVE if is_above else in_text
 
     def _match_in_code(self, passage: IndexedPassage) -> MatchKind:
         """Return the match in code, whose breadcrumb names the code and documents nothing."""
@@ -232,12 +240,11 @@ class _Name:
         if names and in_text < MatchKind.NOWHERE and self._is_listed(names[-1]):
             return MatchKind.DECLARED
         *folders, file = path.split("/")
-        return self._match_below([*folders, file, file.partition(".")[0], *names], in_text)
+        above = (*folders, file, file.partition(".")[0], *names)
+        return MatchKind.ABOVE if in_text > MatchKind.ABOVE and self._is_any_listed(above) else in_text
 
-    def _match_below(self, above: Iterable[str], in_text: MatchKind) -> MatchKind:
-        if in_text > MatchKind.ABOVE and any(map(self._is_listed, above)):
-            return MatchKind.ABOVE
-        return in_text
+    def _is_any_listed(self, headings: Iterable[str]) -> bool:
+        return any(map(self._is_listed, headings))
 
     def _is_listed(self, heading: str) -> bool:
         return self._match_in_heading(heading) < MatchKind.NAMED
@@ -278,8 +285,12 @@ class _Name:
     def _match_in_text(self, text: str) -> MatchKind:
         if not self._may_be_in(text):
             return MatchKind.NOWHERE
-        first = islice(self._pattern.finditer(text), _MAX_OCCURRENCES)
-        return min((_classify_line(text, *found.span()) for found in first), default=MatchKind.NOWHERE)
+        best = MatchKind.NOWHERE
+        for found in islice(self._pattern.finditer(text), _MAX_OCCURRENCES):
+            best = min(best, _classify_line(text, *found.span()))
+            if best == MatchKind.DECLARED:
+                break
+        return best
 
 
 def _classify_line(text: str, start: int, end: int) -> MatchKind:
