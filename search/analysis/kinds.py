@@ -50,6 +50,14 @@ class Analysis:
         """See `tokens.query_terms`."""
         return tokens.query_terms(term, language if self.is_stemmed else UNSTEMMED)
 
+    def joined_tokens(self, text: str, language: str | None = None) -> list[tuple[int, int, tuple[str, ...]]]:
+        """See `tokens.joined_tokens`."""
+        return tokens.joined_tokens(text, language if self.is_stemmed else UNSTEMMED)
+
+    def joined_terms(self, term: str, language: str | None = None) -> tuple[str, ...]:
+        """See `tokens.joined_terms`."""
+        return tokens.joined_terms(term, language if self.is_stemmed else UNSTEMMED)
+
     def query_tokens(self, term: str) -> tuple[str, ...]:
         """See `tokens.query_tokens`."""
         return tokens.query_tokens(term, None if self.is_stemmed else UNSTEMMED)

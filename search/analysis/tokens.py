@@ -4,7 +4,16 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from search.analysis.words import UNSTEMMED, Part, borders_of, parts_of, whole_terms, without_symbols
+from search.analysis.joined import JOINTS, joined_form, joined_forms
+from search.analysis.words import (
+    UNSTEMMED,
+    Part,
+    borders_of,
+    is_measure,
+    parts_of,
+    whole_terms,
+    without_symbols,
+)
 from search.retrieval.query.stopwords import language_of
 from search.retrieval.text.unicode_scripts import ASCII_RUN, RUN, is_unspaced, split_graphemes
 
@@ -70,8 +79,29 @@ def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
     borders = list(accumulate(lengths))
     runs = pieces[1::2]
     language = language_of(map(str.lower, runs[:_LANGUAGE_WORDS])) if is_stemmed else UNSTEMMED
-    found = list(map(_run_caches[None if language == "en" else language].__getitem__, runs))
+    stems = None if language == "en" else language
+    found = list(map(_run_caches[stems].__getitem__, runs))
+    separators = pieces[2:-1:2]
+    if not JOINTS.isdisjoint(separators) or not is_ascii:
+        for first, last, form in joined_forms(runs, separators):
+            found[first] = _add_terms(runs[first], found[first], first == last, _form_terms(form, stems))
     return tuple(_flatten(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
+
+
+def _form_terms(form: str, language: str | None) -> tuple[str, ...]:
+    """Return the terms of a joined form; a pair of characters is one."""
+    return (form,) if is_unspaced(form[0]) else whole_terms(form, language)
+
+
+def _add_terms(
+    run: str, found: str | tuple[Part, ...], is_last: bool, terms: tuple[str, ...]
+) -> tuple[Part, ...]:
+    """Return the tokens of a run with `terms` added to its first token, or to its last."""
+    parts = list(found if isinstance(found, tuple) else ((0, len(run.encode()), found),))
+    at = -1 if is_last else 0
+    start, end, *before = parts[at]
+    parts[at] = (start, end, *dict.fromkeys((*before, *terms)))
+    return tuple(parts)
 
 
 def _flatten(tokens: list[Token], found: list[str | tuple[Part, ...]]) -> list[Token]:
@@ -101,18 +131,41 @@ def word_tokens(word: str, language: str | None) -> tuple[tuple[int, int, tuple[
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
     """Return the alternative index terms at each position of the phrase of `term`; empty if it has none.
 
-    A single word is searched as a whole (`rateLimit`, `C++`), a run of an unspaced script by its bigrams.
+    A single word is searched as a whole (`rateLimit`, `C++`), a number with its unit or name in two parts, a
+    run of an unspaced script by its bigrams.
     """
     *before, last = RUN.findall(term) or [""]
     if not last:
         return ()
-    if not before and not is_unspaced(last[0]):
+    if not before and not is_unspaced(last[0]) and not is_measure(last):
         return (whole_terms(last, language),)
     stems = language if language == UNSTEMMED else None
     positions = [(part[2],) for run in [*before, last] for part in parts_of(run, stems)]
     # The text may continue after the last run; its last character is then part of a bigram.
     is_within = is_unspaced(last[0]) and len(split_graphemes(last)) > 1
     return tuple(positions[:-1] if is_within else positions)
+
+
+def joined_tokens(text: str, language: str | None) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Return the words of `text` that are written in parts: offsets of start and end, and the terms.
+
+    The offsets are in code points.
+    """
+    pieces = RUN.split(text)
+    borders = list(accumulate(map(len, pieces)))
+    stems = None if language == "en" else language
+    return [
+        (borders[2 * first], borders[2 * last + 1], whole_terms(form, stems))
+        for first, last, form in joined_forms(pieces[1::2], pieces[2:-1:2])
+        if first < last
+    ]
+
+
+def joined_terms(term: str, language: str | None = None) -> tuple[str, ...]:
+    """Return the index terms of `term` as one word if it is written in parts, as `e-mail`; else none."""
+    pieces = RUN.split(term)
+    form = joined_form(pieces[1::2], pieces[2:-1:2])
+    return () if form is None else whole_terms(form, language)
 
 
 def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:
@@ -127,8 +180,14 @@ def is_prefix(term: str) -> bool:
 
 
 def relaxed_terms(term: str) -> tuple[str, ...]:
-    """Return the smaller terms for a wider search than `term`: its words, their parts and bigrams."""
-    return tuple(dict.fromkeys(piece for run in RUN.findall(term) for piece in _split_run(run)))
+    """Return the smaller terms for a wider search than `term`: its words, their parts and bigrams.
+
+    The first one of `e-mail` is `email`.
+    """
+    pieces = RUN.split(term)
+    form = joined_form(pieces[1::2], pieces[2:-1:2])
+    smaller = (piece for run in pieces[1::2] for piece in _split_run(run))
+    return tuple(dict.fromkeys((form, *smaller) if form is not None else smaller))
 
 
 def _split_run(run: str) -> list[str]:

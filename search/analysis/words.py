@@ -1,6 +1,7 @@
 """Tokens of a single word or run of an unspaced script."""
 
 import re
+import unicodedata
 from itertools import accumulate, pairwise
 from operator import add
 from typing import Any
@@ -18,7 +19,14 @@ UNSTEMMED = "unstemmed"
 _FEW_PARTS = 3
 # Minimum average length of the parts of a name; those of random letters and digits are shorter.
 _LEAST_OF_FEW, _LEAST_OF_LETTERS, _LEAST = 2.0, 2.5, 3.0
-_NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
+_NUMBERED = re.compile(r"([^\W\d_]{2,})(\d+)")
+# A number and its unit, as in `16GB`; an ordinal is one word.
+_MEASURED = re.compile(r"(\d+)((?!(?:st|nd|rd|th)$)[^\W\d_]{2,})", re.IGNORECASE)
+_VERSION = re.compile(r"[vV](\d+)")
+_NAME_BEFORE_NUMBER = re.compile(r"([^\W\d_]+)\d+")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+# Languages in which these letters stand for themselves, in many words.
+_WITH_OWN_UMLAUTS = frozenset({"fi", "hu", "tr"})
 
 
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
@@ -41,6 +49,10 @@ def _word_parts(run: str, language: str | None) -> tuple[Part, ...]:
     terms = _terms(word, language)
     if rest:
         terms = (*_terms(word[:end], language), *terms)
+        if len(rest) > 1 and (name := _NAME_BEFORE_NUMBER.fullmatch(word)):
+            terms += _terms(name[1], language)
+    elif version := _VERSION.fullmatch(word):
+        terms = (version[1], *terms)
     if word != run:
         terms = (*terms, fold(run))
     whole = (0, len(run.encode()), *dict.fromkeys(terms))
@@ -54,11 +66,14 @@ def _terms(word: str, language: str | None) -> tuple[str, ...]:
     beginning = word[:_MAX_TERM_CHARS]
     if language == UNSTEMMED:
         return (fold(beginning),)
-    term = stem(beginning)
-    if language not in LANGUAGE_STEMMERS:
-        return (term,)
-    own = stem_in(language, beginning)
-    return (term,) if own == term else (term, own)
+    terms = [stem(beginning)]
+    if language in LANGUAGE_STEMMERS:
+        terms.append(stem_in(language, beginning))
+    if language not in _WITH_OWN_UMLAUTS and not beginning.isascii():
+        spelled = unicodedata.normalize("NFC", beginning).translate(_UMLAUTS)
+        if spelled != beginning:
+            terms += _terms(spelled, language)
+    return tuple(dict.fromkeys(terms))
 
 
 def _bigrams(run: str) -> tuple[Part, ...]:
@@ -67,6 +82,11 @@ def _bigrams(run: str) -> tuple[Part, ...]:
     octets = list(accumulate(map(len, map(str.encode, characters)), initial=0))
     pairs = zip(octets, octets[2:], map(add, folded, folded[1:]), strict=False)
     return (*pairs, (octets[-2], octets[-1], folded[-1]))
+
+
+def is_measure(word: str) -> bool:
+    """Return whether `word` is a number and letters, which may also stand apart: `16GB`, `sha256`."""
+    return not word.isalpha() and not word.isdecimal() and len(borders_of(word)) == 2
 
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
@@ -78,12 +98,12 @@ def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
 def borders_of(word: str) -> list[tuple[int, int]]:
     """Return the ranges of the parts of an identifier.
 
-    `HTTPServer` has the parts HTTP and Server, `sha256` has sha and 256.
+    `HTTPServer` has the parts HTTP and Server, `sha256` has sha and 256, `16GB` has 16 and GB.
     """
     borders: list[tuple[int, int]] = []
     for low, high in pairwise([*_part_starts(word), len(word)]):
-        number = _NUMBERED.fullmatch(word, low, high)
-        borders += [(low, number.start(1)), number.span(1)] if number else [(low, high)]
+        number = _NUMBERED.fullmatch(word, low, high) or _MEASURED.fullmatch(word, low, high)
+        borders += [number.span(1), number.span(2)] if number else [(low, high)]
     return borders
 
 

@@ -8,7 +8,7 @@ Outside a string FTS5 has no such quote, so every valid FTS5 query can be writte
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Protocol
 
@@ -53,6 +53,10 @@ class Analysis(Protocol):
         """Return the alternative index terms at each position of the phrase of `term`."""
         ...
 
+    def joined_terms(self, term: str, language: str | None) -> tuple[str, ...]:
+        """Return the index terms of `term` as one word if it is written in parts; else none."""
+        ...
+
     def is_prefix(self, term: str) -> bool:
         """Return whether the phrase of `term` ends in a prefix of index terms."""
         ...
@@ -78,11 +82,17 @@ class MatchUnit:
     positions: tuple[tuple[str, ...], ...]
     #: Whether the last term is a prefix.
     is_prefix: bool = False
+    #: The index terms of the phrase written as one word.
+    joined: tuple[str, ...] = ()
 
     @property
     def is_word(self) -> bool:
         """Return whether it is one index term with its alternatives: no phrase and no prefix."""
         return len(self.positions) == 1 and not self.is_prefix
+
+    def as_one_word(self) -> "MatchUnit":
+        """Return the unit of its phrase written as one word."""
+        return replace(self, expression="", positions=(self.joined,), joined=())
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -104,8 +114,9 @@ class PlainMatch:
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
-        phrases = (unit for unit in self.every if not unit.is_word)
-        return tuple(dict.fromkeys((*phrases, *self.some)))
+        phrases = [unit for unit in self.every if not unit.is_word]
+        joined = [unit.as_one_word() for unit in phrases if unit.joined]
+        return tuple(dict.fromkeys((*phrases, *joined, *self.some)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,13 +262,18 @@ def _build_unit(term: str, analysis: Analysis, language: str | None) -> MatchUni
     is_prefix = analysis.is_prefix(term)
     is_plain = all(len(alternatives) == 1 for alternatives in positions)
     phrase = quote_term(term) if is_plain else analysis.encode_phrase(positions)
+    joined = analysis.joined_terms(term, language)
     expression = f"{phrase} *" if is_prefix else phrase
-    return MatchUnit(term=term, expression=expression, positions=positions, is_prefix=is_prefix)
+    if joined:
+        expression = f"({expression} OR {analysis.encode_phrase([joined])})"
+    return MatchUnit(
+        term=term, expression=expression, positions=positions, is_prefix=is_prefix, joined=joined
+    )
 
 
 def compile_all(units: Iterable[MatchUnit]) -> str:
     """Return the expression that matches chunks with every unit."""
-    return " ".join(unit.expression for unit in units)
+    return " AND ".join(unit.expression for unit in units)
 
 
 def compile_any(units: Iterable[MatchUnit]) -> str:

@@ -14,7 +14,16 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from search.retrieval.query.parser import MatchUnit
-from search.retrieval.text.unicode_scripts import ASCII_RUN, RUN, fold, has_token, is_unspaced
+from search.retrieval.text.unicode_scripts import (
+    ASCII_RUN,
+    BETWEEN_THOUSANDS,
+    HYPHENS,
+    RUN,
+    WITHIN_WORD,
+    fold,
+    has_token,
+    is_unspaced,
+)
 
 Highlight = tuple[int, int]
 Snippet = tuple[str, list[Highlight]]
@@ -33,6 +42,17 @@ _LEAD_SHARE = 4
 _MOST_CUT = 24
 # A stem shares these first characters with its words, at most all but its last: happi, happy.
 _STEM_CHARS = 6
+_WITHOUT_JOINTS = dict.fromkeys(map(ord, HYPHENS | BETWEEN_THOUSANDS))
+# Letters of an index term, and what may stand for them in a folded text.
+_SPELLINGS = (
+    ("ss", "ß"),
+    ("ae", "æ"),
+    ("oe", "œ"),
+    ("th", "þ"),
+    ("ae", "a"),
+    ("oe", "o"),
+    ("ue", "u"),
+)
 # A shorter beginning is looked for where a word or a part of a name begins.
 _SHORT = 3
 # What a character is decomposed to by `fold` in a text, and not as a single character.
@@ -45,6 +65,10 @@ class WordAnalysis(Protocol):
 
     def word_tokens(self, word: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
         """Return the code-point offsets of start and end, and the terms, of a word's tokens."""
+        ...
+
+    def joined_tokens(self, text: str, language: str | None) -> Sequence[tuple[int, int, tuple[str, ...]]]:
+        """Return the same of each word of a text that is written in parts, with the terms of the whole."""
         ...
 
 
@@ -66,7 +90,7 @@ class _FoldedCharacters(dict[int, str]):
         character = chr(code)
         folded = fold(character)
         if len(folded) != 1:
-            folded = character
+            folded = character.lower() if len(character.lower()) == 1 else character
         self[code] = folded
         return folded
 
@@ -103,11 +127,24 @@ class SnippetBuilder:
         Without any it is the start. The earliest of equally good windows wins. A window begins at a sentence
         or a word, and ends at a word; `…` stands where it leaves out text.
         """
-        found = self._find_units(text) if self._needles else []
+        found = self._find_in_words(text) if self._needles else []
         if not found:
             return _cut_window(text, (), (0, 0), max_chars)
         passage = _densest_window(found, max(1, max_chars - 2 * len(_ELLIPSIS)))
         return _cut_window(text, _merge_highlights(text, found), passage, max_chars)
+
+    def _find_in_words(self, text: str) -> list[_Found]:
+        """Find the units in `text`, in order, also across what stands within a word."""
+        if text.isascii() or WITHIN_WORD.search(text) is None:
+            return self._find_units(text)
+        kept: list[int] = []
+        end = 0
+        for left_out in WITHIN_WORD.finditer(text):
+            kept += range(end, left_out.start())
+            end = left_out.end()
+        kept += range(end, len(text))
+        found = self._find_units("".join([text[at] for at in kept]))
+        return [(kept[start], kept[end - 1] + 1, unit) for start, end, unit in found]
 
     def _find_units(self, text: str) -> list[_Found]:
         """Find the units in `text`, in order. A phrase is found where its tokens follow each other."""
@@ -127,8 +164,22 @@ class SnippetBuilder:
                     else:
                         # A prefix is a single character, which matches the first one of a bigram.
                         found.append((start, offset + (until if is_prefix else high), unit))
+        found += self._find_joined(text)
         found.sort()
         return found
+
+    def _find_joined(self, text: str) -> Iterator[_Found]:
+        """Find the units that are one word where `text` has it in parts, as email where it has `e-mail`."""
+        folded = text.lower()
+        without = folded.translate(_WITHOUT_JOINTS)
+        if len(without) == len(folded) or not any(
+            without.count(needle) > folded.count(needle) for needle in self._needles
+        ):
+            return
+        for start, end, terms in self._analysis.joined_tokens(text, self._language):
+            for unit, at in {place for term in terms for place in self._places.get(term, ())}:
+                if at == self._last_positions[unit] == 0:
+                    yield start, end, unit
 
     def _find_words(self, text: str) -> Iterator[tuple[int, list[_Token]]]:
         """Find the words of `text` with terms of the query: their starts, in order, and these tokens."""
@@ -185,8 +236,9 @@ def _needles(term: str) -> Iterator[str]:
         yield term[:2]
     else:
         yield term[:-1][:_STEM_CHARS]
-        if "ss" in term:
-            yield term.replace("ss", "ß")[:-1][:_STEM_CHARS]
+        for letters, letter in _SPELLINGS:
+            if letters in term:
+                yield term.replace(letters, letter)[:-1][:_STEM_CHARS]
 
 
 def _is_of_word(before: str, character: str) -> bool:

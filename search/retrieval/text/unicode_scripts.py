@@ -52,12 +52,44 @@ _UNSPACED_MARKS = _category_ranges("M", _UNSPACED_CODES)
 _UNSPACED = _category_ranges("LN", _UNSPACED_CODES) + _UNSPACED_MARKS + _UNSPACED_PLANES
 # Letters and numbers of the basic plane, listed since that matches fastest, and private-use characters.
 _LETTERS = _category_ranges("LN", _SPACED_CODES) + "\ue000-\uf8ff"
-# Characters that don't end a word: combining marks and the soft hyphen.
-_INNER = "\u00ad" + _category_ranges("M", _SPACED_CODES)
-# Marks that writers may omit: accents except the breve of й, Hebrew points, Arabic vowel signs, soft hyphens.
+#: Characters between the parts of a word: hyphens, and what divides the thousands of a number.
+HYPHENS = frozenset("-\u2010\u2011")
+BETWEEN_THOUSANDS = frozenset(",.'\u2019\u00a0\u202f\u2009")
+#: Characters that nobody sees: the soft hyphen, spaces without width, joiners.
+INVISIBLE = "\u00ad\u200b-\u200d\u2060\ufeff"
+# Characters that don't end a word: combining marks and invisible ones.
+_INNER = INVISIBLE + _category_ranges("M", _SPACED_CODES)
+# Signs that writers may omit: accents except the breve of й, Hebrew points, Arabic vowel signs, invisible
+# characters, the colour of an emoji's skin.
 _OPTIONAL_MARKS = re.compile(
-    "[\u00ad\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670\ufe00-\ufe0f]"
-    "|(?<!\u0438)\u0306"
+    f"[{INVISIBLE}\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670"
+    "\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]|(?<!\u0438)\u0306"
+)
+# Letters that Unicode doesn't decompose, as people type them without their key; letters of Persian and Urdu
+# by those of Arabic; digits of all scripts.
+_PLAIN = str.maketrans(
+    {
+        "\u0142": "l",
+        "\u00f8": "o",
+        "\u0111": "d",
+        "\u00f0": "d",
+        "\u00e6": "ae",
+        "\u0153": "oe",
+        "\u00fe": "th",
+        "\u0131": "i",
+        "\u0127": "h",
+        "\u0167": "t",
+        "\u06cc": "\u064a",
+        "\u0649": "\u064a",
+        "\u06a9": "\u0643",
+        "\u06c1": "\u0647",
+        "\u0629": "\u0647",
+        **{
+            chr(code): str(unicodedata.decimal(chr(code)))
+            for code in range(0x80, 0x20000)
+            if unicodedata.category(chr(code)) == "Nd"
+        },
+    }
 )
 
 # `C++`, `F#` of one letter, `.NET`: each branch begins with a literal, so that other characters fail at once.
@@ -67,13 +99,20 @@ _MARKS_BEYOND = _category_ranges("M", _BEYOND)
 _BEYOND_BASIC = (
     f"(?=[^\\x00-\\uffff])(?:[^\\W_\\x00-\\uffff{_UNSPACED_PLANES}]|[{_MARKS_BEYOND}\U000f0000-\U0010ffff])+"
 )
-#: A run of an unspaced script, or a word; `++`, `#` and `.` are included in C++, F# and .NET.
+# An emoji with its variation and skin, those that joiners make one, the two letters of a flag.
+_PICTURE = "[\u231a-\u23ff\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001faff]"
+_WHOLE_PICTURE = f"{_PICTURE}[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]*"
+_EMOJI = f"{_WHOLE_PICTURE}(?:\u200d{_WHOLE_PICTURE})*|[\U0001f1e6-\U0001f1ff]{{1,2}}"
+#: A run of an unspaced script, a word, or an emoji; `++`, `#` and `.` are included in C++, F# and .NET.
 RUN = re.compile(
-    f"([{_LETTERS}]+(?:[{_INNER}]+[{_LETTERS}]*)*{_SUFFIX}|[{_UNSPACED}]+|{_DOT_NET}|{_BEYOND_BASIC})"
+    f"([{_LETTERS}]+(?:[{_INNER}]+[{_LETTERS}]*)*{_SUFFIX}|[{_UNSPACED}]+|{_DOT_NET}|{_BEYOND_BASIC}|{_EMOJI})"
 )
 #: The same for pure ASCII text, faster.
 ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
 _OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_BREAK = "[ \t\r\u3000]*\n[ \t\r\u3000]*"
+#: What stands within a word and is no part of it: invisible characters, a line break of an unspaced script.
+WITHIN_WORD = re.compile(f"[{INVISIBLE}]|(?<=[{_UNSPACED}]){_BREAK}(?=[{_UNSPACED}])")
 # A syllable of Korean letters, a half-width kana with its voice, a letter with its marks.
 _GRAPHEME = re.compile(
     "[\u1100-\u115f\ua960-\ua97f][\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
@@ -99,7 +138,7 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", word).casefold())
-    return unicodedata.normalize("NFC", bare) or word
+    return unicodedata.normalize("NFC", bare.translate(_PLAIN)) or word
 
 
 def words_of(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search.analysis import analyse, is_prefix, query_terms, query_tokens, relaxed_terms
+from search.analysis import analyse, is_prefix, joined_terms, query_terms, query_tokens, relaxed_terms
 from search.analysis import tokens as token_module
 from search.analysis.stems import LANGUAGE_STEMMERS, stem_in
 from search.retrieval.text.unicode_scripts import fold, has_token
@@ -23,8 +23,8 @@ def pieces(text):
 
 def test_text_falls_into_folded_stemmed_and_parted_tokens(subtests):
     cases = [
-        ("Path/to_FILE-2", [("Path", "path"), ("to", "to"), ("FILE", "file"), ("2", "2")]),
-        ("Größe, naïve", [("Größe", "gross"), ("naïve", "naiv")]),
+        ("Path/to_FILE-2", [("Path", "path"), ("to", "to"), ("FILE", "file", "file2"), ("2", "2")]),
+        ("Größe, naïve", [("Größe", "gross", "groess"), ("naïve", "naiv")]),
         ("running connections", [("running", "run"), ("connections", "connect")]),
         ("ｆｕｌｌ ﬁle", [("ｆｕｌｌ", "full"), ("ﬁle", "file")]),
         ("pass\u00adword", [("pass\u00adword", "password")]),
@@ -35,7 +35,7 @@ def test_text_falls_into_folded_stemmed_and_parted_tokens(subtests):
         ("HTTPServer", [("HTTPServer", "http", "httpserver"), ("Server", "server")]),
         ("RATE_LIMIT", [("RATE", "rate"), ("LIMIT", "limit")]),
         ("sha256", [("sha256", "sha", "sha256"), ("256", "256")]),
-        ("v2 x86", [("v2", "v2"), ("x86", "x86")]), ("LaTeX", [("LaTeX", "latex")]),
+        ("v2 x86", [("v2", "2", "v2"), ("x86", "x86")]), ("LaTeX", [("LaTeX", "latex")]),
         (
             "getUserById",
             [("getUserById", "get", "getuserbyid"), ("User", "user"), ("By", "by"), ("Id", "id")],
@@ -49,7 +49,7 @@ def test_text_falls_into_folded_stemmed_and_parted_tokens(subtests):
         ("部署指南", [("部署", "部署"), ("署指", "署指"), ("指南", "指南"), ("南", "南")]),
         ("충돌은", [("충돌", "충돌"), ("돌은", "돌은"), ("은", "은")]),
         ("𠮷野", [("𠮷野", "𠮷野"), ("野", "野")]),
-        ("API部署v2", [("API", "api"), ("部署", "部署"), ("署", "署"), ("v2", "v2")]),
+        ("API部署v2", [("API", "api"), ("部署", "部署"), ("署", "署"), ("v2", "2", "v2")]),
         ("ｶﾞｷ", [("ｶﾞｷ", "ガキ"), ("ｷ", "キ")]), ("กำ", [("กำ", "กํา"), ("ำ", "ํา")]),
         ("か\u3099き", [("か\u3099き", "がき"), ("き", "き")]),
         (
@@ -65,12 +65,67 @@ def test_text_falls_into_folded_stemmed_and_parted_tokens(subtests):
             assert stem_in(language, "abc")
 
 
+def test_letters_without_decomposition_are_those_that_people_type():
+    words = ["Łódź", "Ørsted", "Đức", "Ægir", "Œuvre", "Þingvellir", "Ħamrun", "Iğdır"]
+    assert [fold(word) for word in words] == [
+        *("lodz", "orsted", "duc", "aegir", "oeuvre", "thingvellir", "hamrun", "igdir"),
+    ]
+    assert fold("کیف") == fold("كيف")
+    assert fold("۴۲") == fold("٤٢") == "42"
+
+
+def test_umlauts_equal_two_letters_but_in_languages_that_have_them_as_letters():
+    assert set(query_terms("Jäger")[0]) & set(query_terms("Jaeger")[0])
+    finnish = "Hän on täällä mutta en tiedä mitä se oli kun hän tuli"
+    assert next(each for each in pieces(finnish) if each[0] == "täällä")[:2] == ("täällä", "taalla")
+    assert not any("taeaella" in each for each in pieces(finnish))
+
+
+def test_numbers_and_letters_part_and_join(subtests):
+    cases = [
+        ("32GB", [("32GB", "32", "32gb"), ("GB", "gb")]), ("7km", [("7km", "7", "7km"), ("km", "km")]),
+        ("21st 3D", [("21st", "21st"), ("3D", "3d")]), ("v3.1", [("v3", "3", "v3"), ("1", "1")]),
+        ("OpenID2", [("OpenID2", "open", "openid2", "openid"), ("ID", "id"), ("2", "2")]),
+    ]  # fmt: skip
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert pieces(text) == expected
+    assert query_terms("32GB") == (("32",), ("gb",))
+    assert query_terms("v3.1") == (("3",), ("1",))
+    assert query_terms("OpenID2") == (("openid2",),)
+
+
+def test_word_in_parts_is_indexed_as_a_whole_as_well(subtests):
+    cases = [
+        ("a co-worker", "cowork", True), ("the U.K.", "uk", True), ("1,234,567", "1234567", True),
+        ("12.345", "12345", True), ("1\u202f234", "1234", True), ("UTF-8", "utf8", True),
+        ("e\u2011mail", "email", True), ("数\n据库", "数据", True), ("デー\n  タ", "ータ", True),
+        ("12,34", "1234", False), ("2026-11-26", "20261126", False), ("co- worker", "cowork", False),
+        ("end-to-end-test", "endtoendtest", False), ("next.js", "nextj", False),
+        ("数\n\n据库", "数据", False),
+    ]  # fmt: skip
+    for text, term, is_indexed in cases:
+        with subtests.test(text=text):
+            assert (term in {each for piece in pieces(text) for each in piece[1:]}) is is_indexed
+    assert joined_terms("co-worker") == ("cowork",)
+    assert joined_terms("a co-worker") == joined_terms("end-to-end-test") == ()
+    assert relaxed_terms("wi-fi") == ("wifi", "wi", "fi")
+
+
+def test_emoji_are_words():
+    assert pieces("done 🎉🎉 ✔️") == [
+        *(("done", "done"), ("🎉", "🎉"), ("🎉", "🎉"), ("✔️", "✔")),
+    ]
+    assert pieces("👩🏽‍💻") == [("👩🏽‍💻", *query_terms("👩‍💻")[0])]
+    assert pieces("🇩🇪🇫🇷") == [("🇩🇪", "🇩🇪"), ("🇫🇷", "🇫🇷")]
+
+
 def test_foreign_text_and_query_terms(subtests):
     german = "Die Häuser sind mit einem Dach versehen"
-    assert ("Häuser", "hauser", "haus") in pieces(german)
-    assert ("Häuser", "hauser") in pieces("Häuser")
+    assert ("Häuser", "hauser", "haus", "haeuser") in pieces(german)
+    assert pieces("Häuser") == [("Häuser", "hauser", "haeuser")]
     assert query_terms("Haus", "de") == (("haus",),)
-    assert query_terms("Häuser", "de") == (("hauser", "haus"),)
+    assert query_terms("Häuser", "de") == (("hauser", "haus", "haeuser"),)
     assert all(
         len(token) == 3 for token in analyse("what is the meaning of the words 'est et sont' in French")
     )
