@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from codecs import BOM_UTF8
 from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import IO, Any
@@ -65,12 +66,14 @@ class StrictMultiPartParser(MultiPartParser):
 def parse_json(body: bytes, typed: Container[str] = ()) -> Any:
     """Return the strict JSON value of `body`; fields whose names are in `typed` may hold any text.
 
+    A byte order mark, which RFC 8259 lets a parser ignore, is ignored.
+
     Raises InvalidJSON, InvalidRequest (the field is named).
     """
     _check_size(body)
     try:
         value = json.loads(
-            body.decode("utf-8"),
+            body.removeprefix(BOM_UTF8).decode("utf-8"),
             object_pairs_hook=_reject_duplicate_keys,
             parse_constant=_reject_constant,
             parse_float=_parse_finite_float,

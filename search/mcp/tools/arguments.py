@@ -1,7 +1,8 @@
 """Arguments of the tools: dataclasses from which the published schemas are built and calls are parsed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import Field as DataclassField
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from uuid import UUID
@@ -207,15 +208,24 @@ def input_schema(type_: type[Any]) -> dict[str, Any]:
 
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
-    """Parse a tool's arguments. Raises InvalidRequest, naming the argument, InvalidQuery, InvalidFilter."""
+    """Parse a tool's arguments; null for an optional one means the default.
+
+    Raises InvalidRequest, naming the argument, InvalidQuery, InvalidFilter.
+    """
     check_text(dict(given), _query_text_fields(type_))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+    optional = {each.name for each in fields(type_) if not _is_required(each)}  # type: ignore[arg-type]  # all are dataclasses
+    stated = {name: value for name, value in given.items() if value is not None or name not in optional}
     try:
-        arguments: Arguments = _adapter(type_).validate_python(dict(given))  # type: ignore[arg-type]  # mypy thinks that classes have no hash
+        arguments: Arguments = _adapter(type_).validate_python(stated)  # type: ignore[arg-type]  # mypy thinks that classes have no hash
     except ValidationError as error:
         known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]  # all are dataclasses
         errors = [_field_error(each, known) for each in error.errors(include_url=False, include_input=False)]
         raise InvalidRequest(errors[0].message, errors=errors) from error
     return arguments
+
+
+def _is_required(argument: DataclassField[Any]) -> bool:
+    return argument.default is MISSING and argument.default_factory is MISSING
 
 
 @cache

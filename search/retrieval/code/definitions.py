@@ -49,10 +49,12 @@ class MatchKind(IntEnum):
     DEFINED = 5
     #: A higher heading, the title or the file name is the name.
     ABOVE = 6
+    #: It is somewhere in a higher heading or the title.
+    NAMED_ABOVE = 7
     #: A line begins with it, as in a list or table of options.
-    ENTRY = 7
-    MENTIONED = 8
-    NOWHERE = 9
+    ENTRY = 8
+    MENTIONED = 9
+    NOWHERE = 10
 
 
 # Matches that prove a word to be a name; headings capitalise ordinary words, too.
@@ -195,8 +197,8 @@ class _Name:
         self._literal, self._ignores_case = (literal.lower(), True) if flags else (literal, False)
         # Cached, as the passages of a document share most of their headings.
         self._headings: dict[str, MatchKind] = {}
-        #: By a breadcrumb's start.
-        self._is_above: dict[str, bool] = {}
+        #: By a breadcrumb without its last heading.
+        self._above: dict[str, MatchKind] = {}
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
@@ -225,10 +227,10 @@ class _Name:
         in_text = self._match_in_text(passage.text)
         if in_text <= MatchKind.ABOVE or not above:
             return in_text
-        is_above = self._is_above.get(above)
-        if is_above is None:
-            is_above = self._is_above[above] = self._is_any_listed(above.split(SEPARATOR))
-        return MatchKind.ABOVE if is_above else in_text
+        known = self._above.get(above)
+        if known is None:
+            known = self._above[above] = self._match_above(above.split(SEPARATOR))
+        return min(known, in_text)
 
     def _match_in_code(self, passage: IndexedPassage) -> MatchKind:
         """Return the match in code, whose breadcrumb names the code and documents nothing."""
@@ -241,10 +243,13 @@ class _Name:
             return MatchKind.DECLARED
         *folders, file = path.split("/")
         above = (*folders, file, file.partition(".")[0], *names)
-        return MatchKind.ABOVE if in_text > MatchKind.ABOVE and self._is_any_listed(above) else in_text
+        return min(MatchKind.ABOVE, in_text) if any(map(self._is_listed, above)) else in_text
 
-    def _is_any_listed(self, headings: Iterable[str]) -> bool:
-        return any(map(self._is_listed, headings))
+    def _match_above(self, headings: Iterable[str]) -> MatchKind:
+        best = min(map(self._match_in_heading, headings))
+        if best > MatchKind.NAMED:
+            return MatchKind.NOWHERE
+        return MatchKind.NAMED_ABOVE if best == MatchKind.NAMED else MatchKind.ABOVE
 
     def _is_listed(self, heading: str) -> bool:
         return self._match_in_heading(heading) < MatchKind.NAMED

@@ -200,6 +200,7 @@ def rank_candidates(
     timings = dict(results.timings_ms)
     weights = {leg.name: leg.weight for leg in legs}
     candidates = Candidates.of(lists)
+    fused_ranks = _lift_common_first(candidates.ranks)
     known: dict[LegName, np.ndarray] = {}
     if fusion is Fusion.CONVEX:
         known = score_by_legs(candidates, lists)
@@ -208,14 +209,14 @@ def rank_candidates(
     if known:
         fused = convex_combination(
             _comparable(known),
-            candidates.ranks,
+            fused_ranks,
             weights,
             vectors_at=_vectors_at(candidates, lists),
             vector_share=vector_share,
             k_rrf=k_rrf,
         )
     else:
-        fused = reciprocal_rank_fusion(candidates.ranks, weights, k_rrf)
+        fused = reciprocal_rank_fusion(fused_ranks, weights, k_rrf)
     order = candidates.order(fused)
     timings["fusion"] = (time.perf_counter() - started) * 1000
     return Ranking(
@@ -230,6 +231,18 @@ def rank_candidates(
         known_scores={name: scores[order] for name, scores in known.items()},
         is_whole=results.are_whole,
     )
+
+
+def _lift_common_first(ranks: Mapping[LegName, np.ndarray]) -> Mapping[LegName, np.ndarray]:
+    """Return the ranks to fuse: a candidate that all other lists have first is also first of `exact`.
+
+    The list of exact matches lifts what it has, and never sinks what words and vectors agree upon.
+    """
+    others = [places for name, places in ranks.items() if name != "exact"]
+    if "exact" not in ranks or len(others) < 2:
+        return ranks
+    firsts = np.logical_and.reduce([places == 1 for places in others])
+    return {**ranks, "exact": np.where(firsts, 1, ranks["exact"])}
 
 
 def _participating_lists(legs: Sequence[Leg], results: LegResults) -> dict[LegName, LegResult]:
