@@ -21,16 +21,20 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
         f"SQLite {apsw.sqlite_lib_version()} can corrupt mirrors; install apsw>=3.54, with 3.53.2 or later."
     )
 
-# `text` is column 3 of chunks_fts, from which snippets are made. Titles and headings are in `breadcrumb`
-# alone. The tokenizer is one of `search.analysis`. Parts, postings and blocks belong to
-# `search.mirror.postings`, which needs chunk numbers to grow: a part has the chunks of each term, a block the
-# lengths, documents, kinds and ids of chunks.
+# `breadcrumb` of chunks_fts has title, headings and path, `text` nothing of them. `title_key` and `name_key`
+# are the folded words of a document's title and of its file name. The tokenizer is one of `search.analysis`.
+# Parts, postings and blocks belong to `search.mirror.postings`, which needs chunk numbers to grow: a part has
+# the chunks of each term, a block the lengths, documents, kinds and ids of chunks.
 _CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
     doc INTEGER PRIMARY KEY,
     doc_id TEXT NOT NULL UNIQUE,
     path TEXT NOT NULL,
+    title TEXT NOT NULL,
+    title_key TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    first_chunk TEXT NOT NULL,
     lang TEXT NOT NULL,
     trust_level TEXT NOT NULL,
     media TEXT NOT NULL,
@@ -38,6 +42,8 @@ CREATE TABLE documents (
     version_tag TEXT NOT NULL,
     indexed_at REAL NOT NULL
 ) STRICT;
+CREATE INDEX documents_by_title ON documents (title_key);
+CREATE INDEX documents_by_name ON documents (name_key);
 CREATE INDEX documents_tagged_version ON documents (version_tag) WHERE version_tag <> '';
 CREATE TABLE document_tags (
     tag TEXT NOT NULL,

@@ -51,7 +51,7 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
     """Return a document's state for a mirror, equal to that of `search.mirror.sync.snapshot`."""
     return build_document_state(
-        {name: getattr(document, name) for name in ("path", "lang", "trust_level", "media", "tags")},
+        {name: getattr(document, name) for name in ("path", "title", "lang", "trust_level", "media", "tags")},
         doc_id=document.doc_id.hex,
         source_key=document.source.key,
         version_tag=document.version.tag,
@@ -75,6 +75,7 @@ def build_document_state(
     return DocumentState(
         doc_id=doc_id,
         path=values["path"],
+        title=values["title"],
         lang=values["lang"],
         trust_level=values["trust_level"],
         media=values["media"],

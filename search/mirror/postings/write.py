@@ -53,21 +53,21 @@ class PostingsWriter:
         self._removed: defaultdict[str, list[int]] = defaultdict(list)
         self._added = self._removed_entries = 0
 
-    def add(self, row: int, doc: int, chunk: ChunkState) -> None:
-        """Add the chunk at `row`, of the document at row `doc`."""
-        titles, words = (_count_terms(self._analysis, each) for each in (chunk.breadcrumb, chunk.text))
+    def add(self, row: int, doc: int, chunk: ChunkState, headings: str) -> None:
+        """Add the chunk at `row`, of the document at row `doc`; `headings` are indexed as its breadcrumb."""
+        titles, words = (_count_terms(self._analysis, each) for each in (headings, chunk.text))
         for term, count in words.items():
             self._lists[term].append(pack_entry(row, titles.pop(term, 0), count))
         for term, count in titles.items():
             self._lists[term].append(pack_entry(row, count, 0))
-        self.update(row, doc, chunk)
+        self.update(row, doc, chunk, headings)
         self._added += 1
         if self._added >= _LARGEST_PART:
             self.flush()
 
-    def update(self, row: int, doc: int, chunk: ChunkState) -> None:
+    def update(self, row: int, doc: int, chunk: ChunkState, headings: str) -> None:
         """Update the chunk at `row` in the table of chunks; its words are unchanged."""
-        length = sum(len(self._analysis.analyse(each)) for each in (chunk.breadcrumb, chunk.text))
+        length = sum(len(self._analysis.analyse(each)) for each in (headings, chunk.text))
         self._chunks[row] = (length, doc, KINDS.index(chunk.kind), bytes.fromhex(chunk.chunk_id))
 
     def remove(self, row: int, breadcrumb: str, text: str) -> None:

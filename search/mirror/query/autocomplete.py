@@ -7,6 +7,7 @@ from search.analysis import Analysis, encode_phrase, is_prefix
 from search.mirror.query.vocabulary import Vocabulary, terms_expression
 from search.retrieval.code.definitions import SEPARATOR
 from search.retrieval.query.parser import quote_term
+from search.retrieval.query.titles import breadcrumb_of
 from search.retrieval.text.unicode_scripts import is_unspaced
 
 # A stem may lack the end of the typed word: `installat` has to find `instal`.
@@ -38,7 +39,7 @@ def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     clause = vocabulary.clause
     values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
     rows = vocabulary.connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
-    return [Outline(chunk_id, tuple(breadcrumb.split(SEPARATOR))) for chunk_id, breadcrumb in rows]
+    return [Outline(chunk_id, tuple(breadcrumb_of(headings).split(SEPARATOR))) for chunk_id, headings in rows]
 
 
 def completions(vocabulary: Vocabulary, words: Sequence[str]) -> list[str]:

@@ -26,8 +26,15 @@ from search.retrieval.code.definitions import (
     split_member,
 )
 from search.retrieval.fusion.legs import LegName, LegResult, pack_ids
-from search.retrieval.query.exact import MIXED_WEIGHT, exact_terms, exact_weight, lone_name
+from search.retrieval.query.exact import (
+    ALONE_WEIGHT,
+    MIXED_WEIGHT,
+    exact_terms,
+    exact_weight,
+    lone_name,
+)
 from search.retrieval.query.parser import quote_term
+from search.retrieval.query.titles import breadcrumb_of, title_keys
 from search.retrieval.text.unicode_scripts import has_token
 
 # Factor on the limit for scored rows, so that most ties with the last one are among them.
@@ -64,6 +71,12 @@ _BELOW = (
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} {order} LIMIT ?"
 )
+_TITLED = (
+    "SELECT c.chunk, c.chunk_id, d.lang, d.title_key IN (SELECT value FROM json_each(?1))"
+    " FROM documents d CROSS JOIN chunks c ON c.chunk_id = d.first_chunk"
+    " WHERE d.title_key IN (SELECT value FROM json_each(?1))"
+    " OR d.name_key IN (SELECT value FROM json_each(?1)) LIMIT ?2"
+)
 # Order by id, not by row, where the limit cuts: another build of the mirror has other rows.
 _BY_ID = "(SELECT o.chunk_id FROM chunks o WHERE o.chunk = chunks_fts.rowid)"
 _IN_ORDER = f"ORDER BY {_BY_ID}"
@@ -92,13 +105,33 @@ class ExactLeg:
         self._view = view
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
+        self._title_keys = title_keys(text)
+        weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
         #: Weight of this leg in the fusion.
-        self.weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
+        self.weight = ALONE_WEIGHT if self._titled else weight
 
     @property
     def has_names(self) -> bool:
-        """Return whether the query has a name or a lone word to look for."""
-        return bool(self._names) or self._word is not None
+        """Return whether the query has a name or a lone word to look for, or is a title."""
+        return bool(self._names) or self._word is not None or bool(self._titled)
+
+    @cached_property
+    def _titled(self) -> list[str]:
+        """The first chunks of the documents whose title, or file name, is the query; by id."""
+        if not self._title_keys:
+            return []
+        asked = (json.dumps(self._title_keys), _READ)
+        found = self._view.connection.execute(_TITLED, asked).fetchall()
+        rows = np.array([row for row, *_ in found], np.int64)
+        collection = self._view.collection
+        passes = collection_clause(self._view.scope).mask(self._view.connection, collection.chunks)
+        main = collection.main_language(self._view.connection) if len(found) > 1 else ""
+        best = sorted(
+            (not is_title, lang != main, chunk_id)
+            for (row, chunk_id, lang, is_title), passing in zip(found, passes[rows], strict=True)
+            if passing
+        )
+        return [chunk_id for _, _, chunk_id in best]
 
     @cached_property
     def _sought(self) -> dict[str, NameQuery]:
@@ -124,7 +157,7 @@ class ExactLeg:
             except apsw.InterruptError:
                 DEGRADED.add(self.name, "out_of_time")
                 is_complete = False
-            found = self._rank(passages.values())[:limit]
+            found = self._rank(passages.values(), limit)
         return LegResult(
             ids=pack_ids(chunk_id for chunk_id, _ in found),
             scores=np.fromiter((strength for _, strength in found), np.float64, len(found)),
@@ -132,12 +165,14 @@ class ExactLeg:
             is_available=is_complete or bool(found),
         )
 
-    def _rank(self, passages: Iterable[IndexedPassage]) -> list[tuple[str, float]]:
-        return (
+    def _rank(self, passages: Iterable[IndexedPassage], limit: int) -> list[tuple[str, float]]:
+        found = (
             rank_passages(list(self._sought.values()), passages)
             if self._word is None
             else rank_namesakes(self._word, passages)
         )
+        others = [each for each in found if each[0] not in self._titled]
+        return [*((chunk_id, 1.0) for chunk_id in self._titled), *others][:limit]
 
 
 class _Search:
@@ -279,12 +314,12 @@ class _Search:
         unread = [row for row in dict.fromkeys(rows) if row not in self._passages]
         if not unread:
             return
-        for row, chunk_id, breadcrumb, text, media, lang in self._connection.execute(
+        for row, chunk_id, headings, text, media, lang in self._connection.execute(
             _PASSAGES, (json.dumps(unread),)
         ):
             self._langs[row] = lang
             self._passages[row] = IndexedPassage(
-                chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
+                chunk_id=chunk_id, breadcrumb=breadcrumb_of(headings), text=text, is_code=media == "code"
             )
 
 

@@ -1,18 +1,25 @@
 """Writes of documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
+from pathlib import PurePosixPath
 from typing import Any
 
 import apsw
 
 from search.mirror.postings import PostingsWriter
 from search.mirror.sync.snapshot import ChunkState, DocumentState
+from search.retrieval.query.titles import title_key
 
 _UPSERT_DOCUMENT = """
-INSERT INTO documents (doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO documents (
+    doc_id, path, title, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
+    indexed_at
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (doc_id) DO UPDATE SET
-    path = excluded.path, lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
+    path = excluded.path, title = excluded.title, title_key = excluded.title_key,
+    name_key = excluded.name_key, first_chunk = excluded.first_chunk,
+    lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
     source_key = excluded.source_key, version_tag = excluded.version_tag, indexed_at = excluded.indexed_at
 RETURNING doc
 """
@@ -49,6 +56,10 @@ class Applier:
             (
                 state.doc_id,
                 state.path,
+                state.title,
+                title_key(state.title),
+                title_key(PurePosixPath(state.path).stem),
+                state.first_chunk,
                 state.lang,
                 state.trust_level,
                 state.media,
@@ -82,7 +93,7 @@ class Applier:
         mirrored: list[Any] = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
         for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in mirrored:
             chunk = wanted.get(chunk_id)
-            if chunk is None or chunk.breadcrumb != breadcrumb:
+            if chunk is None or state.indexed_headings(chunk) != breadcrumb:
                 outdated.append((row, breadcrumb, text))
                 continue
             kept.add(chunk_id)
@@ -90,11 +101,11 @@ class Applier:
             if wanted_fields != (kind, code_lang, row_version):
                 self._connection.execute(_RESTATE_CHUNK, (*wanted_fields, row))
             if chunk.kind != kind:
-                self._postings.update(row, doc, chunk)
+                self._postings.update(row, doc, chunk, breadcrumb)
         self._delete_chunks(outdated)
         for chunk in state.chunks:
             if chunk.chunk_id not in kept:
-                self._add_chunk(doc, state.doc_id, chunk)
+                self._add_chunk(doc, state, chunk)
         return bool(outdated)
 
     def _delete_chunks(self, chunks: Iterable[tuple[int, str, str]]) -> None:
@@ -103,8 +114,9 @@ class Applier:
             self._connection.execute(_DELETE_TEXT, (row,))
             self._connection.execute(_DELETE_CHUNK, (row,))
 
-    def _add_chunk(self, doc: int, doc_id: str, chunk: ChunkState) -> None:
+    def _add_chunk(self, doc: int, state: DocumentState, chunk: ChunkState) -> None:
+        headings = state.indexed_headings(chunk)
         added = (chunk.chunk_id, doc, chunk.kind, chunk.code_lang, chunk.row_version)
         row = self._connection.execute(_ADD_CHUNK, added).get
-        self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, doc_id, chunk.breadcrumb, chunk.text))
-        self._postings.add(row, doc, chunk)
+        self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, state.doc_id, headings, chunk.text))
+        self._postings.add(row, doc, chunk, headings)

@@ -15,6 +15,7 @@ from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
+from search.retrieval.query.titles import indexed_headings
 
 #: The setting of a workspace: whether words are indexed by their stems.
 STEMMING = "stemming"
@@ -43,6 +44,7 @@ class DocumentState:
 
     doc_id: str
     path: str
+    title: str
     lang: str
     trust_level: str
     media: str
@@ -51,6 +53,15 @@ class DocumentState:
     indexed_at: float
     tags: tuple[str, ...]
     chunks: tuple[ChunkState, ...]
+
+    @property
+    def first_chunk(self) -> str:
+        """Return the id of the first chunk, '' without any."""
+        return self.chunks[0].chunk_id if self.chunks else ""
+
+    def indexed_headings(self, chunk: ChunkState) -> str:
+        """Return the text that is indexed as a chunk's headings."""
+        return indexed_headings(chunk.breadcrumb, self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +180,7 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             "id",
             "doc_id",
             "path",
+            "title",
             "lang",
             "trust_level",
             "media",
@@ -180,10 +192,11 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
     )
     chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
     for row, chunks in zip(rows, chunks_of_each, strict=True):
-        _, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
+        _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
         yield DocumentState(
             doc_id=doc_id.hex,
             path=path,
+            title=title,
             lang=lang,
             trust_level=trust_level,
             media=media,

@@ -26,6 +26,7 @@ from search.retrieval.fusion.scores import (
     convex_combination,
     reciprocal_rank_fusion,
 )
+from search.retrieval.query.exact import ALONE_WEIGHT
 from search.retrieval.types import Fusion, Mode, RetrievalDetail
 
 
@@ -200,7 +201,9 @@ def rank_candidates(
     timings = dict(results.timings_ms)
     weights = {leg.name: leg.weight for leg in legs}
     candidates = Candidates.of(lists)
-    fused_ranks = _lift_common_first(candidates.ranks)
+    fused_ranks = candidates.ranks
+    if weights.get("exact", ALONE_WEIGHT) < ALONE_WEIGHT:
+        fused_ranks = _lift_common_first(candidates.ranks)
     known: dict[LegName, np.ndarray] = {}
     if fusion is Fusion.CONVEX:
         known = score_by_legs(candidates, lists)
@@ -236,7 +239,7 @@ def rank_candidates(
 def _lift_common_first(ranks: Mapping[LegName, np.ndarray]) -> Mapping[LegName, np.ndarray]:
     """Return the ranks to fuse: a candidate that all other lists have first is also first of `exact`.
 
-    The list of exact matches lifts what it has, and never sinks what words and vectors agree upon.
+    Beside other words, a name lifts what has it, and never sinks what words and vectors agree upon.
     """
     others = [places for name, places in ranks.items() if name != "exact"]
     if "exact" not in ranks or len(others) < 2:

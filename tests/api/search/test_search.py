@@ -89,7 +89,7 @@ def test_control_characters_are_dropped_from_queries_and_refused_in_filters(
         with subtests.test(q=q):
             by_get = reader.get(address(workspace, "/search"), {"q": q, "mode": "lexical"}).json()
             for body in (ask(q), by_get, ask("x", channels={"lexical": q})):
-                assert [hit["doc_path"] for hit in body["hits"]] == ["apricot.md"] * 2
+                assert [hit["doc_path"] for hit in body["hits"]] == ["apricot.md"] * 3
     assert refusal_of(post(q="apricot", filters={"lang": ["e\0n"]})) == (
         400,
         "invalid_request",
@@ -145,7 +145,7 @@ def test_fused_score_is_computed_from_the_ranks(ask):
 
 def test_lexical_total_and_vector_window_are_stated(ask):
     assert ask("plum")["lexical_total"] == {"value": PLUMS, "relation": "eq"}
-    assert ask("apricot jam")["lexical_total"] == {"value": 1, "relation": "gte"}
+    assert ask("apricot jam")["lexical_total"] == {"value": 2, "relation": "gte"}
     assert ask("'apricot OR jam'")["lexical_total"] == {"value": 3, "relation": "eq"}
     assert ask("apricot", "vector")["lexical_total"] is None
     assert ask("apricot", k=3)["vector_window"] is None

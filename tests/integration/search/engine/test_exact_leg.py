@@ -12,6 +12,7 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.view import MirrorView
 from search.models import Chunk
 from search.retrieval.fusion.legs import unpack_ids
+from search.retrieval.query.exact import ALONE_WEIGHT
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
 from tests.support.corpus import chunk, make_workspace, write
@@ -54,6 +55,36 @@ def fill(workspace):
 def test_documentation_comes_before_definition_and_use_and_lookalikes_are_left_out(filled):
     assert found_paths(filled, "rate_limit") == ["reference.md", "code.py", "use.md"]
     assert found_paths(filled, '"rate limit"') == ["plural.md"]
+
+
+def test_name_in_the_title_counts_at_least_as_much_as_one_in_the_text(workspace):
+    for number in range(3):
+        write(workspace, f"{number}.md", f"Mail from GitLab goes to list {number}, GitLab does so at night.")
+    titled = chunk("Ask for a seat.", heading="Seats", breadcrumb="Starting with GitLab > Seats")
+    write(workspace, "start.md", titled)
+    sync(workspace)
+    assert found_paths(workspace, "starting with GitLab")[0] == "start.md"
+
+
+def test_query_that_is_a_title_or_a_file_name_has_that_document_first(workspace, subtests):
+    write(workspace, "a/sauvegarde.md", "Chaque nuit.", "Les copies.", title="Les Sauvegardes, pas à pas")
+    write(workspace, "b/Travel Costs (EMEA).txt", "Who pays.", title="notes")
+    write(workspace, "c/other.md", "les sauvegardes pas a pas, travel costs EMEA", title="Other")
+    sync(workspace)
+    cases = [
+        ("les sauvegardes pas a pas", "a/sauvegarde.md"), ("Sauvegarde", "a/sauvegarde.md"),
+        ("travel costs emea", "b/Travel Costs (EMEA).txt"),
+        ("Travel Costs (EMEA).txt", "b/Travel Costs (EMEA).txt"),
+    ]  # fmt: skip
+    for text, path in cases:
+        with subtests.test(text=text):
+            with exact_leg(workspace, text) as leg:
+                assert (leg.has_names, leg.weight) == (True, ALONE_WEIGHT)
+                (first, *_) = unpack_ids(leg.search(10).ids)
+            found = Chunk.objects.in_workspace(workspace).get(chunk_id=first)
+            assert (found.document.path, found.ordinal) == (path, 0)
+    assert found_paths(workspace, "les sauvegardes pas a pas", path_glob=("c/*",)) == []
+    assert found_paths(workspace, "les sauvegardes") == []
 
 
 def test_filters_narrow_the_leg(filled):
@@ -142,7 +173,7 @@ def test_declaration_is_found_among_more_uses_than_are_read(workspace, monkeypat
 
 def test_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
     write(workspace, "strtoul.md", below("strtoul, strtoull", "Converts: strtoul(text)."))
-    write(workspace, "apple.md", below("apple", "A fruit."))
+    write(workspace, "fruit.md", below("apple", "A fruit."))
     write(workspace, "prose.md", "strtoul is used here, strtoul it is.")
     sync(workspace)
     assert found_paths(workspace, "strtoul") == ["strtoul.md"]

@@ -55,6 +55,7 @@ def document_state(
     return DocumentState(
         doc_id=doc_id(path),
         path=path,
+        title=breadcrumb,
         lang="en",
         trust_level=trust,
         media="text",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import candidate_limit
 from search.retrieval.fusion.ranking import rank_candidates
-from search.retrieval.types import Mode
+from search.retrieval.query.exact import ALONE_WEIGHT
+from search.retrieval.types import Fusion, Mode
 from tests.unit.search.retrieval.static_legs import (
     OFF,
     StaticLeg,
@@ -62,11 +63,20 @@ def test_tier_and_exact_matches_travel_along():
     assert names(ranked) == ["e", "a", "b"]
     assert ranked.entries(1)[0].retrieval.exact_rank == 1
 
-    for exact, score in (("a", 1.0), ("b", 2 / 3), ("", 1.0)):
+    for exact in ("a", "b", ""):
         legs = StaticLeg("lexical", "a"), StaticLeg("vector", "a")
         ranked = rank(*legs, StaticLeg("exact", exact, is_skipped_when_empty=True))
-        assert scores_by_name(ranked)["a"] == pytest.approx(score)
+        assert scores_by_name(ranked)["a"] == pytest.approx(1.0)
         assert ("exact" in ranked.lists) == bool(exact)
+
+
+@pytest.mark.parametrize("fusion", Fusion)
+def test_name_beside_words_never_sinks_what_words_and_vectors_have_first(fusion):
+    words, exact = StaticLeg("lexical", "abc"), StaticLeg("exact", "cbd", weight=10.0)
+    assert names(rank(words, StaticLeg("vector", "abc"), exact, fusion=fusion))[0] == "a"
+    assert names(rank(words, StaticLeg("vector", "bac"), exact, fusion=fusion))[0] == "c"
+    alone = StaticLeg("exact", "cbd", weight=ALONE_WEIGHT)
+    assert names(rank(words, StaticLeg("vector", "abc"), alone, fusion=fusion))[0] == "c"
 
 
 def test_single_mode_keeps_the_order_and_scores_of_its_leg(subtests):

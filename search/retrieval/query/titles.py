@@ -1,0 +1,39 @@
+"""Titles, headings and file names as they are indexed, and as people type them."""
+
+import re
+from typing import Final
+
+from search.retrieval.text.unicode_scripts import words_of
+
+#: Maximum length of a query that may be a title, in characters.
+MAX_CHARS: Final = 300
+# Between a breadcrumb, which is one line, and the path.
+_PATH_BELOW = "\n"
+_EXTENSION = re.compile(r"(?<=\S)\.\w{1,6}$")
+
+
+def title_key(title: str) -> str:
+    """Return the words of a title without case, accents and punctuation; '' without any."""
+    return " ".join(words_of(title))
+
+
+def title_keys(query: str) -> tuple[str, ...]:
+    """Return the keys of titles and file names that `query` may be, with its extension and without."""
+    asked = query.strip()
+    if len(asked) > MAX_CHARS:
+        return ()
+    keys = (title_key(asked), title_key(_EXTENSION.sub("", asked)))
+    return tuple(dict.fromkeys(key for key in keys if key))
+
+
+def indexed_headings(breadcrumb: str, path: str) -> str:
+    """Return the text that is indexed as a chunk's headings: its breadcrumb, and the path below it.
+
+    Code has the path in its breadcrumb.
+    """
+    return breadcrumb if breadcrumb.startswith(path) else f"{breadcrumb}{_PATH_BELOW}{path}"
+
+
+def breadcrumb_of(headings: str) -> str:
+    """Return the breadcrumb of a chunk's indexed headings."""
+    return headings.partition(_PATH_BELOW)[0]
