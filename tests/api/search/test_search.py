@@ -200,7 +200,7 @@ def test_index_versions_name_what_answered(ask):
 
 def test_vectors_of_another_model_are_left_out_with_a_warning(ask, workspace):
     EmbeddingSpace.objects.in_workspace(workspace).update(revision="other")
-    body = ask("apricot", "hybrid")
+    body = ask("apricot jam", "hybrid")
 
     assert body["degraded"] == ["vector"]
     assert any("@other" in warning for warning in body["warnings"])
