@@ -14,6 +14,7 @@ from search.mirror.postings.collection import Collection, CollectionCache
 from search.mirror.postings.entries import ChunkTable, read_chunk_table, read_postings
 from search.mirror.postings.score import (
     Contribution,
+    WeightedContribution,
     rows_of_all,
     rows_of_best,
     sums_at,
@@ -27,6 +28,7 @@ __all__ = [
     "CollectionCache",
     "Contribution",
     "PostingsWriter",
+    "WeightedContribution",
     "check_postings",
     "read_chunk_table",
     "read_postings",

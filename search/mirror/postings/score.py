@@ -7,9 +7,9 @@ S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and B
 the floor as in https://sqlite.org/fts5.html#the_bm25_function and its source.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -84,6 +84,37 @@ class PrecomputedContribution:
         places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
         has = self.rows[places] == rows
         return has, self.scores[places[has]]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedContribution:
+    """A contribution whose scores are multiplied by a weight."""
+
+    contribution: Contribution
+    weight: float
+
+    def __len__(self) -> int:
+        return len(self.contribution)
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.contribution.rows
+
+    @property
+    def highest(self) -> float:
+        return self.weight * self.contribution.highest
+
+    def all_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        rows, scores = self.contribution.all_scores()
+        return rows, self.weight * scores
+
+    def rough_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        rows, scores = self.contribution.rough_scores()
+        return rows, np.float32(self.weight) * scores
+
+    def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        has, scores = self.contribution.at(rows)
+        return has, self.weight * scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +199,13 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
     have the longest.
     """
     lists = sorted(contributions, key=len)
+    highest = [each.highest for each in lists]
+    # What the lists from each place on can add to a row.
+    rest = [*accumulate(reversed(highest))][::-1]
     sums, is_found = np.zeros(len(passes), np.float32), np.zeros(len(passes), bool)
     added = 0.0
-    for place, each in enumerate(lists):
-        left = math.fsum(other.highest for other in lists[place:]) * (1 + _ROUNDING)
+    for each, most, after in zip(lists, highest, rest, strict=True):
+        left = after * (1 + _ROUNDING)
         if added > left and len(each) >= _LONG:
             rows = np.flatnonzero(is_found & passes)
             if len(rows) >= limit:
@@ -182,7 +216,7 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
         having, scores = each.rough_scores()
         sums[having] += scores
         is_found[having] = True
-        added += each.highest
+        added += most
     return np.flatnonzero(is_found & passes)
 
 

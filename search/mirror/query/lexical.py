@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror import schema
 from search.mirror.postings import (
     Contribution,
+    WeightedContribution,
     rows_of_all,
     rows_of_best,
     sums_at,
@@ -71,6 +72,8 @@ class Match:
     some_units: tuple[MatchUnit, ...] = ()
     #: Units that snippets mark.
     marked_units: tuple[MatchUnit, ...] = ()
+    #: The weights of units whose terms are repeated, above 1.
+    repeated: Mapping[MatchUnit, float] = field(default_factory=dict)
     #: In which the terms are stemmed, besides English.
     language: str | None = None
 
@@ -296,11 +299,13 @@ class LexicalLeg:
         for unit in units:
             view.raise_if_late()
             if unit.is_word:
-                yield unit, words[unit.positions[0]]
+                contribution = words[unit.positions[0]]
             else:
                 values = (*bm25_values(view.narrowed_collection, self._weights), unit.expression)
                 found = partial(_fetch_rows_and_scores, view.connection, matches, values)
-                yield unit, collection.score_phrase(unit.expression, self._weights, found)
+                contribution = collection.score_phrase(unit.expression, self._weights, found)
+            weight = match.repeated.get(unit)
+            yield unit, contribution if weight is None else WeightedContribution(contribution, weight)
 
 
 _ALL, _SOME = (np.uint8(TIERS.index(tier)) for tier in ("all", "some"))
@@ -343,5 +348,6 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
         every_units=plain.every,
         some_units=plain.some,
         marked_units=plain.marked_units,
+        repeated=plain.repeated,
         language=plain.language,
     )

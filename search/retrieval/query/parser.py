@@ -7,7 +7,8 @@ Outside a string FTS5 has no such quote, so every valid FTS5 query can be writte
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Protocol
@@ -16,8 +17,13 @@ from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.stopwords import content_terms, language_of
 from search.retrieval.text.unicode_scripts import has_token, is_unspaced, words_of
 
-#: OR-ing 1,000 terms over 20,000 chunks takes 1.1 s, 20,000 terms 16.8 s.
-MAX_TOKENS = 32
+#: Maximum number of index terms of a plain query; the rarest of a longer one are searched.
+MAX_TOKENS = 256
+#: Maximum number of words of a raw query, and of terms that snippets mark: FTS5 takes 1.1 s for an OR of
+#: 1,000 terms over 20,000 chunks.
+MAX_RAW_TOKENS = 32
+# Saturation of a word's repetitions in a query, k3 of Okapi bm25.
+_K3 = 8.0
 #: FTS5 takes 53 s to parse an OR of 50,000 words and can't be interrupted meanwhile.
 MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
@@ -108,15 +114,19 @@ class PlainMatch:
     every: tuple[MatchUnit, ...]
     #: Any of these: the pieces of the terms, without stop words.
     some: tuple[MatchUnit, ...]
+    #: Those of `some` that snippets mark.
+    marked: tuple[MatchUnit, ...]
+    #: The weights of units whose terms are repeated, above 1.
+    repeated: Mapping[MatchUnit, float]
     #: In which the terms are stemmed, besides English.
     language: str | None
 
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
-        phrases = [unit for unit in self.every if not unit.is_word]
+        phrases = [unit for unit in self.every if not unit.is_word][:MAX_RAW_TOKENS]
         joined = [unit.as_one_word() for unit in phrases if unit.joined]
-        return tuple(dict.fromkeys((*phrases, *joined, *self.some)))
+        return tuple(dict.fromkeys((*phrases, *joined, *self.marked)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +171,8 @@ def check_size(raw: str) -> None:
     if len(raw) > MAX_RAW_CHARS:
         raise InvalidQuery(f"The raw query has {len(raw)} characters; write {MAX_RAW_CHARS} at most.")
     words = set(words_of(raw)) - _OPERATORS
-    if len(words) > MAX_TOKENS:
-        raise InvalidQuery(f"The raw query has {len(words)} words; write {MAX_TOKENS} at most.")
+    if len(words) > MAX_RAW_TOKENS:
+        raise InvalidQuery(f"The raw query has {len(words)} words; write {MAX_RAW_TOKENS} at most.")
 
 
 def check_prefixes(raw: str) -> None:
@@ -189,18 +199,57 @@ def build_plain_match(
 ) -> PlainMatch | None:
     """Compile the terms of a plain query; return None if none of them has an index term.
 
-    `frequencies` is called only for too many terms. If terms and pieces together have more than 32 distinct
-    index terms, the pieces are used for both.
+    `frequencies` is called only for more than 32 terms. If terms and pieces together have more than 256
+    distinct index terms, the pieces are used for both.
     """
     wanted = _searchable_terms(terms)
     if not wanted:
         return None
     language = language_of(chain.from_iterable(map(words_of, wanted)))
+    frequencies = _keep_counts(frequencies)
     every = cap_units(build_units(wanted, analysis, language), analysis, frequencies)
     pieces = _content_pieces([unit.term for unit in every], analysis, language)
     some = cap_units(build_units(pieces, analysis, language), analysis, frequencies)
     is_searchable = len(_all_tokens((*every, *some))) <= MAX_TOKENS
-    return PlainMatch(every=every if is_searchable else some, some=some, language=language)
+    return PlainMatch(
+        every=every if is_searchable else some,
+        some=some,
+        marked=cap_units(some, analysis, frequencies, MAX_RAW_TOKENS),
+        repeated=_weigh_repeated({*some}, terms, analysis, language) if len(wanted) < len(terms) else {},
+        language=language,
+    )
+
+
+def _keep_counts(frequencies: Frequencies) -> Frequencies:
+    """Return `frequencies`, asked for each term once."""
+    counted: set[str] = set()
+    known: dict[str, int] = {}
+
+    def known_frequencies(terms: Iterable[str]) -> Mapping[str, int]:
+        unknown = set(terms) - counted
+        if unknown:
+            known.update(frequencies(unknown))
+            counted.update(unknown)
+        return known
+
+    return known_frequencies
+
+
+def _weigh_repeated(
+    searched: Set[MatchUnit], terms: Sequence[str], analysis: Analysis, language: str | None
+) -> dict[MatchUnit, float]:
+    """Return those of `searched` that are repeated in `terms`, with their weights.
+
+    These are bm25's for a word that a query has `n` times, `n (k3 + 1) / (n + k3)`.
+    """
+    counts = Counter(term[:_MAX_TERM_CHARS] for term in terms)
+    return {
+        unit: count * (_K3 + 1.0) / (count + _K3)
+        for term, count in counts.items()
+        if count > 1 and has_token(term)
+        for unit in build_units(analysis.relaxed_terms(term), analysis, language)
+        if unit in searched
+    }
 
 
 def content_units(terms: Sequence[str], analysis: Analysis) -> tuple[MatchUnit, ...]:
@@ -223,7 +272,7 @@ def _build_match(terms: Sequence[str], analysis: Analysis) -> PlainMatch:
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     every = build_units(wanted, analysis, language)
     some = build_units(_content_pieces(wanted, analysis, language), analysis, language)
-    return PlainMatch(every=every, some=some, language=language)
+    return PlainMatch(every=every, some=some, marked=some, repeated={}, language=language)
 
 
 def raw_units(raw: str, analysis: Analysis) -> tuple[MatchUnit, ...]:
@@ -287,21 +336,21 @@ def quote_term(term: str) -> str:
 
 
 def cap_units(
-    units: Sequence[MatchUnit], analysis: Analysis, frequencies: Frequencies
+    units: Sequence[MatchUnit], analysis: Analysis, frequencies: Frequencies, most: int = MAX_TOKENS
 ) -> tuple[MatchUnit, ...]:
-    """Return the rarest units with at most 32 distinct index terms, in order; all units of a short query.
+    """Return the rarest units with at most `most` distinct index terms, in order; all units of a short query.
 
     `frequencies` is called only for more, once for all units. Units that occur nowhere count as the most
-    frequent, as they match nothing. A unit of more than 32 index terms is split into its pieces.
+    frequent, as they match nothing. A unit of more index terms is split into its pieces.
     """
-    if len(_all_tokens(units)) <= MAX_TOKENS:
+    if len(_all_tokens(units)) <= most:
         return tuple(units)
-    fitting = dict.fromkeys(piece for unit in units for piece in _split_large_unit(unit, analysis))
+    fitting = dict.fromkeys(piece for unit in units for piece in _split_large_unit(unit, analysis, most))
     counted = list(islice(fitting, _MAX_COUNTED_UNITS))
     counts = frequencies(_all_tokens(counted))
     frequency = {unit: min(counts.get(token, 0) for token in unit.tokens) for unit in counted}
     rarest_first = sorted(counted, key=lambda unit: (not frequency[unit], frequency[unit]))
-    kept = _take_within_limit(rarest_first)
+    kept = _take_within_limit(rarest_first, most)
     return tuple(unit for unit in counted if unit in kept)
 
 
@@ -309,17 +358,17 @@ def _all_tokens(units: Iterable[MatchUnit]) -> frozenset[str]:
     return frozenset().union(*(unit.tokens for unit in units))
 
 
-def _split_large_unit(unit: MatchUnit, analysis: Analysis) -> tuple[MatchUnit, ...]:
-    if len(unit.tokens) <= MAX_TOKENS:
+def _split_large_unit(unit: MatchUnit, analysis: Analysis, most: int) -> tuple[MatchUnit, ...]:
+    if len(unit.tokens) <= most:
         return (unit,)
     return build_units(analysis.relaxed_terms(unit.term), analysis)
 
 
-def _take_within_limit(rarest_first: Sequence[MatchUnit]) -> set[MatchUnit]:
+def _take_within_limit(rarest_first: Sequence[MatchUnit], most: int) -> set[MatchUnit]:
     kept: set[MatchUnit] = set()
     searched: set[str] = set()
     for unit in rarest_first:
-        if len(searched | unit.tokens) <= MAX_TOKENS:
+        if len(searched | unit.tokens) <= most:
             kept.add(unit)
             searched |= unit.tokens
     return kept

@@ -52,7 +52,7 @@ filters = [{}, *globs, {"kind": (ChunkKind.CODE,)}, {"code_lang": ("python",)}]
 @given(
     written=documents,
     dropped=st.sets(st.integers(0, 7), max_size=3),
-    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique=True).map(" ".join),
     narrowed=st.sampled_from(filters),
 )
 def test_leg_ranks_and_scores_as_fts5_does(tmp_path_factory, written, dropped, query, narrowed):

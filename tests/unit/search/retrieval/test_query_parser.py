@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from itertools import islice, product
+from string import ascii_lowercase as LETTERS
 from unittest.mock import Mock
 
 import apsw
@@ -13,6 +15,7 @@ from search import analysis
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.query.parser import (
     MAX_RAW_CHARS,
+    MAX_RAW_TOKENS,
     MAX_TOKENS,
     ParsedQuery,
     build_plain_match,
@@ -190,9 +193,9 @@ def test_raw_prefixes_are_checked(subtests):
 
 
 def test_raw_expression_is_limited_in_words_and_characters(subtests):
-    words = [f"word{number}" for number in range(MAX_TOKENS + 1)]
+    words = [f"word{number}" for number in range(MAX_RAW_TOKENS + 1)]
     cases = [
-        (" OR ".join(words), f"has {MAX_TOKENS + 1} words"),
+        (" OR ".join(words), f"has {MAX_RAW_TOKENS + 1} words"),
         (" OR ".join(["word"] * 1_000), f"has {8 * 1_000 - 4} characters"),
         ("深" * (MAX_RAW_CHARS + 1), f"has {MAX_RAW_CHARS + 1} characters"),
         ("(" * 100_000, "has 100000 characters"),
@@ -201,7 +204,7 @@ def test_raw_expression_is_limited_in_words_and_characters(subtests):
         with subtests.test(raw=raw), pytest.raises(InvalidQuery, match=named):
             check_size(raw)
     cases = [
-        " OR ".join(words[:MAX_TOKENS]), " AND NOT ".join(words[: MAX_TOKENS // 2] * 2),
+        " OR ".join(words[:MAX_RAW_TOKENS]), " AND NOT ".join(words[: MAX_RAW_TOKENS // 2] * 2),
         "深" * MAX_RAW_CHARS, 'NEAR("a b" c, 5)',
     ]  # fmt: skip
     for raw in cases:
@@ -230,20 +233,20 @@ def required_terms(terms, frequencies):
 
 def test_rarest_terms_are_kept_in_their_order():
     assert required_terms(["b", "a", "b", "("], never) == ["b", "a"]
-    terms = [f"w{number}" for number in range(100)]
-    frequency = {term: 100 - number for number, term in enumerate(terms)}
+    terms = [f"w{number}" for number in range(300)]
+    frequency = {term: 300 - number for number, term in enumerate(terms)}
     assert required_terms(terms, lambda asked: frequency) == terms[-MAX_TOKENS:]
 
     known = [f"k{number}" for number in range(MAX_TOKENS)]
     unknown = [f"u{number}" for number in range(50)]
     assert required_terms(unknown + known, lambda asked: dict.fromkeys(known, 5)) == known
 
-    phrases = [f"a{number}/b{number}" for number in range(20)]
-    assert required_terms(phrases, each(lambda token: int(token[1:]) + 1)) == phrases[:16]
+    phrases = [f"a{number}/b{number}" for number in range(150)]
+    assert required_terms(phrases, each(lambda token: int(token[1:]) + 1)) == phrases[: MAX_TOKENS // 2]
 
-    endless = "/".join(f"t{number}" for number in range(1000))
-    numbered = each(lambda token: int(token[1:]) + 1)
-    assert required_terms([endless], numbered) == [f"t{number}" for number in range(MAX_TOKENS)]
+    words = [first + second for first, second in islice(product(LETTERS, LETTERS), 300)]
+    by_order = each(lambda token: words.index(token) + 1)
+    assert required_terms(["/".join(words)], by_order) == words[:MAX_TOKENS]
     page = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
     assert required_terms([page], each(lambda token: ord(token[0]))) == [
         page[at : at + 2] for at in range(MAX_TOKENS)
@@ -251,21 +254,38 @@ def test_rarest_terms_are_kept_in_their_order():
 
 
 def test_pieces_of_many_terms_are_capped():
-    terms = [f"a{number}/b{number}/c" for number in range(15)]
+    terms = [f"a{number}/b{number}/c" for number in range(150)]
     some_ = build_plain_match(terms, analysis, each(lambda token: 1 if token[0] == "b" else 2)).some
-    assert len(some_) == 31
+    assert len(some_) == MAX_TOKENS - 1
 
     def match_of_identifiers(count):
-        terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(count)]
+        terms = [f"rateLimit{first}{second}" for first, second in islice(product(LETTERS, LETTERS), count)]
         found = build_plain_match(terms, analysis, each(lambda token: 1))
         tokens = {token for unit in (*found.every, *found.some) for token in unit.tokens}
         return found, len(tokens)
 
-    (few, of_few), (many, of_many) = match_of_identifiers(5), match_of_identifiers(25)
-    assert [unit.term for unit in few.every] == [f"rateLimit{letter}" for letter in "abcde"]
+    (few, of_few), (many, of_many) = match_of_identifiers(5), match_of_identifiers(150)
+    assert [unit.term for unit in few.every] == [f"rateLimita{letter}" for letter in "abcde"]
     assert few.every != few.some
     assert many.every == many.some and len(many.some) == MAX_TOKENS
     assert of_few <= MAX_TOKENS and of_many <= MAX_TOKENS
+
+
+def test_snippets_mark_the_rarest_of_many_words():
+    compiled = build_plain_match(
+        [f"w{n}" for n in range(100)], analysis, each(lambda token: 200 - int(token[1:]))
+    )
+    assert len(compiled.some) == 100
+    assert [unit.term for unit in compiled.marked_units] == [
+        f"w{n}" for n in range(100 - MAX_RAW_TOKENS, 100)
+    ]
+
+
+def test_repeated_words_weigh_more():
+    compiled = build_plain_match(["lease", "the", "lease", "the", "lease", "car"], analysis, never)
+    (lease, car) = compiled.some
+    assert compiled.repeated == {lease: pytest.approx(3 * 9 / 11)}
+    assert car.term == "car"
 
 
 def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():
@@ -275,7 +295,7 @@ def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():
 
 
 @given(st.lists(st.text(alphabet="ab/ -1部署A", max_size=8), max_size=60))
-def test_never_more_than_32_distinct_tokens_are_searched(terms):
+def test_never_more_distinct_tokens_than_the_limit_are_searched(terms):
     compiled = build_plain_match(terms, analysis, each(len))
     for units in (compiled.every, compiled.some) if compiled else ():
         assert len(frozenset().union(*(unit.tokens for unit in units))) <= MAX_TOKENS
