@@ -155,6 +155,8 @@ class QueryFields(StrictSerializer):
     exact = FlagField(
         help_text="False: names, as `rateLimit`, have no list of their own; the two legs are fused alone."
     )
+    typos = FlagField(help_text="False: words that no passage has are not corrected.")
+    prefix = FlagField(help_text="The last word may be the beginning of a word.")
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )
@@ -274,6 +276,8 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
             fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
             exact=given.get("exact", True),
+            typos=given.get("typos", True),
+            prefix=given.get("prefix", False),
             k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),

@@ -1,5 +1,9 @@
-"""Spelling suggestions for a query without results, from words of the corpus that the caller may see."""
+"""Spellings of a query from words of the corpus that the caller may see.
 
+A query without results gets a suggestion. Before a search, words that no chunk has are corrected.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,8 +13,10 @@ import apsw
 from search.mirror.query.spelling import Spelling, join_words, spellings
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
-from search.retrieval.query.parser import parse_query
-from search.retrieval.query.stopwords import content_terms
+from search.retrieval.query.edit_distance import safe_errors
+from search.retrieval.query.exact import is_name_shaped
+from search.retrieval.query.parser import MIN_PREFIX_CHARS, parse_query
+from search.retrieval.query.stopwords import content_terms, language_of
 from search.retrieval.text.unicode_scripts import RUN, fold, is_unspaced, words_of
 
 #: Returns breadcrumb and text of the visible ones of the chunks, by id.
@@ -19,6 +25,15 @@ ReadPassages = Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]
 # Number of words of a query to look up; each takes a few milliseconds.
 _MAX_WORDS = 4
 _READ_CHARS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedQuery:
+    """A query whose unknown words have been corrected."""
+
+    text: str
+    #: Whether words begin with its last word, which is none itself: it is still being typed.
+    is_unfinished: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,70 @@ def suggest_query(view: MirrorView, text: str, read_passages: ReadPassages) -> s
     return None if fold(suggestion) == fold(text) else suggestion
 
 
+def correct_query(view: MirrorView, text: str, read_passages: ReadPassages) -> CorrectedQuery:
+    """Return the query with those words corrected that no chunk has which its reader may read.
+
+    Such a word is left as it is if it may be a name or a code, or if nothing near it is under the filters.
+    One error is corrected from five letters on, two from nine. Raises MirrorDamaged.
+    """
+    unchanged = CorrectedQuery(text, is_unfinished=False)
+    if parse_query(text).raw is not None:
+        return unchanged
+    try:
+        with view.limited_time():
+            unknown = _find_unknown(view, text)
+            vocabulary = Vocabulary(view)
+            is_unfinished = bool(unknown) and _is_beginning(view, unknown[-1], text)
+            typed = [
+                _TypedWord(word.start(), word.end(), _safe_spellings(vocabulary, word[0]))
+                for word in (unknown[:-1] if is_unfinished else unknown)[:_MAX_WORDS]
+                if not _may_be_name(word, text)
+            ]
+    except apsw.InterruptError:
+        return unchanged
+    chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
+    visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
+    return CorrectedQuery(_apply_spellings(text, typed, visible), is_unfinished=is_unfinished)
+
+
+def _find_unknown(view: MirrorView, text: str) -> list[re.Match[str]]:
+    """Return the words, without those of unspaced scripts, that no chunk has."""
+    words = [
+        run for run in RUN.finditer(text[:_READ_CHARS]) if run[0].isalpha() and not is_unspaced(run[0][0])
+    ]
+    if not words:
+        return []
+    language = language_of(word[0].lower() for word in words)
+    terms = [view.analysis.query_terms(word[0], language)[0] for word in words]
+    every = {term for alternatives in terms for term in alternatives}
+    counts = view.collection.frequencies(view.connection, every)
+    return [
+        word
+        for word, alternatives in zip(words, terms, strict=True)
+        if not any(term in counts for term in alternatives)
+    ]
+
+
+def _is_beginning(view: MirrorView, word: re.Match[str], text: str) -> bool:
+    """Return whether the query ends with `word`, without a blank, and other words begin with it."""
+    if word.end() != len(text) or len(word[0]) < MIN_PREFIX_CHARS:
+        return False
+    return bool(view.collection.terms_with_prefix(view.connection, fold(word[0]), 1))
+
+
+def _may_be_name(word: re.Match[str], text: str) -> bool:
+    """Return whether a word looks like a name or an abbreviation, or is quoted."""
+    if is_name_shaped(word[0]) or (word[0].isupper() and not text.isupper()):
+        return True
+    is_within = text[: word.start()].count('"') % 2 == 1
+    return is_within or (word[0].istitle() and word.start() > 0 and not text.istitle())
+
+
+def _safe_spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
+    most = safe_errors(fold(word))
+    return [each for each in spellings(vocabulary, word) if each.errors <= most]
+
+
 def _find_spellings(vocabulary: Vocabulary, text: str) -> Iterator[_TypedWord]:
     """Return the spellings of word pairs, then of words, each in the order of the text."""
     runs = [run for run in RUN.finditer(text) if not is_unspaced(run[0][0])]
@@ -70,7 +149,8 @@ def _apply_spellings(text: str, typed: Sequence[_TypedWord], visible: Mapping[st
             replacements[each.start, each.end] = best.text
     for (start, end), spelling in sorted(replacements.items(), reverse=True):
         if fold(spelling) != fold(text[start:end]):
-            text = text[:start] + spelling + text[end:]
+            is_capitalised = text[start:end].istitle()
+            text = text[:start] + (spelling.capitalize() if is_capitalised else spelling) + text[end:]
     return text
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from kebab.people.models import Workspace
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
 from search.engine.corpus import Corpus
-from search.engine.did_you_mean import suggest_query
+from search.engine.did_you_mean import correct_query, suggest_query
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
 from search.engine.why_not import SearchOutcome
@@ -47,6 +47,9 @@ class Run:
     ranked: Ranking
     after: PostFusionResult
     hits: tuple[SearchHit, ...]
+    #: The query as it was searched, and its text if words of it were corrected.
+    query: SearchQuery
+    corrected_query: str | None
     #: The version of the indexes that answered.
     version: str
     #: The change at which its candidates were found.
@@ -83,7 +86,7 @@ def run_search(
         return search.run(None)
     try:
         with corpus.open_mirror() as view:
-            return search.run(view)
+            return search.correct(view).run(view)
     except MirrorError:
         DEGRADED.add("lexical", "out_of_time")
         return search.run(None)
@@ -100,9 +103,14 @@ class _Search:
         *,
         with_snippets: bool,
         executor: Executor | None,
+        asked: SearchQuery | None = None,
+        is_unfinished: bool = False,
     ) -> None:
+        """Take the query as it is searched and as it was asked, and whether its last word is unfinished."""
         self._corpus = corpus
         self._query = query
+        self._asked = asked or query
+        self._is_unfinished = is_unfinished
         self._stages = stages
         self._with_snippets = with_snippets
         self._executor = executor
@@ -110,6 +118,22 @@ class _Search:
         #: Whether it finds nothing for want of words, so that no index is opened.
         self.is_blank = not (
             query.text.strip() or query.channels or query.explain or query.why_not is not None
+        )
+
+    def correct(self, view: MirrorView) -> "_Search":
+        """Return the search of the same query with its unknown words corrected."""
+        query = self._query
+        if not query.typos or query.channels is not None:
+            return self
+        corrected = correct_query(view, query.text, self._corpus.read_passages)
+        return _Search(
+            self._corpus,
+            replace(query, text=corrected.text),
+            self._stages,
+            with_snippets=self._with_snippets,
+            executor=self._executor,
+            asked=query,
+            is_unfinished=corrected.is_unfinished,
         )
 
     def run(self, view: MirrorView | None) -> Run:
@@ -150,6 +174,8 @@ class _Search:
             ranked=ranked,
             after=after,
             hits=hits,
+            query=query,
+            corrected_query=query.text if query.text != self._asked.text else None,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
@@ -192,7 +218,11 @@ class _Search:
             return [missing, vector] if query.mode is Mode.HYBRID else [missing]
         text, is_checked = query.effective_channels.lexical, self._corpus.is_current(view)
         words = LexicalLeg(
-            view, text, breadcrumb_weight=self._settings.breadcrumb_weight, is_checked=is_checked
+            view,
+            text,
+            breadcrumb_weight=self._settings.breadcrumb_weight,
+            is_unfinished=self._is_unfinished or query.prefix,
+            is_checked=is_checked,
         )
         if query.mode is Mode.LEXICAL:
             return [words]

@@ -163,7 +163,7 @@ def search_in_scope(
             if stages.are_any
             else RankingSnapshot.from_ranking(run.ranked)
         )
-        snapshot = ResultSnapshot(query=query, result=result, space=scope.space, ranking=ranking)
+        snapshot = ResultSnapshot(query=run.query, result=result, space=scope.space, ranking=ranking)
         result = add_cursor(result, snapshot, workspace.pk, caller)
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)
@@ -203,6 +203,7 @@ def build_result(
         lexical_total=run.lexical_total,
         vector_window=run.vector_window,
         hits=run.hits,
+        corrected_query=run.corrected_query,
         did_you_mean=run.did_you_mean,
         explain=run.explanation,
     )

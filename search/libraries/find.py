@@ -100,6 +100,7 @@ class _ContentSearch:
         query = SearchQuery(
             text=plain_terms(text),
             mode=Mode.LEXICAL,
+            typos=False,
             k=_HITS_PER_ROUND,
             filters=SearchFilters(source=tuple(sorted(keys))),
         )

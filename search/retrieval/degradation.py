@@ -1,4 +1,4 @@
-"""Messages about the parts that a result lacks."""
+"""Messages about what a result lacks, and about words that were corrected."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,9 @@ from search.retrieval.types import SearchResult
 
 
 def degradation_messages(result: SearchResult) -> Iterator[str]:
-    """Return a sentence for each part that was missing when the result was computed."""
+    """Return a sentence for corrected words, and for each part that the result lacks."""
+    if result.corrected_query is not None:
+        yield f"Showing results for: {result.corrected_query}"
     for leg in result.degraded:
         yield missing_leg_message(leg)
     if result.rerank is not None and result.rerank.status == "fallback":

@@ -60,6 +60,10 @@ class SearchQuery:
     fusion: Fusion | None = None
     #: Whether chunks that have a name of the query as written form a list of their own.
     exact: bool = True
+    #: Whether words that no chunk has are corrected.
+    typos: bool = True
+    #: Whether the last word may be the beginning of a word. One that no chunk has may be in any case.
+    prefix: bool = False
     k: int = DEFAULT_K
     filters: SearchFilters = field(default_factory=SearchFilters)
     #: None: every stage uses `text`.
@@ -199,6 +203,8 @@ class SearchResult:
     vector_window: VectorWindow | None = None
     hits: tuple[SearchHit, ...] = ()
     next_cursor: str | None = None
+    #: The query that was searched, if it is another than the one asked.
+    corrected_query: str | None = None
     did_you_mean: str | None = None
     #: JSON-ready.
     explain: Mapping[str, object] | None = None

@@ -27,6 +27,7 @@ from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores
 from search.retrieval.query.parser import (
+    Complete,
     Frequencies,
     MatchUnit,
     build_plain_match,
@@ -51,6 +52,8 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
     return "-".join(["lex", str(schema.SCHEMA_VERSION), analysis.tokenizer, *weights])
 
 
+# Words that a beginning may stand for.
+_COMPLETIONS = 64
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
 _MATCHING_CHUNKS = (
     "SELECT c.chunk_id FROM json_each(?) v"
@@ -145,12 +148,17 @@ class LexicalLeg:
         text: str,
         *,
         breadcrumb_weight: float = BREADCRUMB_WEIGHT,
+        is_unfinished: bool = False,
         is_checked: bool = False,
     ) -> None:
-        """Create the leg; `is_checked` says that what the mirror shows is visible."""
+        """Create the leg; `is_checked` says that what the mirror shows is visible.
+
+        The last word of an unfinished query also matches words that begin with it.
+        """
         self.is_checked = is_checked
         self._view = view
         self._text = text
+        self._is_unfinished = is_unfinished
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
 
     def search(self, limit: int) -> LexicalResult:
@@ -178,7 +186,12 @@ class LexicalLeg:
         def frequencies(terms: Iterable[str]) -> dict[str, int]:
             return self._view.collection.frequencies(self._view.connection, terms)
 
-        return compile_match(self._text, frequencies, self._view.analysis)
+        def complete(word: str) -> list[str]:
+            return self._view.collection.terms_with_prefix(self._view.connection, word, _COMPLETIONS)
+
+        return compile_match(
+            self._text, frequencies, self._view.analysis, complete=complete if self._is_unfinished else None
+        )
 
     def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
         """Return the scores of chunks for the query of a result of this leg; NaN when the time is up."""
@@ -330,8 +343,13 @@ def _fetch_rows_and_scores(
     return rows
 
 
-def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:
-    """Compile `text` to match expressions; None when it has no terms. Raises InvalidQuery."""
+def compile_match(
+    text: str, frequencies: Frequencies, analysis: Analysis = STEMMED, *, complete: Complete | None = None
+) -> Match | None:
+    """Compile `text` to match expressions; None when it has no terms. Raises InvalidQuery.
+
+    With `complete` the last word, unless a blank follows it, also matches words that begin with it.
+    """
     parsed = parse_query(text)
     if parsed.raw is not None:
         check_size(parsed.raw)
@@ -340,6 +358,8 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
     plain = build_plain_match(parsed.terms, analysis, frequencies)
     if plain is None:
         return None
+    if complete is not None and not text[-1:].isspace():
+        plain = plain.with_prefix(parsed.terms[-1], analysis, complete)
     every, some = compile_all(plain.every), compile_any(plain.some)
     return Match(
         every=every,

@@ -33,6 +33,7 @@ FILTER_LABELS: Final = {
 }
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
+_NO_TYPOS = "false"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 #: Values of all filters together.
 _MAX_VALUES = 100
@@ -54,6 +55,8 @@ class SearchInput:
     text: str
     mode: str
     k: str
+    #: Whether unknown words are corrected.
+    typos: bool = True
     #: (name, value) of each filter.
     filters: tuple[tuple[str, str], ...] = ()
 
@@ -65,6 +68,7 @@ class SearchInput:
             text=parameters.get("q", ""),
             mode=parameters.get("mode") or Mode.HYBRID.value,
             k=parameters.get("k") or HIT_COUNTS[0],
+            typos=parameters.get("typos") != _NO_TYPOS,
         )
 
     @property
@@ -80,7 +84,8 @@ class SearchInput:
     @property
     def manner(self) -> str:
         """Return the query string without the query text: mode, number of hits and filters."""
-        return urlencode([("mode", self.mode), ("k", self.k), *self.filters])
+        as_typed = [] if self.typos else [("typos", _NO_TYPOS)]
+        return urlencode([("mode", self.mode), ("k", self.k), *as_typed, *self.filters])
 
     @property
     def return_query(self) -> str:
@@ -124,6 +129,8 @@ class SearchInput:
             text=self.text,
             mode=Mode(self.mode),
             k=int(self.k),
+            typos=self.typos,
+            prefix=True,
             filters=self.search_filters(),
             snippet_chars=_SNIPPET_CHARS,
         )

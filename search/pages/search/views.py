@@ -85,6 +85,7 @@ class SearchPage(SearchingPage):
             "result": result,
             "hits": present_hits(self.access, search_input, result.hits),
             "more": more_address(workspace, search_input, "" if is_full else result.next_cursor),
+            "as_typed": replace(search_input, typos=False).address,
             "meant": replace(search_input, text=result.did_you_mean or "").address,
             "hybrid": replace(search_input, mode=Mode.HYBRID).address,
         }

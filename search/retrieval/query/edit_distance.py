@@ -11,6 +11,9 @@ import numpy as np
 
 #: From this length on a word may have two errors.
 _LONG_CHARS: Final = 7
+# The same where nobody is asked.
+_SAFE_CHARS: Final = 5
+_SAFE_LONG_CHARS: Final = 9
 #: A shorter word is not corrected: it is close to too many others.
 MIN_CHARS: Final = 3
 # Maximum number of letters that stemming removes: `-izations`.
@@ -22,6 +25,11 @@ def allowed_errors(word: str) -> int:
     if len(word) < MIN_CHARS:
         return 0
     return 2 if len(word) >= _LONG_CHARS else 1
+
+
+def safe_errors(word: str) -> int:
+    """Return the number of errors to correct unasked: two from nine letters on, one from five, else none."""
+    return (len(word) >= _SAFE_CHARS) + (len(word) >= _SAFE_LONG_CHARS)
 
 
 def edit_distance(word: str, other: str) -> int:

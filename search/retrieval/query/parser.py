@@ -15,7 +15,7 @@ from typing import Protocol
 
 from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.stopwords import content_terms, language_of
-from search.retrieval.text.unicode_scripts import has_token, is_unspaced, words_of
+from search.retrieval.text.unicode_scripts import fold, has_token, is_unspaced, words_of
 
 #: Maximum number of index terms of a plain query; the rarest of a longer one are searched.
 MAX_TOKENS = 256
@@ -28,6 +28,8 @@ _K3 = 8.0
 MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
 MIN_PREFIX_CHARS = 3
+# A beginning of this length is taken for the stem of a longer word that is being typed.
+_MIN_STEM_CHARS = 4
 # Counting every word of a pasted book would take the time that the cap saves.
 _MAX_COUNTED_UNITS = 512
 # A longer term is a page without spaces or a key.
@@ -50,6 +52,10 @@ _PREFIX = re.compile(r'(?:"([^"]*)"|(?<![^\s"()*+^:{},])([^\s"()*+^:{},]++))\s*\
 
 #: Returns the number of chunks with each of the index terms, without those that no chunk has.
 Frequencies = Callable[[Iterable[str]], Mapping[str, int]]
+
+
+#: Returns the most common index terms that begin with a folded word.
+Complete = Callable[[str], Sequence[str]]
 
 
 class Analysis(Protocol):
@@ -120,6 +126,21 @@ class PlainMatch:
     repeated: Mapping[MatchUnit, float]
     #: In which the terms are stemmed, besides English.
     language: str | None
+
+    def with_prefix(self, last: str, analysis: Analysis, complete: Complete) -> "PlainMatch":
+        """Return the match in which `last`, a single word, also matches words that begin with it."""
+        word = fold(last)
+        if len(word) < MIN_PREFIX_CHARS or not word.isalnum() or is_unspaced(word[0]):
+            return self
+        whole = _build_unit(last, analysis, self.language)
+        stems = (word[:end] for end in range(_MIN_STEM_CHARS, len(word)))
+        terms = tuple(dict.fromkeys((*chain.from_iterable(whole.positions), *complete(word), *stems)))
+        unit = MatchUnit(term=last, expression=analysis.encode_phrase([terms]), positions=(terms,))
+        every, some, marked = (
+            tuple(unit if each == whole else each for each in units)
+            for units in (self.every, self.some, self.marked)
+        )
+        return replace(self, every=every, some=some, marked=marked)
 
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:

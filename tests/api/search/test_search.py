@@ -64,8 +64,11 @@ def test_words_are_highlighted_and_misspelt_ones_corrected(ask):
     assert marked == ["gamma", "部署指南"]
 
     body = ask("aprikot")
-    assert (body["query"], body["hits"], body["did_you_mean"]) == ("aprikot", [], "apricot")
-    assert ask("apricot")["did_you_mean"] is None
+    assert (body["query"], body["corrected_query"], len(body["hits"])) == ("aprikot", "apricot", 3)
+    assert (body["did_you_mean"], ask("apricot")["corrected_query"]) == (None, None)
+    body = ask("aprikot", typos=False)
+    assert (body["corrected_query"], body["hits"], body["did_you_mean"]) == (None, [], "apricot")
+    assert {hit["doc_path"] for hit in ask("apri", prefix=True)["hits"]} == {"apricot.md"}
 
 
 def test_query_without_a_word_finds_nothing(ask, subtests):

@@ -135,6 +135,10 @@ def test_no_hits_in_one_mode_lead_to_the_hybrid_one_and_near_words_to_theirs(vis
     assert 'class="hit"' in text_of(visitor.get(html.unescape(address)))
 
     page = text_of(search_page(visitor, q="restrat", mode="lexical"))
+    assert "<mark>restart</mark>" in page
+    as_typed = re.search(r'Search for <a href="([^"]+)">restrat</a>', page)[1]
+    page = text_of(visitor.get(html.unescape(as_typed)))
+    assert "<mark>" not in page
     address = re.search(r'<a href="([^"]+)">restart</a>', page)[1]
     assert "<mark>restart</mark>" in text_of(visitor.get(html.unescape(address)))
 

@@ -103,6 +103,8 @@ def test_cap_cutoff_and_suggestion_are_the_same(both):
     live, still = both(text="ferry tide", per_file_cap=1, cutoff=True)
     assert ids(still) == ids(live)
     live, still = both(text="lighthuose", mode=Mode.LEXICAL)
+    assert still.corrected_query == live.corrected_query == "lighthouse"
+    live, still = both(text="lighthuose", mode=Mode.LEXICAL, typos=False)
     assert still.did_you_mean == live.did_you_mean == "lighthouse"
 
 

@@ -5,13 +5,13 @@ from functools import partial
 from kebab.people.reader import Reader
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
-from search.engine.did_you_mean import suggest_query
+from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.readback import read_passages
 from search.mirror.query.view import MirrorView
 from search.models import Chunk
 from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write, write_each
-from tests.support.search import ask, sync
+from tests.support.search import ask, paths, sync
 
 SUGGESTIONS = {
     "configuraton": "configuration",
@@ -55,8 +55,59 @@ def test_suggestion_spells_the_words_as_the_corpus_does(filled, subtests):
             assert suggest(filled, query) == suggestion
 
 
+CORRECTIONS = {
+    "configuraton of kubernetes": "configuration of kubernetes",
+    "Configuraton Matters": "Configuration Matters",
+    "confgiuratoin": "configuration",  # two errors in a long word
+    "ratelimit": "rate limit",
+    "databse": "database",
+    "dtbase": "dtbase",  # two errors in a short one
+    "rnus": "rnus",  # too short
+    "the database of Kubernetis": "the database of Kubernetis",  # it may be a name
+    "KUBERNETIS of the database": "KUBERNETIS of the database",
+    'the "databse"': 'the "databse"',
+    "datab4se": "datab4se",
+    "getColection": "getColection",
+    "hereaftr": "hereaftr",  # a word of another version
+    "'databse'": "'databse'",
+    "database": "database",
+    "": "",
+}
+
+
+def correct(workspace, text, **filters):
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
+    with mirror_source(workspace, scope).open() as view:
+        return correct_query(view, text, partial(read_passages, scope))
+
+
+def test_unknown_words_are_corrected_where_that_is_safe(filled, subtests):
+    for query, corrected in CORRECTIONS.items():
+        with subtests.test(query=query):
+            assert correct(filled, query).text == corrected
+    assert correct(filled, "databse", path_glob=("b.md",)).text == "databse"
+
+
+def test_last_word_may_be_the_beginning_of_one_unless_a_blank_follows(filled):
+    unfinished = CorrectedQuery("install the confi", is_unfinished=True)
+    assert correct(filled, "install the confi") == unfinished
+    assert not correct(filled, "install the confi ").is_unfinished
+    assert not correct(filled, "install the configuration").is_unfinished
+    assert paths(ask(filled, "confi")) == ["a.md"]
+    assert paths(ask(filled, "confi ")) == []
+    assert paths(ask(filled, "insta", prefix=True)) == paths(ask(filled, "installatio")) == ["b.md"]
+
+
+def test_search_answers_the_corrected_query_and_says_so(filled):
+    result = ask(filled, "databse")
+    assert (result.query, result.corrected_query, paths(result)) == ("databse", "database", ["a.md"])
+    result = ask(filled, "databse", typos=False)
+    assert (result.corrected_query, result.hits) == (None, ())
+    assert ask(filled, "database").corrected_query is None
+
+
 def test_search_suggests_only_where_it_found_nothing_and_keeps_the_query(filled):
-    result = ask(filled, "kubrenetes databse")
+    result = ask(filled, "kubrenetes databse", typos=False)
     assert (result.query, result.hits) == ("kubrenetes databse", ())
     assert result.did_you_mean == "kubernetes database"
     assert ask(filled, "kubrenetes configuration").did_you_mean is None

@@ -184,7 +184,7 @@ def test_leg_stopped_while_it_reads_the_query_is_named(workspace, monkeypatch):
     embed(workspace)
     sync(workspace)
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise apsw.InterruptError("interrupted")
 
     monkeypatch.setattr(lexical, "compile_match", interrupt)
