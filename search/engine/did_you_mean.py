@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import apsw
 
-from search.mirror.query.spelling import Spelling, join_words, spellings
+from search.mirror.query.filters import collection_clause
+from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.query.edit_distance import safe_errors
@@ -67,20 +68,24 @@ def correct_query(view: MirrorView, text: str, read_passages: ReadPassages) -> C
     """Return the query with those words corrected that no chunk has which its reader may read.
 
     Such a word is left as it is if it may be a name or a code, or if nothing near it is under the filters.
-    One error is corrected from five letters on, two from nine. Raises MirrorDamaged.
+    One error is corrected from five letters on, two from nine. A word that no chunk under the filters has is
+    written as two if one of these has both in a row. Raises MirrorDamaged.
     """
     unchanged = CorrectedQuery(text, is_unfinished=False)
     if parse_query(text).raw is not None:
         return unchanged
     try:
         with view.limited_time():
-            unknown = _find_unknown(view, text)
-            vocabulary = Vocabulary(view)
+            missing = _find_missing(view, text)
+            unknown = [word for word, is_unknown in missing if is_unknown]
             is_unfinished = bool(unknown) and _is_beginning(view, unknown[-1], text)
+            vocabulary = Vocabulary(view)
             typed = [
-                _TypedWord(word.start(), word.end(), _safe_spellings(vocabulary, word[0]))
-                for word in (unknown[:-1] if is_unfinished else unknown)[:_MAX_WORDS]
-                if not _may_be_name(word, text)
+                _TypedWord(
+                    word.start(), word.end(), _safe_spellings(vocabulary, word[0], only_split=not is_unknown)
+                )
+                for word, is_unknown in missing[:_MAX_WORDS]
+                if not (_may_be_name(word, text) or (is_unfinished and word is unknown[-1]))
             ]
     except apsw.InterruptError:
         return unchanged
@@ -89,8 +94,11 @@ def correct_query(view: MirrorView, text: str, read_passages: ReadPassages) -> C
     return CorrectedQuery(_apply_spellings(text, typed, visible), is_unfinished=is_unfinished)
 
 
-def _find_unknown(view: MirrorView, text: str) -> list[re.Match[str]]:
-    """Return the words, without those of unspaced scripts, that no chunk has."""
+def _find_missing(view: MirrorView, text: str) -> list[tuple[re.Match[str], bool]]:
+    """Return the words that no chunk under the filters has, and whether no other chunk has them either.
+
+    Words of unspaced scripts are not looked at.
+    """
     words = [
         run for run in RUN.finditer(text[:_READ_CHARS]) if run[0].isalpha() and not is_unspaced(run[0][0])
     ]
@@ -100,11 +108,21 @@ def _find_unknown(view: MirrorView, text: str) -> list[re.Match[str]]:
     terms = [view.analysis.query_terms(word[0], language)[0] for word in words]
     every = {term for alternatives in terms for term in alternatives}
     counts = view.collection.frequencies(view.connection, every)
-    return [
-        word
-        for word, alternatives in zip(words, terms, strict=True)
-        if not any(term in counts for term in alternatives)
-    ]
+    missing = []
+    for word, alternatives in zip(words, terms, strict=True):
+        is_unknown = not any(term in counts for term in alternatives)
+        if is_unknown or not _is_under_filters(view, alternatives):
+            missing.append((word, is_unknown))
+    return missing
+
+
+def _is_under_filters(view: MirrorView, terms: tuple[str, ...]) -> bool:
+    clause = collection_clause(view.scope)
+    if not clause.condition:
+        return True
+    weights = (1.0, 1.0)
+    rows = view.collection.score_words(view.connection, [terms], weights)[terms].rows
+    return bool(clause.mask(view.connection, view.collection.chunks)[rows].any())
 
 
 def _is_beginning(view: MirrorView, word: re.Match[str], text: str) -> bool:
@@ -122,9 +140,10 @@ def _may_be_name(word: re.Match[str], text: str) -> bool:
     return is_within or (word[0].istitle() and word.start() > 0 and not text.istitle())
 
 
-def _safe_spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
+def _safe_spellings(vocabulary: Vocabulary, word: str, *, only_split: bool) -> list[Spelling]:
     most = safe_errors(fold(word))
-    return [each for each in spellings(vocabulary, word) if each.errors <= most]
+    found = split_word(vocabulary, word) if only_split else spellings(vocabulary, word)
+    return [each for each in found if each.errors <= most]
 
 
 def _find_spellings(vocabulary: Vocabulary, text: str) -> Iterator[_TypedWord]:

@@ -47,7 +47,7 @@ def spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
     if not allowed_errors(typed):
         return []
     near = _find_near(vocabulary, typed)
-    found = [*near, *_split_word(vocabulary, typed)] if all(each.errors for each in near) else near
+    found = [*near, *split_word(vocabulary, typed)] if all(each.errors for each in near) else near
     return sorted(found, key=lambda each: (each.errors, *_sort_key(typed, each)))[:_OFFERED]
 
 
@@ -162,11 +162,12 @@ def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
     return {term: distance for term, distance in zip(terms, distances, strict=True) if distance <= farthest}
 
 
-def _split_word(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+def split_word(vocabulary: Vocabulary, word: str) -> list[Spelling]:
     """Return spellings as two words, as `rate limit` for `ratelimit`, if chunks have both in a row.
 
     Only the 3 likeliest splits are looked up.
     """
+    typed = fold(word)
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
     query_tokens = vocabulary.analysis.query_tokens
     terms = {half: query_tokens(half)[0] for cut in cuts for half in cut if query_tokens(half)}

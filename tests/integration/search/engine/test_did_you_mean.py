@@ -88,6 +88,15 @@ def test_unknown_words_are_corrected_where_that_is_safe(filled, subtests):
     assert correct(filled, "databse", path_glob=("b.md",)).text == "databse"
 
 
+def test_word_that_nothing_under_the_filters_has_is_split_and_not_corrected(workspace):
+    fill(workspace)
+    write(workspace, "c.md", "The ratelimit of the databases, hinstallation.")
+    sync(workspace)
+    assert correct(workspace, "ratelimit").text == "ratelimit"
+    assert correct(workspace, "ratelimit call", path_glob=("b.md",)).text == "rate limit call"
+    assert correct(workspace, "hinstallation", path_glob=("b.md",)).text == "hinstallation"
+
+
 def test_last_word_may_be_the_beginning_of_one_unless_a_blank_follows(filled):
     unfinished = CorrectedQuery("install the confi", is_unfinished=True)
     assert correct(filled, "install the confi") == unfinished
