@@ -64,19 +64,22 @@ def suggest_query(view: MirrorView, text: str, read_passages: ReadPassages) -> s
     return None if fold(suggestion) == fold(text) else suggestion
 
 
-def correct_query(view: MirrorView, text: str, read_passages: ReadPassages) -> CorrectedQuery:
+def correct_query(
+    view: MirrorView, text: str, read_passages: ReadPassages, *, weights: tuple[float, float]
+) -> CorrectedQuery:
     """Return the query with those words corrected that no chunk has which its reader may read.
 
     Such a word is left as it is if it may be a name or a code, or if nothing near it is under the filters.
     One error is corrected from five letters on, two from nine. A word that no chunk under the filters has is
-    written as two if one of these has both in a row. Raises MirrorDamaged.
+    written as two if one of these has both in a row. `weights` are those of breadcrumb and text. Raises
+    MirrorDamaged.
     """
     unchanged = CorrectedQuery(text, is_unfinished=False)
     if parse_query(text).raw is not None:
         return unchanged
     try:
         with view.limited_time():
-            missing = _find_missing(view, text)
+            missing = _find_missing(view, text, weights)
             unknown = [word for word, is_unknown in missing if is_unknown]
             is_unfinished = bool(unknown) and _is_beginning(view, unknown[-1], text)
             vocabulary = Vocabulary(view)
@@ -94,35 +97,30 @@ def correct_query(view: MirrorView, text: str, read_passages: ReadPassages) -> C
     return CorrectedQuery(_apply_spellings(text, typed, visible), is_unfinished=is_unfinished)
 
 
-def _find_missing(view: MirrorView, text: str) -> list[tuple[re.Match[str], bool]]:
+def _find_missing(
+    view: MirrorView, text: str, weights: tuple[float, float]
+) -> list[tuple[re.Match[str], bool]]:
     """Return the words that no chunk under the filters has, and whether no other chunk has them either.
 
-    Words of unspaced scripts are not looked at.
+    Words of unspaced scripts are not looked at. The words' scores are kept for the search, which computes
+    them with the same weights.
     """
     words = [
         run for run in RUN.finditer(text[:_READ_CHARS]) if run[0].isalpha() and not is_unspaced(run[0][0])
     ]
     if not words:
         return []
+    collection, clause = view.collection, collection_clause(view.scope)
     language = language_of(word[0].lower() for word in words)
     terms = [view.analysis.query_terms(word[0], language)[0] for word in words]
-    every = {term for alternatives in terms for term in alternatives}
-    counts = view.collection.frequencies(view.connection, every)
+    found = collection.score_words(view.connection, terms, weights)
+    passes = clause.mask(view.connection, collection.chunks) if clause.condition else None
     missing = []
     for word, alternatives in zip(words, terms, strict=True):
-        is_unknown = not any(term in counts for term in alternatives)
-        if is_unknown or not _is_under_filters(view, alternatives):
+        is_unknown = not len(found[alternatives])
+        if is_unknown or (passes is not None and not passes[found[alternatives].rows].any()):
             missing.append((word, is_unknown))
     return missing
-
-
-def _is_under_filters(view: MirrorView, terms: tuple[str, ...]) -> bool:
-    clause = collection_clause(view.scope)
-    if not clause.condition:
-        return True
-    weights = (1.0, 1.0)
-    rows = view.collection.score_words(view.connection, [terms], weights)[terms].rows
-    return bool(clause.mask(view.connection, view.collection.chunks)[rows].any())
 
 
 def _is_beginning(view: MirrorView, word: re.Match[str], text: str) -> bool:

@@ -125,7 +125,8 @@ class _Search:
         query = self._query
         if not query.typos or query.channels is not None:
             return self
-        corrected = correct_query(view, query.text, self._corpus.read_passages)
+        weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
+        corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
         return _Search(
             self._corpus,
             replace(query, text=corrected.text),

@@ -23,7 +23,7 @@ MAX_TOKENS = 256
 #: 1,000 terms over 20,000 chunks.
 MAX_RAW_TOKENS = 32
 # Saturation of a word's repetitions in a query, k3 of Okapi bm25.
-_K3 = 8.0
+_K3 = 1000.0
 #: FTS5 takes 53 s to parse an OR of 50,000 words and can't be interrupted meanwhile.
 MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
@@ -32,6 +32,8 @@ MIN_PREFIX_CHARS = 3
 _MIN_STEM_CHARS = 4
 # Counting every word of a pasted book would take the time that the cap saves.
 _MAX_COUNTED_UNITS = 512
+# Words of a query whose repetitions are counted.
+_MAX_COUNTED_TERMS = 4 * _MAX_COUNTED_UNITS
 # A longer term is a page without spaces or a key.
 _MAX_TERM_CHARS = 1_000
 
@@ -236,7 +238,7 @@ def build_plain_match(
         every=every if is_searchable else some,
         some=some,
         marked=cap_units(some, analysis, frequencies, MAX_RAW_TOKENS),
-        repeated=_weigh_repeated({*some}, terms, analysis, language) if len(wanted) < len(terms) else {},
+        repeated=_weigh_repeated({*some}, terms, analysis, language) if len(every) < len(terms) else {},
         language=language,
     )
 
@@ -263,13 +265,14 @@ def _weigh_repeated(
 
     These are bm25's for a word that a query has `n` times, `n (k3 + 1) / (n + k3)`.
     """
-    counts = Counter(term[:_MAX_TERM_CHARS] for term in terms)
+    counts: Counter[MatchUnit] = Counter()
+    for term, count in Counter(terms[:_MAX_COUNTED_TERMS]).items():
+        pieces = analysis.relaxed_terms(_CLITIC.sub(" ", term[:_MAX_TERM_CHARS]))
+        counts.update(dict.fromkeys(build_units(pieces, analysis, language), count))
     return {
         unit: count * (_K3 + 1.0) / (count + _K3)
-        for term, count in counts.items()
-        if count > 1 and has_token(term)
-        for unit in build_units(analysis.relaxed_terms(term), analysis, language)
-        if unit in searched
+        for unit, count in counts.items()
+        if count > 1 and unit in searched
     }
 
 

@@ -78,7 +78,7 @@ CORRECTIONS = {
 def correct(workspace, text, **filters):
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
     with mirror_source(workspace, scope).open() as view:
-        return correct_query(view, text, partial(read_passages, scope))
+        return correct_query(view, text, partial(read_passages, scope), weights=(2.0, 1.0))
 
 
 def test_unknown_words_are_corrected_where_that_is_safe(filled, subtests):

@@ -142,7 +142,8 @@ def test_response_on_the_wire():
     assert result_to_wire(result) == {
         "schema_version": "search_response.v1", "query": "q", "mode": "lexical", "index_version": "lex-1",
         "seq": 3, "lag": 0, "took_ms": 1.5, "degraded": [], "warnings": [], "rerank": None,
-        "lexical_total": None, "vector_window": None, "hits": [], "next_cursor": None, "corrected_query": None,
+        "lexical_total": None, "vector_window": None, "hits": [], "next_cursor": None,
+        "corrected_query": None,
         "did_you_mean": None,
         "explain": None,
     }  # fmt: skip
