@@ -103,11 +103,21 @@ def test_why_not_answers_for_hidden_ids_like_missing_ones(vault, assert_same_ans
 
 def test_misspelt_hidden_word_is_not_corrected(vault, assert_same_answers, insiders):
     for word in ("quokatext", "quokka text", "wombatheadinng"):
-        assert '"did_you_mean":null' in assert_same_answers("/search", {"q": word, "mode": "lexical"})
+        for typos in (True, False):
+            body = {"q": word, "mode": "lexical", "typos": typos}
+            answer = assert_same_answers("/search", body)
+            assert '"corrected_query":null' in answer and '"did_you_mean":null' in answer
     for client in insiders:
-        body = {"q": "quokatext", "mode": "lexical"}
-        answer = client.post(address(vault.workspace, "/search"), body, format="json").json()
-        assert answer["did_you_mean"] == CANARIES["text"]
+        for typos, field in ((True, "corrected_query"), (False, "did_you_mean")):
+            body = {"q": "quokatext", "mode": "lexical", "typos": typos}
+            answer = client.post(address(vault.workspace, "/search"), body, format="json").json()
+            assert answer[field] == CANARIES["text"]
+
+
+def test_beginning_of_a_hidden_word_finds_nothing(vault, assert_same_answers):
+    for word in (CANARIES["text"][:5], CANARIES["text"][:-1]):
+        body = {"q": word, "mode": "lexical", "prefix": True, "explain": True}
+        assert '"hits":[]' in assert_same_answers("/search", body)
 
 
 @pytest.mark.parametrize(
