@@ -138,11 +138,9 @@ class PlainMatch:
         stems = (word[:end] for end in range(_MIN_STEM_CHARS, len(word)))
         terms = tuple(dict.fromkeys((*chain.from_iterable(whole.positions), *complete(word), *stems)))
         unit = MatchUnit(term=last, expression=analysis.encode_phrase([terms]), positions=(terms,))
-        every, some, marked = (
-            tuple(unit if each == whole else each for each in units)
-            for units in (self.every, self.some, self.marked)
-        )
-        return replace(self, every=every, some=some, marked=marked)
+        every = tuple(unit if each == whole else each for each in self.every)
+        # What has the word itself counts twice.
+        return replace(self, every=every, some=(*self.some, unit), marked=(*self.marked, unit))
 
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:

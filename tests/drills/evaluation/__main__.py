@@ -4,6 +4,7 @@
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ import django
 from tests.drills.evaluation.code_questions import CodeQuestion, read_questions
 from tests.drills.evaluation.collect import KINDS, collect
 from tests.drills.evaluation.names import PUBLISHED, Name, read_names, write_names
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 
 if TYPE_CHECKING:
     from tests.drills.evaluation.code_retrieval import Way

@@ -281,6 +281,17 @@ def test_snippets_mark_the_rarest_of_many_words():
     ]
 
 
+def test_last_word_stands_for_words_that_begin_with_it_and_counts_twice_itself():
+    plain = build_plain_match(["blue", "car"], analysis, never)
+    completed = plain.with_prefix("car", analysis, lambda word: [f"{word}go", f"{word}t"])
+    assert [unit.positions for unit in completed.every] == [(("blue",),), (("car", "cargo", "cart"),)]
+    assert completed.some == (*plain.some, completed.every[1])
+    for last in ("ca", "a/b", "部署"):
+        assert build_plain_match([last], analysis, never).with_prefix(last, analysis, never) == (
+            build_plain_match([last], analysis, never)
+        )
+
+
 def test_repeated_words_weigh_more():
     compiled = build_plain_match(["lease", "the", "lease", "the", "lease", "car"], analysis, never)
     (lease, car) = compiled.some
