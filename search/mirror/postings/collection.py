@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from threading import Lock
+from typing import Any
 
 import apsw
 import numpy as np
@@ -188,7 +189,7 @@ class Collection:
 
     def terms_with_prefix(self, connection: apsw.Connection, prefix: str, limit: int) -> list[str]:
         """Return up to `limit` terms of its chunks that begin with `prefix`, the most common first."""
-        found = connection.execute(_BEGINNING, (prefix, prefix + _HIGHEST)).fetchall()
+        found: list[Any] = connection.execute(_BEGINNING, (prefix, prefix + _HIGHEST)).fetchall()
         counts: dict[str, int] = dict(found)
         if self.members is not None:
             counts = self.frequencies(connection, counts)

@@ -121,7 +121,7 @@ class ExactLeg:
         if not self._title_keys:
             return []
         asked = (json.dumps(self._title_keys), _READ)
-        found = self._view.connection.execute(_TITLED, asked).fetchall()
+        found: list[Any] = self._view.connection.execute(_TITLED, asked).fetchall()
         rows = np.array([row for row, *_ in found], np.int64)
         collection = self._view.collection
         passes = collection_clause(self._view.scope).mask(self._view.connection, collection.chunks)
