@@ -19,6 +19,7 @@ CALLS = [
 #: Each with the argument or the code that its error begins with, and what the error names.
 BAD = [
     ("search", {}, "query:"),
+    ("search", {"query": None}, "query:"),
     ("search", {"query": "a", "qurey": "b"}, "qurey:"),
     ("search", {"query": "a", "k": 0}, "k:"),
     ("search", {"query": "a", "k": "many"}, "k:"),
@@ -81,6 +82,11 @@ def test_bad_argument_is_an_error_of_the_tool(line, subtests):
         with subtests.test(name=name, given=str(given)):
             assert result.is_error
             assert message in text_of(result)
+
+
+def test_null_stands_for_the_default_of_an_optional_argument(over_http):
+    nulls = dict.fromkeys(("mode", "k", "filters", "max_tokens", "detail"))
+    assert over_http.text("search", query="tides", **nulls) == over_http.text("search", query="tides")
 
 
 def test_call_without_a_hit_is_no_error(over_http, subtests):
