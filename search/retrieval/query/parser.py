@@ -22,6 +22,8 @@ MAX_TOKENS = 256
 #: Maximum number of words of a raw query, and of terms that snippets mark: FTS5 takes 1.1 s for an OR of
 #: 1,000 terms over 20,000 chunks.
 MAX_RAW_TOKENS = 32
+# Saturation of a word's repetitions in a query, k3 of Okapi bm25.
+_K3 = 8.0
 #: FTS5 takes 53 s to parse an OR of 50,000 words and can't be interrupted meanwhile.
 MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
@@ -257,12 +259,19 @@ def _keep_counts(frequencies: Frequencies) -> Frequencies:
 def _weigh_repeated(
     searched: Set[MatchUnit], terms: Sequence[str], analysis: Analysis, language: str | None
 ) -> dict[MatchUnit, float]:
-    """Return those of `searched` that are repeated in `terms`, with the number of times."""
+    """Return those of `searched` that are repeated in `terms`, with their weights.
+
+    These are bm25's for a word that a query has `n` times, `n (k3 + 1) / (n + k3)`.
+    """
     counts: Counter[MatchUnit] = Counter()
     for term, count in Counter(terms[:_MAX_COUNTED_TERMS]).items():
         pieces = analysis.relaxed_terms(_CLITIC.sub(" ", term[:_MAX_TERM_CHARS]))
         counts.update(dict.fromkeys(build_units(pieces, analysis, language), count))
-    return {unit: float(count) for unit, count in counts.items() if count > 1 and unit in searched}
+    return {
+        unit: count * (_K3 + 1.0) / (count + _K3)
+        for unit, count in counts.items()
+        if count > 1 and unit in searched
+    }
 
 
 def content_units(terms: Sequence[str], analysis: Analysis) -> tuple[MatchUnit, ...]:
