@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import apsw
 
+from search.embedders.minilm.tokenizer import is_common_word
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.spelling import Spelling, join_words, spellings, split_word
 from search.mirror.query.view import MirrorView
@@ -69,10 +70,10 @@ def correct_query(
 ) -> CorrectedQuery:
     """Return the query with those words corrected that no chunk has which its reader may read.
 
-    Such a word is left as it is if it may be a name or a code, or if nothing near it is under the filters.
-    One error is corrected from five letters on, two from nine. A word that no chunk under the filters has is
-    written as two if one of these has both in a row. `weights` are those of breadcrumb and text. Raises
-    MirrorDamaged.
+    Such a word is left as it is if it may be a name or a code, if it is a common English word, or if nothing
+    near it is under the filters. One error is corrected from five letters on, two from nine. A word that no
+    chunk under the filters has is written as two if one of these has both in a row. `weights` are those of
+    breadcrumb and text. Raises MirrorDamaged.
     """
     unchanged = CorrectedQuery(text, is_unfinished=False)
     if parse_query(text).raw is not None:
@@ -85,7 +86,7 @@ def correct_query(
             vocabulary = Vocabulary(view)
             typed = [
                 _TypedWord(
-                    word.start(), word.end(), _safe_spellings(vocabulary, word[0], only_split=not is_unknown)
+                    word.start(), word.end(), _safe_spellings(vocabulary, word[0], is_unknown=is_unknown)
                 )
                 for word, is_unknown in missing[:_MAX_WORDS]
                 if not (_may_be_name(word, text) or (is_unfinished and word is unknown[-1]))
@@ -138,9 +139,10 @@ def _may_be_name(word: re.Match[str], text: str) -> bool:
     return is_within or (word[0].istitle() and word.start() > 0 and not text.istitle())
 
 
-def _safe_spellings(vocabulary: Vocabulary, word: str, *, only_split: bool) -> list[Spelling]:
+def _safe_spellings(vocabulary: Vocabulary, word: str, *, is_unknown: bool) -> list[Spelling]:
     most = safe_errors(fold(word))
-    found = split_word(vocabulary, word) if only_split else spellings(vocabulary, word)
+    may_be_wrong = is_unknown and not is_common_word(fold(word))
+    found = spellings(vocabulary, word) if may_be_wrong else split_word(vocabulary, word)
     return [each for each in found if each.errors <= most]
 
 

@@ -9,7 +9,7 @@ from kebab.people.models import Workspace
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
 from search.engine.corpus import Corpus
-from search.engine.did_you_mean import correct_query, suggest_query
+from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.explain import build_explanation
 from search.engine.hits import HitBuilder
 from search.engine.why_not import SearchOutcome
@@ -47,7 +47,7 @@ class Run:
     ranked: Ranking
     after: PostFusionResult
     hits: tuple[SearchHit, ...]
-    #: The query as it was searched, and its text if words of it were corrected.
+    #: The query as it was searched, and the text of its words if some were corrected.
     query: SearchQuery
     corrected_query: str | None
     #: The version of the indexes that answered.
@@ -103,14 +103,12 @@ class _Search:
         *,
         with_snippets: bool,
         executor: Executor | None,
-        asked: SearchQuery | None = None,
-        is_unfinished: bool = False,
+        corrected: CorrectedQuery | None = None,
     ) -> None:
-        """Take the query as it is searched and as it was asked, and whether its last word is unfinished."""
+        """Take the query, and the correction that its channel of words has."""
         self._corpus = corpus
         self._query = query
-        self._asked = asked or query
-        self._is_unfinished = is_unfinished
+        self._corrected = corrected
         self._stages = stages
         self._with_snippets = with_snippets
         self._executor = executor
@@ -127,14 +125,15 @@ class _Search:
             return self
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
         corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
+        # A model understands words that the index lacks, and most misspelt ones.
+        words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
             self._corpus,
-            replace(query, text=corrected.text),
+            query if corrected.text == query.text else replace(query, channels=words),
             self._stages,
             with_snippets=self._with_snippets,
             executor=self._executor,
-            asked=query,
-            is_unfinished=corrected.is_unfinished,
+            corrected=corrected,
         )
 
     def run(self, view: MirrorView | None) -> Run:
@@ -176,7 +175,7 @@ class _Search:
             after=after,
             hits=hits,
             query=query,
-            corrected_query=query.text if query.text != self._asked.text else None,
+            corrected_query=self._corrected.text if self._corrected and query.channels else None,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
@@ -222,7 +221,7 @@ class _Search:
             view,
             text,
             breadcrumb_weight=self._settings.breadcrumb_weight,
-            is_unfinished=self._is_unfinished or query.prefix,
+            is_unfinished=query.prefix or (self._corrected is not None and self._corrected.is_unfinished),
             is_checked=is_checked,
         )
         if query.mode is Mode.LEXICAL:

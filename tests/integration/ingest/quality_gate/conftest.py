@@ -26,9 +26,9 @@ def embedders(settings):
 def zoo(transactional_db, mirrors, embedders):
     """Write for each name a document with it as heading and one that mentions it."""
     workspace = make_workspace()
-    for name in NAMES:
-        write(workspace, f"{name}.md", chunk("It lives here with all others of its kind.", heading=name))
-        write(workspace, f"about-{name}.md", chunk(f"The {name} is mentioned.", heading="Notes"))
+    for n, name in enumerate(NAMES):
+        write(workspace, f"page-{n}.md", chunk("It lives here with all others of its kind.", heading=name))
+        write(workspace, f"about-{n}.md", chunk(f"The {name} is mentioned.", heading="Notes"))
     sync(workspace)
     workspace.refresh_from_db()
     yield workspace
@@ -49,5 +49,5 @@ def judge_golden(workspace, judged):
 @pytest.fixture
 def golden(zoo):
     """Judge for each name that the document under its heading is relevant."""
-    judge_golden(zoo, {name: f"{name}.md" for name in NAMES})
+    judge_golden(zoo, {name: f"page-{n}.md" for n, name in enumerate(NAMES)})
     return zoo

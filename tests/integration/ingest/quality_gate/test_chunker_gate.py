@@ -37,7 +37,7 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
     """Return a workspace: one document has both words in one chunk, others have one of them often."""
     settings.KEBAB_EMBEDDER = "none"
     workspace = make_workspace()
-    texts = {"quokka.md": f"# Animals\n\nThe quokka.\n\n{FILLER}\n\nA numbat.\n"}
+    texts = {"animals.md": f"# Animals\n\nThe quokka.\n\n{FILLER}\n\nA numbat.\n"}
     for word in ("quokka", "numbat"):
         texts |= {f"{word}-{n}.md": f"{word} {word} {word} number {n}\n" for n in range(2)}
     jobs = [upload(workspace, path, text.encode()) for path, text in texts.items()]
@@ -49,7 +49,7 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
 
 @pytest.fixture
 def judged_shelf(shelf):
-    topic = JudgedTopic(topic_id="quokka", text="quokka numbat", qrels=(Qrel(path="quokka.md"),))
+    topic = JudgedTopic(topic_id="quokka", text="quokka numbat", qrels=(Qrel(path="animals.md"),))
     store_topics(command_line_access(shelf), [topic])
     return shelf
 
@@ -108,7 +108,7 @@ def test_chunks_that_make_them_better_are_made_in_the_background(judged_shelf):
     change_workspace(command_line_access(judged_shelf), settings={"chunk_tokens": 130}, force=True)
     finish_jobs(judged_shelf)
     assert versions(judged_shelf) == {f"{CHUNKER_VERSION}-130"}
-    assert chunks_of(judged_shelf, "quokka.md") == 2
+    assert chunks_of(judged_shelf, "animals.md") == 2
 
     job = ask_gate(
         judged_shelf, member_client(judged_shelf, Role.OWNER), settings={"chunk_tokens": None}, switch=True
@@ -118,8 +118,8 @@ def test_chunks_that_make_them_better_are_made_in_the_background(judged_shelf):
     assert (found["after"], found["better"], found["is_forced"]) == (1.0, 1, False)
     finish_jobs(judged_shelf)
     assert versions(judged_shelf) == {CHUNKER_VERSION}
-    assert chunks_of(judged_shelf, "quokka.md") == 1
-    assert ask(judged_shelf, "quokka numbat", Mode.HYBRID).hits[0].doc_path == "quokka.md"
+    assert chunks_of(judged_shelf, "animals.md") == 1
+    assert ask(judged_shelf, "quokka numbat", Mode.HYBRID).hits[0].doc_path == "animals.md"
 
 
 def test_copies_are_searched_by_the_live_model_and_embed_only_new_text(judged_shelf, settings, monkeypatch):
@@ -203,12 +203,12 @@ def test_rechunking_keeps_deletions_and_stated_values(shelf):
     assert work(upload(shelf, "told.md", FILLER.encode(), title="Told", tags=["kept"])).state == "succeeded"
     before = Document.objects.in_workspace(shelf).get(path="told.md")
     change_workspace(command_line_access(shelf), settings=SMALL)
-    document = Document.objects.in_workspace(shelf).select_related("source", "version").get(path="quokka.md")
+    document = Document.objects.in_workspace(shelf).select_related("source", "version").get(path="animals.md")
     with transaction.atomic():
         delete_upload(document)
     finish_jobs(shelf)
     assert versions(shelf) == {f"{CHUNKER_VERSION}-128"}
-    assert not Document.objects.in_workspace(shelf).filter(path="quokka.md").exists()
+    assert not Document.objects.in_workspace(shelf).filter(path="animals.md").exists()
     after = Document.objects.in_workspace(shelf).get(path="told.md")
     assert after.chunker_version != before.chunker_version
     named = ("title", "tags", "overrides", "requested_at", "content_hash")

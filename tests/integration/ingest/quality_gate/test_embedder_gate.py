@@ -152,7 +152,7 @@ def test_share_of_vectors_is_guarded(embedded_zoo):
     judge_golden(
         embedded_zoo, {query: ask(embedded_zoo, query, Mode.VECTOR).hits[0].doc_path for query in QUERIES}
     )
-    judge_golden(embedded_zoo, {"others live here of zebra": "zebra.md"})
+    judge_golden(embedded_zoo, {"others live here of zebra": "page-0.md"})
     client = member_client(embedded_zoo, Role.OWNER)
     address = f"/api/v1/workspaces/{embedded_zoo.slug}"
     store_settings(embedded_zoo, {"vector_share": 1.0})

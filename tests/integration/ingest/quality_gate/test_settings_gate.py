@@ -110,7 +110,7 @@ def test_command_line_goes_through_the_same_gate(golden, capsys):
 
 
 def test_switching_the_embedder_off_asks_the_gate(golden):
-    judge_golden(golden, {"nothing-of-the-kind": "zebra.md"})
+    judge_golden(golden, {"nothing-of-the-kind": "page-0.md"})
     response = patch(golden, member_client(golden, Role.OWNER), settings={"embedder": "none"})
     assert response.status_code == 200  # there were no vectors to lose
     assert audited_gate(golden)["topics"] == len(NAMES) + 1

@@ -63,6 +63,8 @@ CORRECTIONS = {
     "databse": "database",
     "dtbase": "dtbase",  # two errors in a short one
     "rnus": "rnus",  # too short
+    "configurations of the datum": "configurations of the datum",
+    "hall of data": "hall of data",  # a word, although near `all`
     "the database of Kubernetis": "the database of Kubernetis",  # it may be a name
     "KUBERNETIS of the database": "KUBERNETIS of the database",
     'the "databse"': 'the "databse"',
