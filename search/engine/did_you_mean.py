@@ -111,11 +111,10 @@ def _find_missing(
     ]
     if not words:
         return []
-    collection, clause = view.collection, collection_clause(view.scope)
     language = language_of(word[0].lower() for word in words)
     terms = [view.analysis.query_terms(word[0], language)[0] for word in words]
-    found = collection.score_words(view.connection, terms, weights)
-    passes = clause.mask(view.connection, collection.chunks) if clause.condition else None
+    found = view.collection.score_words(view.connection, terms, weights)
+    passes = view.passes if collection_clause(view.scope).condition else None
     missing = []
     for word, alternatives in zip(words, terms, strict=True):
         is_unknown = not len(found[alternatives])

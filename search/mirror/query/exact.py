@@ -12,7 +12,6 @@ import numpy as np
 from search.analysis import is_prefix
 from search.metrics import DEGRADED, LEG_SECONDS, stage
 from search.mirror.postings import take_best
-from search.mirror.query.filters import collection_clause
 from search.mirror.query.raw_match import bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
@@ -122,10 +121,11 @@ class ExactLeg:
             return []
         asked = (json.dumps(self._title_keys), _READ)
         found: list[Any] = self._view.connection.execute(_TITLED, asked).fetchall()
+        if not found:
+            return []
         rows = np.array([row for row, *_ in found], np.int64)
-        collection = self._view.collection
-        passes = collection_clause(self._view.scope).mask(self._view.connection, collection.chunks)
-        main = collection.main_language(self._view.connection) if len(found) > 1 else ""
+        passes = self._view.passes
+        main = self._view.collection.main_language(self._view.connection) if len(found) > 1 else ""
         best = sorted(
             (not is_title, lang != main, chunk_id)
             for (row, chunk_id, lang, is_title), passing in zip(found, passes[rows], strict=True)
@@ -272,8 +272,7 @@ class _Search:
         weights = _IN_HEADINGS if in_headings else _ANYWHERE
         found = collection.score_words(self._connection, [terms], weights)[terms]
         rows, scores = found.all_scores()
-        passes = collection_clause(self._view.scope).mask(self._connection, collection.chunks)
-        matches = passes[rows] & (scores > 0)
+        matches = self._view.passes[rows] & (scores > 0)
         best, _ = take_best(rows[matches], scores[matches], collection.chunks.ids, limit)
         return [int(row) for row in best]
 

@@ -20,7 +20,7 @@ from search.mirror.postings import (
     sums_at,
     take_best,
 )
-from search.mirror.query.filters import collection_clause, filter_clause, source_clause
+from search.mirror.query.filters import filter_clause, source_clause
 from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.retrieval.errors import InvalidQuery
@@ -260,7 +260,7 @@ class LexicalLeg:
     def _search_units(self, match: Match, limit: int) -> LexicalResult:
         view = self._view
         chunks = view.collection.chunks
-        passes = collection_clause(view.scope).mask(view.connection, chunks)
+        passes = view.passes
         unit_scores = self._collect_unit_scores(match)
         every = np.empty(0, np.int64)
         if all(unit in unit_scores.by_unit for unit in match.every_units):
@@ -270,8 +270,9 @@ class LexicalLeg:
         tiers = np.full(len(rows), _ALL)
         has_others = False
         if len(every) < limit and match.some:
-            passes[every] = False
-            others = rows_of_best(unit_scores.of(match.some_units), passes, limit - len(rows))
+            others_pass = passes.copy()
+            others_pass[every] = False
+            others = rows_of_best(unit_scores.of(match.some_units), others_pass, limit - len(rows))
             has_others = len(others) > 0
             others, other_sums = take_best(
                 others, unit_scores.sums(others, match.some_units), chunks.ids, limit - len(rows)

@@ -81,6 +81,13 @@ class MirrorView:
         """Return the collection if it is a part of the mirror, None for all: SQLite counts that itself."""
         return None if self.scope.readable is None else self.collection
 
+    @cached_property
+    def passes(self) -> np.ndarray:
+        """(n,) bool, read-only: whether the reader may see the chunk at each row under the query's filters."""
+        passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
+        passes.flags.writeable = False
+        return passes
+
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
         rows = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),))
@@ -96,9 +103,8 @@ class MirrorView:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
         rows = self.rows_of(ids)
         is_visible: np.ndarray = self.documents(rows) != 0
-        clause = collection_clause(self.scope)
-        if clause.condition:
-            is_visible[is_visible] = clause.mask(self.connection, self.collection.chunks)[rows[is_visible]]
+        if collection_clause(self.scope).condition:
+            is_visible[is_visible] = self.passes[rows[is_visible]]
         return is_visible
 
     @contextmanager
