@@ -115,15 +115,35 @@ def all_ended(client: Client) -> bool:
     return jobs(client).keys() <= {"succeeded", "failed", "cancelled"}
 
 
-def hits(client: Client) -> bytes:
-    """Return the hits of all queries in all modes as bytes: ids, order, scores, snippets, citations.
+def hits_by_vector(client: Client) -> bytes:
+    """Return the hits of all queries by vectors as bytes: ids, order, scores, snippets, citations.
 
     Releases have different index versions, which are left out.
     """
-    found = [client.search(query, mode=mode)["hits"] for query in QUERIES for mode in MODES]
+    found = [client.search(query, mode="vector")["hits"] for query in QUERIES]
     for hit in chain.from_iterable(found):
         del hit["index_version"]
     return json.dumps(found).encode() if all(found) else b""
+
+
+def found_chunks(client: Client) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the ids of the hits with their citations, by query and mode.
+
+    A later release finds more by words, and ranks them in another order.
+    """
+    return {
+        (query, mode): {
+            hit["chunk_id"]: hit["citation"]["uri"] for hit in client.search(query, mode=mode)["hits"]
+        }
+        for query in QUERIES
+        for mode in MODES
+    }
+
+
+def have_all(
+    later: dict[tuple[str, str], dict[str, str]], earlier: dict[tuple[str, str], dict[str, str]]
+) -> bool:
+    return all(later[asked].items() >= found.items() for asked, found in earlier.items())
 
 
 def paths(client: Client, query: str) -> list[str]:
@@ -142,8 +162,9 @@ def test_data_directory_of_an_earlier_release_is_upgraded_and_downgraded(
             client.upload(path, text, wait_for="searchable")
         failed = client.upload("broken.pdf", "this is no PDF")["job"]["id"]
         eventually(lambda: all_ended(client), "everything is embedded")
-        before, listed = hits(client), client.get("/documents")
-        assert before
+        before, listed = hits_by_vector(client), client.get("/documents")
+        found_before = found_chunks(client)
+        assert before and all(found_before.values())
         states = jobs(client)
         for number in range(8):
             waiting.upload(f"{number}.md", f"# Late\n\nThe wren{number} came late.\n")
@@ -152,7 +173,8 @@ def test_data_directory_of_an_earlier_release_is_upgraded_and_downgraded(
     new = stack_of(ROOT, data_dir)
     with run_stack(new):
         moved, late = close_at_end(client.at(new.url)), close_at_end(waiting.at(new.url))
-        eventually(lambda: hits(moved) == before, "the hits are the same to the byte")
+        eventually(lambda: hits_by_vector(moved) == before, "the hits are the same to the byte")
+        eventually(lambda: have_all(found_chunks(moved), found_before), "all of before is found")
         assert moved.get("/documents") == listed
         assert jobs(moved) == states
         assert moved.get(f"/jobs/{failed}")["id"] == failed
@@ -161,12 +183,13 @@ def test_data_directory_of_an_earlier_release_is_upgraded_and_downgraded(
         assert {each["path"] for each in late.get("/documents")["results"]} == {f"{n}.md" for n in range(8)}
         moved.upload("birds/wren.md", "# Wren\n\nThe wren sings in the hedge.\n", wait_for="searchable")
         eventually(lambda: all_ended(moved), "the new document is embedded")
-        after = hits(moved)
+        after, found_after = hits_by_vector(moved), found_chunks(moved)
         assert run_json(new, "doctor", "--deep")["healthy"]
 
     with run_stack(old):
         back = close_at_end(client.at(old.url))
-        eventually(lambda: hits(back) == after, "the hits are the same to the byte")
+        eventually(lambda: hits_by_vector(back) == after, "the hits are the same to the byte")
+        eventually(lambda: have_all(found_after, found_chunks(back)), "what is found was found after")
         assert paths(back, "hedge") == ["birds/wren.md"]
         back.upload("birds/rook.md", "# Rook\n\nThe rook walks behind the plough.\n", wait_for="searchable")
         assert paths(back, "plough") == ["birds/rook.md"]
