@@ -55,10 +55,10 @@ class Tenant:
         return self.search("anything", min_seq=min_seq).status_code == 200
 
     def search(self, query: str, **parameters: Any) -> httpx.Response:
-        """Return the answer to a search over HTTP. Raises httpx.HTTPError."""
+        """Return the answer to a search over HTTP for words as they are. Raises httpx.HTTPError."""
         return httpx.post(
             f"{self._url}/api/v1/workspaces/{self.workspace.slug}/search",
-            json={"q": query, **parameters},
+            json={"q": query, "typos": False, **parameters},
             headers={"Authorization": f"Bearer {self.token}"},
             timeout=_LIMIT_S,
         )

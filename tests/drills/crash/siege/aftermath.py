@@ -55,7 +55,7 @@ def searches_equal_the_ledger(door: Door, ledger: Ledger) -> Iterator[str]:
     """Check that a search for each document's word shows its last text alone, and nothing of deleted ones."""
     final_texts = ledger.final_texts()
     for path in ledger.paths():
-        query = {"q": ledger.key_words[path], "mode": "lexical", "snippet_chars": 600}
+        query = {"q": ledger.key_words[path], "typos": False, "mode": "lexical", "snippet_chars": 600}
         answer = door.ask("search", "POST", "/search", json={**query, "min_seq": ledger.last_seq()})
         if answer is None:
             yield f"{path} can't be searched for"

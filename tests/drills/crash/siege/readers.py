@@ -26,7 +26,14 @@ class Searcher(Client):
         if not paths:
             return
         path = paths[int(chance * len(paths))]
-        request = {"q": self._ledger.key_words[path], "mode": mode, "k": 10, "snippet_chars": _SNIPPET_CHARS}
+        # The words of two documents may differ in one letter.
+        request = {
+            "q": self._ledger.key_words[path],
+            "typos": False,
+            "mode": mode,
+            "k": 10,
+            "snippet_chars": _SNIPPET_CHARS,
+        }
         if is_waiting < _MIN_SEQ_SHARE:
             request["min_seq"] = max(deed.seq for deed in self._ledger.possible(path, now_s(), now_s()))
         began_s = now_s()

@@ -129,7 +129,13 @@ class Canary(Uploader):
         deed = self._begin(number, is_deletion=False)
         # Without a key: a first try that was killed would delay the next one for a minute.
         began_s = self._upload(deed, self._path(number), is_waiting=True, key="")
-        query = {"q": texts.key_word(number), "mode": "lexical", "min_seq": deed.seq, "snippet_chars": 600}
+        query = {
+            "q": texts.key_word(number),
+            "typos": False,
+            "mode": "lexical",
+            "min_seq": deed.seq,
+            "snippet_chars": 600,
+        }
         found = self.persist(lambda: self._door.ask("search and wait", "POST", "/search", json=query))
         if found is None:
             return
