@@ -47,7 +47,7 @@ FAULTS = (
     Fault(
         name="filters missing in the check of candidates by a mirror",
         file="search/mirror/query/view.py",
-        right="        if clause.condition:",
+        right="        if collection_clause(self.scope).condition:",
         wrong="        if False:",
         tests=("integration/search/mirror", *_ENGINE),
     ),
