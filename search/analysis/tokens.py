@@ -163,9 +163,15 @@ def joined_tokens(text: str, language: str | None) -> list[tuple[int, int, tuple
 
 def joined_terms(term: str, language: str | None = None) -> tuple[str, ...]:
     """Return the index terms of `term` as one word if it is written in parts, as `e-mail`; else none."""
-    pieces = RUN.split(term)
-    form = joined_form(pieces[1::2], pieces[2:-1:2])
+    form = _joined_form(term)
     return () if form is None else whole_terms(form, language)
+
+
+def _joined_form(term: str) -> str | None:
+    if term.isalnum():
+        return None
+    pieces = RUN.split(term)
+    return joined_form(pieces[1::2], pieces[2:-1:2])
 
 
 def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:
@@ -184,9 +190,8 @@ def relaxed_terms(term: str) -> tuple[str, ...]:
 
     The first one of `e-mail` is `email`.
     """
-    pieces = RUN.split(term)
-    form = joined_form(pieces[1::2], pieces[2:-1:2])
-    smaller = (piece for run in pieces[1::2] for piece in _split_run(run))
+    form = _joined_form(term)
+    smaller = (piece for run in RUN.findall(term) for piece in _split_run(run))
     return tuple(dict.fromkeys((form, *smaller) if form is not None else smaller))
 
 

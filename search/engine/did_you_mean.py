@@ -81,6 +81,8 @@ def correct_query(
     try:
         with view.limited_time():
             missing = _find_missing(view, text, weights)
+            if not missing:
+                return unchanged
             unknown = [word for word, is_unknown in missing if is_unknown]
             is_unfinished = bool(unknown) and _is_beginning(view, unknown[-1], text)
             vocabulary = Vocabulary(view)

@@ -199,7 +199,6 @@ def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
 
 def _result_to_json(result: SearchResult) -> dict[str, Any]:
     return {
-        "asked": result.query,
         "corrected_query": result.corrected_query,
         "index_version": result.index_version,
         "seq": result.seq,
@@ -214,7 +213,7 @@ def _result_to_json(result: SearchResult) -> dict[str, Any]:
 def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
     rerank, total, window = (head[name] for name in ("rerank", "lexical_total", "vector_window"))
     return SearchResult(
-        query=head["asked"],
+        query=head["text"],
         corrected_query=head["corrected_query"],
         mode=mode,
         index_version=head["index_version"],

@@ -125,6 +125,8 @@ class _Search:
             return self
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
         corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
+        if corrected == CorrectedQuery(query.text, is_unfinished=False):
+            return self
         # A model understands words that the index lacks, and most misspelt ones.
         words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
@@ -226,8 +228,8 @@ class _Search:
         )
         if query.mode is Mode.LEXICAL:
             return [words]
-        exact = ExactLeg(view, text, is_checked=is_checked)
-        return [words, vector, exact] if query.exact and exact.has_names else [words, vector]
+        exact = ExactLeg(view, text, is_checked=is_checked) if query.exact else None
+        return [words, vector, exact] if exact is not None and exact.has_names else [words, vector]
 
     def _apply_stages(self, ranked: Ranking, window: int) -> PostFusionResult:
         """Apply the stages to the first `window`. Raises CandidatesLost, before a model reads any text."""

@@ -83,7 +83,7 @@ class MirrorView:
 
     @cached_property
     def passes(self) -> np.ndarray:
-        """(n,) bool, read-only: whether the reader may see the chunk at each row under the query's filters."""
+        """(n,) bool, read-only: whether the reader may see the chunk at each row under the filters."""
         passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
         passes.flags.writeable = False
         return passes

@@ -96,17 +96,13 @@ class MatchUnit:
     positions: tuple[tuple[str, ...], ...]
     #: Whether the last term is a prefix.
     is_prefix: bool = False
-    #: The index terms of the phrase written as one word.
-    joined: tuple[str, ...] = ()
+    #: The unit of the phrase written as one word.
+    joined: "MatchUnit | None" = None
 
     @property
     def is_word(self) -> bool:
         """Return whether it is one index term with its alternatives: no phrase and no prefix."""
         return len(self.positions) == 1 and not self.is_prefix
-
-    def as_one_word(self) -> "MatchUnit":
-        """Return the unit of its phrase written as one word."""
-        return replace(self, expression="", positions=(self.joined,), joined=())
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -146,7 +142,7 @@ class PlainMatch:
     def marked_units(self) -> tuple[MatchUnit, ...]:
         """Return the units to highlight in a snippet: the phrases as a whole, then the pieces."""
         phrases = [unit for unit in self.every if not unit.is_word][:MAX_RAW_TOKENS]
-        joined = [unit.as_one_word() for unit in phrases if unit.joined]
+        joined = [unit.joined for unit in phrases if unit.joined is not None]
         return tuple(dict.fromkeys((*phrases, *joined, *self.marked)))
 
 
@@ -333,10 +329,11 @@ def _build_unit(term: str, analysis: Analysis, language: str | None) -> MatchUni
     is_prefix = analysis.is_prefix(term)
     is_plain = all(len(alternatives) == 1 for alternatives in positions)
     phrase = quote_term(term) if is_plain else analysis.encode_phrase(positions)
-    joined = analysis.joined_terms(term, language)
     expression = f"{phrase} *" if is_prefix else phrase
-    if joined:
-        expression = f"({expression} OR {analysis.encode_phrase([joined])})"
+    joined = None
+    if terms := analysis.joined_terms(term, language):
+        joined = MatchUnit(term=term, expression=analysis.encode_phrase([terms]), positions=(terms,))
+        expression = f"({expression} OR {joined.expression})"
     return MatchUnit(
         term=term, expression=expression, positions=positions, is_prefix=is_prefix, joined=joined
     )

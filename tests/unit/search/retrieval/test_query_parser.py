@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import apsw
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search import analysis
@@ -165,6 +165,8 @@ WEIRD = st.text() | st.text(alphabet="'\"() *:^+-{}ANDORNEAR,ab\x00\n部署ｶ�
 
 
 @given(WEIRD)
+@example("a-b")
+@example("b e-mail a.b. 1,000")
 def test_every_compiled_or_quoted_text_is_accepted_and_what_holds_every_term_holds_some(index, text):
     matching_ids(index, quote_term(text))
     parsed = parse_query(text)
