@@ -31,7 +31,6 @@ CREATE TABLE documents (
     doc INTEGER PRIMARY KEY,
     doc_id TEXT NOT NULL UNIQUE,
     path TEXT NOT NULL,
-    title TEXT NOT NULL,
     title_key TEXT NOT NULL,
     name_key TEXT NOT NULL,
     first_chunk TEXT NOT NULL,

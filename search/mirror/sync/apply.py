@@ -1,24 +1,22 @@
 """Writes of documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Any
 
 import apsw
 
 from search.mirror.postings import PostingsWriter
 from search.mirror.sync.snapshot import ChunkState, DocumentState
-from search.retrieval.query.titles import title_key
 
 _UPSERT_DOCUMENT = """
 INSERT INTO documents (
-    doc_id, path, title, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
+    doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
     indexed_at
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (doc_id) DO UPDATE SET
-    path = excluded.path, title = excluded.title, title_key = excluded.title_key,
-    name_key = excluded.name_key, first_chunk = excluded.first_chunk,
+    path = excluded.path, title_key = excluded.title_key, name_key = excluded.name_key,
+    first_chunk = excluded.first_chunk,
     lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
     source_key = excluded.source_key, version_tag = excluded.version_tag, indexed_at = excluded.indexed_at
 RETURNING doc
@@ -56,9 +54,8 @@ class Applier:
             (
                 state.doc_id,
                 state.path,
-                state.title,
-                title_key(state.title),
-                title_key(PurePosixPath(state.path).stem),
+                state.title_key,
+                state.name_key,
                 state.first_chunk,
                 state.lang,
                 state.trust_level,

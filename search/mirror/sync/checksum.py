@@ -15,7 +15,8 @@ from search.mirror.sync import snapshot
 from search.mirror.sync.sync import applied_seq
 
 _DOCUMENTS = """
-SELECT doc_id, path, title, first_chunk, lang, trust_level, media, source_key, version_tag, indexed_at,
+SELECT doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
+    indexed_at,
     (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
 FROM documents d
 """
@@ -73,7 +74,8 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
             "document",
             state.doc_id,
             state.path,
-            state.title,
+            state.title_key,
+            state.name_key,
             state.first_chunk,
             state.lang,
             state.trust_level,

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
+from pathlib import PurePosixPath
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
-from search.retrieval.query.titles import indexed_headings
+from search.retrieval.query.titles import indexed_headings, title_key
 
 #: The setting of a workspace: whether words are indexed by their stems.
 STEMMING = "stemming"
@@ -53,6 +54,16 @@ class DocumentState:
     indexed_at: float
     tags: tuple[str, ...]
     chunks: tuple[ChunkState, ...]
+
+    @property
+    def title_key(self) -> str:
+        """Return the folded words of the title."""
+        return title_key(self.title)
+
+    @property
+    def name_key(self) -> str:
+        """Return the folded words of the file name, without its extension."""
+        return title_key(PurePosixPath(self.path).stem)
 
     @property
     def first_chunk(self) -> str:
