@@ -21,6 +21,8 @@ _DIGITS_OF_GROUP = 3
 # `state-of-the-art` is no single word.
 _MOST_PARTS = 3
 _MOST_CHARS = 40
+# What may surround a line break.
+_BLANKS = " \t\r\u3000"
 
 
 def joined_forms(runs: Sequence[str], separators: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -29,20 +31,17 @@ def joined_forms(runs: Sequence[str], separators: Sequence[str]) -> Iterator[tup
     `separators` are the texts between the runs, one fewer than these. The form of a Chinese or Japanese line
     break is the pair of characters around it, and both indexes are those of the run before.
     """
-    at = 0
-    while at < len(separators):
-        separator = separators[at]
+    last = 0
+    for at, separator in enumerate(separators):
         if separator in JOINTS:
-            last = _last_of_chain(separators, at)
-            form = _join(runs[at : last + 1], separator)
-            if form is not None:
-                yield at, last, form
-            at = last
-            continue
-        if _is_line_break(separator) and is_unspaced(runs[at][0]) and is_unspaced(runs[at + 1][0]):
+            if at >= last:
+                last = _last_of_chain(separators, at)
+                form = _join(runs[at : last + 1], separator)
+                if form is not None:
+                    yield at, last, form
+        elif "\n" in separator and _is_within_word(runs[at], separator, runs[at + 1]):
             pair = split_graphemes(runs[at])[-1], split_graphemes(runs[at + 1])[0]
             yield at, at, "".join(map(fold, pair))
-        at += 1
 
 
 def joined_form(runs: Sequence[str], separators: Sequence[str]) -> str | None:
@@ -72,5 +71,6 @@ def _join(parts: Sequence[str], separator: str) -> str | None:
     return form if separator in HYPHENS and len(parts) <= _MOST_PARTS else None
 
 
-def _is_line_break(separator: str) -> bool:
-    return separator.strip(" \t\r\u3000") == "\n"
+def _is_within_word(before: str, separator: str, after: str) -> bool:
+    """Return whether a line break stands between characters of an unspaced script."""
+    return separator.strip(_BLANKS) == "\n" and is_unspaced(before[0]) and is_unspaced(after[0])

@@ -88,6 +88,7 @@ def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
     return tuple(_flatten(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
 
 
+@lru_cache(maxsize=_MAX_CACHED_WORDS)
 def _form_terms(form: str, language: str | None) -> tuple[str, ...]:
     """Return the terms of a joined form; a pair of characters is one."""
     return (form,) if is_unspaced(form[0]) else whole_terms(form, language)

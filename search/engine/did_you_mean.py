@@ -84,8 +84,8 @@ def correct_query(
             if not missing:
                 return unchanged
             unknown = [word for word, is_unknown in missing if is_unknown]
-            is_unfinished = bool(unknown) and _is_beginning(view, unknown[-1], text)
             vocabulary = Vocabulary(view)
+            is_unfinished = bool(unknown) and _is_beginning(vocabulary, unknown[-1], text)
             typed = [
                 _TypedWord(
                     word.start(), word.end(), _safe_spellings(vocabulary, word[0], is_unknown=is_unknown)
@@ -125,11 +125,11 @@ def _find_missing(
     return missing
 
 
-def _is_beginning(view: MirrorView, word: re.Match[str], text: str) -> bool:
+def _is_beginning(vocabulary: Vocabulary, word: re.Match[str], text: str) -> bool:
     """Return whether the query ends with `word`, without a blank, and other words begin with it."""
     if word.end() != len(text) or len(word[0]) < MIN_PREFIX_CHARS:
         return False
-    return bool(view.collection.terms_with_prefix(view.connection, fold(word[0]), 1))
+    return bool(vocabulary.most_common_terms(fold(word[0]), (), 1))
 
 
 def _may_be_name(word: re.Match[str], text: str) -> bool:

@@ -8,9 +8,7 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
 from threading import Lock
-from typing import Any
 
 import apsw
 import numpy as np
@@ -73,12 +71,6 @@ _SIZES = (
     "SELECT p.term, length(p.entries) FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
     " ON p.part = q.part AND p.term = t.value"
 )
-
-_BEGINNING = (
-    "SELECT p.term, sum(length(p.entries)) FROM parts q CROSS JOIN postings p"
-    " ON p.part = q.part AND p.term >= ? AND p.term < ? GROUP BY p.term"
-)
-_HIGHEST = "\U0010ffff"
 
 # Entries of recent contributions that are cached, per row of the collection.
 _KEPT_PER_ROW = 12
@@ -186,14 +178,6 @@ class Collection:
             for term, entries in read_entries(connection, terms):
                 counts[term] += int(np.count_nonzero(are_among(entry_rows(entries), self.members)))
         return {term: count for term, count in counts.items() if count}
-
-    def terms_with_prefix(self, connection: apsw.Connection, prefix: str, limit: int) -> list[str]:
-        """Return up to `limit` terms of its chunks that begin with `prefix`, the most common first."""
-        found: list[Any] = connection.execute(_BEGINNING, (prefix, prefix + _HIGHEST)).fetchall()
-        counts: dict[str, int] = dict(found)
-        if self.members is not None:
-            counts = self.frequencies(connection, counts)
-        return nsmallest(limit, counts, key=lambda term: (-counts[term], term))
 
 
 class CollectionCache:

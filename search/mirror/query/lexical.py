@@ -23,6 +23,7 @@ from search.mirror.postings import (
 from search.mirror.query.filters import filter_clause, source_clause
 from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
+from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores
@@ -187,7 +188,7 @@ class LexicalLeg:
             return self._view.collection.frequencies(self._view.connection, terms)
 
         def complete(word: str) -> list[str]:
-            return self._view.collection.terms_with_prefix(self._view.connection, word, _COMPLETIONS)
+            return Vocabulary(self._view).most_common_terms(word, (), _COMPLETIONS)
 
         return compile_match(
             self._text, frequencies, self._view.analysis, complete=complete if self._is_unfinished else None
