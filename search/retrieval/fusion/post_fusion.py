@@ -1,4 +1,4 @@
-"""Optional stages after fusion: per-file cap, rerank, cutoff."""
+"""Optional stages after fusion: grouping by document, per-file cap, rerank, cutoff."""
 
 import time
 from collections import Counter
@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import mul
 from typing import TypeVar
 
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
-from search.retrieval.types import RerankOutcome, SearchQuery
+from search.retrieval.types import Group, RerankOutcome, SearchQuery
 
 T = TypeVar("T")
 
@@ -30,6 +31,35 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
         if counts[file_of(candidate)] <= cap:
             kept.append(candidate)
     return kept
+
+
+#: Candidates of each document of a list of documents that count for its score, and the share by which each
+#: counts less than the one before.
+MAX_COUNTED = 3
+DECAY = 0.5
+# Candidates considered for each document of a list of documents, and the least number.
+_PER_DOCUMENT = 3
+_LEAST_GROUPED = 100
+
+
+def group_by_document(
+    candidates: Sequence[RankedEntry], document_of: Mapping[str, Hashable]
+) -> list[RankedEntry]:
+    """Return each document by its best candidate, the others as its sections; best document first.
+
+    Its score is Σ_j d^j s_j / Σ_j d^j over its best three, s_j = 0 for those it lacks.
+    """
+    passages: dict[Hashable, list[RankedEntry]] = {}
+    for candidate in candidates:
+        passages.setdefault(document_of[candidate.chunk_id], []).append(candidate)
+    shares = [DECAY**place for place in range(MAX_COUNTED)]
+    documents = []
+    for best, *others in passages.values():
+        scores = (each.score for each in (best, *others))
+        score = sum(map(mul, scores, shares)) / sum(shares)
+        retrieval = replace(best.retrieval, fusion_score=score)
+        documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
+    return sorted(documents, key=lambda document: -document.score)
 
 
 FLOOR = 0.25
@@ -66,6 +96,8 @@ def plain_cutoff(n_hits: int) -> int:
 class Stages:
     """The stages that follow the fusion of a query."""
 
+    #: Whether the list is one of documents.
+    are_documents: bool = False
     #: Maximum number of candidates of one document; 0 or less: unlimited.
     per_file_cap: int = 0
     rerank: bool = False
@@ -76,12 +108,17 @@ class Stages:
         """Return the stages that `query` requests; a rerank or cutoff implies a cap."""
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
-        return cls(per_file_cap=cap, rerank=query.rerank, cutoff=query.cutoff)
+        return cls(
+            are_documents=query.group is Group.DOCUMENT,
+            per_file_cap=cap,
+            rerank=query.rerank,
+            cutoff=query.cutoff,
+        )
 
     @property
     def are_any(self) -> bool:
         """Return whether any stage may change the fused list."""
-        return self.per_file_cap > 0 or self.rerank or self.cutoff
+        return self.are_documents or self.per_file_cap > 0 or self.rerank or self.cutoff
 
     def window(self, k: int) -> int:
         """Return the number of fused candidates considered for `k` hits.
@@ -91,6 +128,8 @@ class Stages:
         """
         if self.rerank:
             return TOP_M
+        if self.are_documents:
+            return max(_PER_DOCUMENT * k, _LEAST_GROUPED)
         return max(k, TOP_M) if self.are_any else k
 
 
@@ -106,7 +145,7 @@ class PostFusionResult:
     over_cap: tuple[str, ...]
     #: Chunk ids, in the order of the list that was cut.
     below_cutoff: tuple[str, ...]
-    #: By stage: `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
+    #: By stage: `group`, `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
     timings_ms: Mapping[str, float]
 
 
@@ -126,6 +165,9 @@ def apply_stages(
     chunk id; a candidate without one was deleted meanwhile and is left out. `query` is the rerank channel.
     """
     timings: dict[str, float] = {}
+    if stages.are_documents:
+        with _measure("group", timings, clock):
+            entries = group_by_document(entries, document_of)
     kept: Sequence[RankedEntry] = entries
     outcome = None
     if stages.per_file_cap > 0:
