@@ -1,7 +1,7 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils import timezone
@@ -26,8 +26,8 @@ MAX_SECTIONS = 3
 _NEAR_SHARE = 0.9
 _LEAST_WORDS = 20
 _MAX_NEAR = 2
-# Entries that are read at once to replace copies.
-_FURTHER_ENTRIES = 50
+# Copies whose paths a hit lists.
+_MAX_COPIES = 50
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
 _NO_SNIPPET: Snippet = ("", [])
 
@@ -43,10 +43,10 @@ class _Place:
     entry: RankedEntry
     chunk: VisibleChunk
     #: Further passages of a document.
-    sections: tuple[VisibleChunk, ...]
-    size: int
+    sections: Sequence[VisibleChunk]
     #: Chunks of the same text.
-    copies: list[VisibleChunk] = field(default_factory=list)
+    copies: Sequence[VisibleChunk]
+    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +54,17 @@ class HitPage:
     """The hits of a page, and the entries that were read for it."""
 
     hits: tuple[SearchHit, ...]
-    #: Chunk ids of copies, which are no hits of their own, with that of the hit of the same text.
-    copies: Mapping[str, str]
-    #: Positions of the hits, of near-copies that are left for later pages, and of further entries that were
-    #: read.
+    #: Positions of the hits, and of near-copies that are left for later pages.
     positions: tuple[int, ...]
     near_copies: tuple[int, ...]
-    unused: tuple[int, ...]
     #: Position after the last entry that was read.
     stop: int
     #: Whether all entries that were read are visible.
     is_whole: bool
 
     def order(self, size: int) -> tuple[int, ...]:
-        """Return the positions in a list of `size` in the order of its pages, without copies."""
-        return (*self.positions, *self.near_copies, *self.unused, *range(self.stop, size))
+        """Return the positions in a list of `size` in the order of its pages."""
+        return (*self.positions, *self.near_copies, *range(self.stop, size))
 
 
 class HitBuilder:
@@ -83,8 +79,13 @@ class HitBuilder:
         space: LiveSpace | None,
         index_version: str,
         with_snippets: bool = True,
+        copies: Mapping[str, Sequence[str]],
     ) -> None:
-        """`match` is the compiled query; without it snippets are made for the query's words."""
+        """`match` is the compiled query; without it snippets are made for the query's words.
+
+        `copies` are the ids of chunks of the same text, by the id of the one in the list.
+        """
+        self._copies = copies
         self._corpus = corpus
         self._query = query
         self._match = match
@@ -106,58 +107,57 @@ class HitBuilder:
     def build(self, read_entries: ReadEntries, k: int, *, is_first: bool = True) -> HitPage:
         """Return a page of `k` hits from the visible entries: with the ranks 1, 2, 3, … if it is the first.
 
-        A chunk whose text a hit already has is listed there. On the first page the third of some near-copies
-        and further ones are left for later pages. Their places go to the entries that follow.
+        On the first page the third of some near-copies and further ones are left for later pages; their
+        places go to the entries that follow.
         """
         places: list[_Place] = []
-        by_text: dict[str, _Place] = {}
-        near, unused = list[int](), list[int]()
-        stop, is_whole, n_copies = 0, True, 0
-        wanted = k
+        near = list[int]()
+        stop, wanted, is_whole = 0, k, True
         while len(places) < k and (entries := read_entries(stop, stop + wanted)):
             chunks = self._read(entries)
             for position, entry in enumerate(entries, start=stop):
                 chunk = chunks.get(entry.chunk_id)
                 if chunk is None:
                     is_whole = False
-                elif chunk.text.strip() and chunk.text in by_text:
-                    by_text[chunk.text].copies.append(chunk)
-                    n_copies += 1
-                elif len(places) == k:
-                    unused.append(position)
                 elif is_first and _are_near(chunk.text, places):
                     near.append(position)
                 else:
-                    further = (chunks.get(each.chunk_id) for each in _shown_sections(entry))
-                    by_text[chunk.text] = place = _Place(
-                        position=position,
-                        entry=entry,
-                        chunk=chunk,
-                        sections=tuple(each for each in further if each is not None),
-                        size=len(chunk.text),
+                    sections = [chunks[id_] for id_ in _section_ids(entry) if id_ in chunks]
+                    copies = [chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
+                    places.append(
+                        _Place(
+                            position=position,
+                            entry=entry,
+                            chunk=chunk,
+                            sections=sections,
+                            copies=copies,
+                            size=len(chunk.text),
+                        )
                     )
-                    places.append(place)
             stop += len(entries)
-            if not (n_copies or near):
-                break  # fewer than asked, because the list ends or chunks are gone
-            wanted = _FURTHER_ENTRIES if is_first else k - len(places)
+            if not near and is_first:
+                break  # no more, because the list ends or chunks are gone
+            wanted = k - len(places)
         return HitPage(
             hits=tuple(
                 self._hit(rank if is_first else place.entry.rank, place)
                 for rank, place in enumerate(places, start=1)
             ),
-            copies={copy.chunk_id: each.chunk.chunk_id for each in places for copy in each.copies},
             positions=tuple(place.position for place in places),
             near_copies=tuple(near),
-            unused=tuple(unused),
             stop=stop,
             is_whole=is_whole,
         )
 
     def _read(self, entries: Sequence[RankedEntry]) -> Mapping[str, VisibleChunk]:
         chunk_ids = [entry.chunk_id for entry in entries]
-        chunk_ids += [each.chunk_id for entry in entries if entry.sections for each in _shown_sections(entry)]
+        chunk_ids += [id_ for entry in entries if entry.sections for id_ in _section_ids(entry)]
+        if self._copies:
+            chunk_ids += [id_ for entry in entries for id_ in self._copy_ids(entry)]
         return self._corpus.read_hits(chunk_ids)
+
+    def _copy_ids(self, entry: RankedEntry) -> Sequence[str]:
+        return self._copies.get(entry.chunk_id, ())[:_MAX_COPIES]
 
     def _hit(self, rank: int, place: _Place) -> SearchHit:
         entry, chunk = place.entry, place.chunk
@@ -219,8 +219,8 @@ def _cite(chunk: VisibleChunk) -> Citation:
     return citation_of(chunk.path, chunk.section_label, chunk.source_spans)
 
 
-def _shown_sections(entry: RankedEntry) -> tuple[RankedEntry, ...]:
-    return (entry.sections or ())[: MAX_SECTIONS - 1]
+def _section_ids(entry: RankedEntry) -> list[str]:
+    return [section.chunk_id for section in (entry.sections or ())[: MAX_SECTIONS - 1]]
 
 
 def _are_near(text: str, places: Sequence[_Place]) -> bool:

@@ -42,7 +42,12 @@ def fetch_next_page(
 
     corpus = PostgresCorpus(workspace, scope)
     builder = HitBuilder(
-        corpus, query, None, space=snapshot.space, index_version=snapshot.result.index_version
+        corpus,
+        query,
+        None,
+        space=snapshot.space,
+        index_version=snapshot.result.index_version,
+        copies=snapshot.copies,
     )
     page = builder.build(read_entries, query.k, is_first=False)
     rest = read_entries(page.stop, page.stop + 1)

@@ -179,6 +179,8 @@ class ResultSnapshot:
     #: The space of the searched vectors.
     space: LiveSpace | None
     ranking: RankingSnapshot
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, Sequence[str]]
 
     def to_bytes(self) -> bytes:
         """Return the list in a compact form; equal lists have equal bytes."""
@@ -188,6 +190,7 @@ class ResultSnapshot:
             "space": _fields_dict(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
+            "copies": self.copies,
         }
         text = json.dumps(head, separators=(",", ":")).encode()
         return _LENGTH.pack(len(text)) + text + self.ranking.to_bytes()
@@ -211,6 +214,7 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
         result=_result_from_json(head, mode),
         space=None if head["space"] is None else LiveSpace(**head["space"]),
         ranking=RankingSnapshot.from_bytes(mode, head["places"], head["columns"], content[start:]),
+        copies=head["copies"],
     )
 
 

@@ -20,6 +20,7 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.copies import fold_copies
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
@@ -47,6 +48,8 @@ class Run:
     ranked: Ranking
     after: PostFusionResult
     page: HitPage
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
     #: The query as it was searched, and the text of its words if some were corrected.
     query: SearchQuery
     corrected_query: str | None
@@ -154,6 +157,8 @@ class _Search:
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
         )
+        keys = corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
+        ranked, copies = (ranked, {}) if keys is None else fold_copies(ranked, keys)
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")
         match = words.match if isinstance(words, LexicalResult) else None
@@ -176,11 +181,13 @@ class _Search:
                 space=vector.space,
                 index_version=version,
                 with_snippets=self._with_snippets,
+                copies=copies,
             ).build(read_entries, query.k)
         return Run(
             ranked=ranked,
             after=after,
             page=page,
+            copies=copies,
             query=query,
             corrected_query=self._corrected.text if self._corrected and query.channels else None,
             version=version,
@@ -190,7 +197,7 @@ class _Search:
             vector_window=_vector_window(ranked, window),
             warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
             did_you_mean=self._suggest_query(view, words),
-            explanation=self._explain(view, match, ranked, after, legs, vector, page),
+            explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
 
     def _seq(self, view: MirrorView | None) -> int:
@@ -275,17 +282,18 @@ class _Search:
         legs: Sequence[Leg],
         vector: VectorLeg,
         page: HitPage,
+        copies: Mapping[str, tuple[str, ...]],
     ) -> Mapping[str, object] | None:
         query, explained = self._query, dict[str, object]()
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
-            explained["copies"] = dict(page.copies)
+            explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
         if query.why_not is not None:
             outcome = SearchOutcome(
-                view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=page.copies
+                view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=copies
             )
             verdict = self._corpus.explain_absence(query.why_not, outcome)
             if verdict is not None:

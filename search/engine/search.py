@@ -163,7 +163,9 @@ def search_in_scope(
             if stages.are_any
             else RankingSnapshot.from_ranking(run.ranked.take(order))
         )
-        snapshot = ResultSnapshot(query=run.query, result=result, space=scope.space, ranking=ranking)
+        snapshot = ResultSnapshot(
+            query=run.query, result=result, space=scope.space, ranking=ranking, copies=run.copies
+        )
         result = add_cursor(result, snapshot, workspace.pk, caller)
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)

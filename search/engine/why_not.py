@@ -77,8 +77,8 @@ class SearchOutcome:
     ranked: Ranking
     after: PostFusionResult
     hits: Sequence[SearchHit]
-    #: Chunk ids of copies, with that of the hit of the same text.
-    copies: Mapping[str, str]
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
 
 
 def explain_absence(target: str, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
@@ -158,7 +158,11 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
 
 def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
     document = chunks[0].document
-    verdict = _check_document_filters(document, scope) or _check_indexed(document, outcome)
+    verdict = (
+        _check_document_filters(document, scope)
+        or _check_indexed(document, outcome)
+        or _check_copies(chunks, outcome)
+    )
     if verdict is not None:
         return verdict
     matching = _chunks_with_terms(chunks, outcome)
@@ -167,6 +171,17 @@ def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: Sear
         key=lambda each: each.gate,
     )
     return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, scope, outcome)
+
+
+def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:
+    ids = {chunk.chunk_id.hex for chunk in chunks}
+    for original, copies in outcome.copies.items():
+        for copy in ids.intersection(copies):
+            position = outcome.ranked.position_of(original)
+            rank = None if position is None else position + 1
+            detail = f"Its text is also that of chunk {original}, rank {rank}, which stands for it."
+            return WhyNotVerdict(gate=Gate.COPY, detail=detail, chunk_id=copy, ranks={})
+    return None
 
 
 def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
@@ -181,8 +196,6 @@ def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Ga
     hit_of = {hit.chunk_id: hit.rank for hit in outcome.hits}
     if chunk_id in hit_of:
         return Gate.RETURNED, f"It is hit {hit_of[chunk_id]}."
-    if chunk_id in outcome.copies:
-        return Gate.COPY, f"It has the same text as hit {hit_of[outcome.copies[chunk_id]]}."
     document = next((each for each in outcome.after.entries if _is_section(chunk_id, each)), None)
     if document is not None:
         return Gate.GROUPED, f"It is a further section of document {document.rank} in the list."

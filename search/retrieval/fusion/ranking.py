@@ -154,9 +154,9 @@ class Ranking:
                 columns["tier"] = np.append(found.tiers, np.uint8(0))[ranks - 1]
         return columns
 
-    def take(self, positions: Sequence[int]) -> "Ranking":
+    def take(self, positions: Sequence[int] | np.ndarray) -> "Ranking":
         """Return the list of the chunks at these positions."""
-        taken = np.array(positions, np.int64)
+        taken = np.asarray(positions, np.int64)
         return replace(
             self,
             ids=self.ids[taken],
