@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from operator import mul
 from typing import TypeVar
+
+import numpy as np
 
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
-from search.retrieval.types import Group, RerankOutcome, SearchQuery
+from search.retrieval.fusion.scores import bm25_magnitudes
+from search.retrieval.types import Group, Mode, RerankOutcome, SearchQuery
 
 T = TypeVar("T")
 
@@ -33,10 +35,8 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
     return kept
 
 
-#: Candidates of each document of a list of documents that count for its score, and the share by which each
-#: counts less than the one before.
-MAX_COUNTED = 3
-DECAY = 0.5
+#: The shares of a document's best candidates in its score.
+SHARES = (1.0, 0.1, 0.01)
 # Candidates considered for each document of a list of documents, and the least number.
 _PER_DOCUMENT = 3
 _LEAST_GROUPED = 100
@@ -47,16 +47,22 @@ def group_by_document(
 ) -> list[RankedEntry]:
     """Return each document by its best candidate, the others as its sections; best document first.
 
-    Its score is Σ_j d^j s_j / Σ_j d^j over its best three, s_j = 0 for those it lacks.
+    Its score is the best candidate's, and a little for what the next two exceed the last candidate of the
+    list by: of bm25 in lexical mode, of the fused scores in hybrid mode. More for further passages makes
+    long documents win: docs/measurements/documents.md.
     """
-    passages: dict[Hashable, list[RankedEntry]] = {}
-    for candidate in candidates:
-        passages.setdefault(document_of[candidate.chunk_id], []).append(candidate)
-    shares = [DECAY**place for place in range(MAX_COUNTED)]
+    passages: dict[Hashable, list[tuple[RankedEntry, float]]] = {}
+    scores = np.array([candidate.score for candidate in candidates])
+    is_bm25 = bool(candidates) and candidates[0].retrieval.method is Mode.LEXICAL
+    worths = bm25_magnitudes(scores) if is_bm25 else scores
+    for candidate, worth in zip(candidates, worths.tolist(), strict=True):
+        passages.setdefault(document_of[candidate.chunk_id], []).append((candidate, worth))
+    least = float(worths.min(initial=np.inf))
     documents = []
-    for best, *others in passages.values():
-        scores = (each.score for each in (best, *others))
-        score = sum(map(mul, scores, shares)) / sum(shares)
+    for found in passages.values():
+        best, *others = (entry for entry, _ in found)
+        total = least + sum(share * (worth - least) for share, (_, worth) in zip(SHARES, found, strict=False))
+        score = total / (1 + total) if is_bm25 else total / sum(SHARES)
         retrieval = replace(best.retrieval, fusion_score=score)
         documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
     return sorted(documents, key=lambda document: -document.score)
