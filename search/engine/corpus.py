@@ -52,7 +52,7 @@ class Corpus(Protocol):
         ...
 
     def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
-        """Return what tells copies among chunks; None if there is no index."""
+        """Return the keys that tell copies among chunks; None if there is no index."""
         ...
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
@@ -123,7 +123,7 @@ class PostgresCorpus:
         return read_visible(self.scope, ids)
 
     def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
-        """Return what tells copies among chunks; None without a mirror."""
+        """Return the keys that tell copies among chunks; None without a mirror."""
         try:
             with self._mirror.open_for_leg() as view:
                 return view.copy_keys(ids)

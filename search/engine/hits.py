@@ -26,6 +26,8 @@ MAX_SECTIONS = 3
 _NEAR_SHARE = 0.9
 _LEAST_WORDS = 20
 _MAX_NEAR = 2
+# Statements for a page, each for as many entries as it has near-copies too many.
+_MAX_READS = 4
 # Copies whose paths a hit lists.
 _MAX_COPIES = 50
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
@@ -110,41 +112,41 @@ class HitBuilder:
         On the first page the third of some near-copies and further ones are left for later pages; their
         places go to the entries that follow.
         """
-        places: list[_Place] = []
-        near = list[int]()
-        stop, wanted, is_whole = 0, k, True
-        while len(places) < k and (entries := read_entries(stop, stop + wanted)):
-            chunks = self._read(entries)
+        places, near = list[_Place](), list[_Place]()
+        stop, is_whole = 0, True
+        for _ in range(_MAX_READS):
+            wanted = k - len(places)
+            entries = read_entries(stop, stop + wanted)
+            chunks = self._read(entries) if entries else {}
             for position, entry in enumerate(entries, start=stop):
                 chunk = chunks.get(entry.chunk_id)
                 if chunk is None:
                     is_whole = False
-                elif is_first and _are_near(chunk.text, places):
-                    near.append(position)
-                else:
-                    sections = [chunks[id_] for id_ in _section_ids(entry) if id_ in chunks]
-                    copies = [chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks]
-                    places.append(
-                        _Place(
-                            position=position,
-                            entry=entry,
-                            chunk=chunk,
-                            sections=sections,
-                            copies=copies,
-                            size=len(chunk.text),
-                        )
+                    continue
+                is_near = is_first and _are_near(chunk.text, places)
+                (near if is_near else places).append(
+                    _Place(
+                        position=position,
+                        entry=entry,
+                        chunk=chunk,
+                        sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
+                        copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
+                        size=len(chunk.text),
                     )
+                )
             stop += len(entries)
-            if not near and is_first:
-                break  # no more, because the list ends or chunks are gone
-            wanted = k - len(places)
+            if len(entries) < wanted or len(places) == k or not near:
+                break
+        # Without enough others, near-copies fill the page after all.
+        n_added = k - len(places)
+        places, near = places + near[:n_added], near[n_added:]
         return HitPage(
             hits=tuple(
                 self._hit(rank if is_first else place.entry.rank, place)
                 for rank, place in enumerate(places, start=1)
             ),
             positions=tuple(place.position for place in places),
-            near_copies=tuple(near),
+            near_copies=tuple(place.position for place in near),
             stop=stop,
             is_whole=is_whole,
         )

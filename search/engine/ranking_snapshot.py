@@ -93,17 +93,17 @@ class RankingSnapshot:
         """Return the chunk ids from entry `start` on, counted from 0."""
         return unpack_ids(np.frombuffer(self.chunk_ids, ID)[self._place_of(start) :])
 
-    def entries(self, start: int, visible: Container[str]) -> Iterator[RankedEntry]:
+    def entries(self, start: int, visible: Container[str] | None = None) -> Iterator[RankedEntry]:
         """Return the entries from number `start` on, counted from 0, as they were ranked.
 
-        Chunks that are not `visible` are left out; a document goes on with its next section.
+        Chunks that are not `visible` are left out (None: all are); of a document the next section is taken.
         """
         place = self._place_of(start)
         numbers = self.columns.get(_DOCUMENT)
         passages = (
             self._entry(place, chunk_id)
             for place, chunk_id in enumerate(self.ids(start), start=place)
-            if chunk_id in visible
+            if visible is None or chunk_id in visible
         )
         if numbers is None:
             yield from passages

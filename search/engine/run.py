@@ -157,8 +157,7 @@ class _Search:
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
         )
-        keys = corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
-        ranked, copies = (ranked, {}) if keys is None else fold_copies(ranked, keys)
+        ranked, copies = self._fold_copies(view, ranked)
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")
         match = words.match if isinstance(words, LexicalResult) else None
@@ -199,6 +198,14 @@ class _Search:
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    def _fold_copies(
+        self, view: MirrorView | None, ranked: Ranking
+    ) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:
+        if len(ranked) < 2:
+            return ranked, {}
+        keys = self._corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
+        return (ranked, {}) if keys is None else fold_copies(ranked, keys)
 
     def _seq(self, view: MirrorView | None) -> int:
         if self._query.mode is Mode.VECTOR or self.is_blank:

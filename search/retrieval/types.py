@@ -47,7 +47,7 @@ class Fusion(QueryValue):
 
 
 class Group(QueryValue):
-    """What a hit is."""
+    """The kinds of hits."""
 
     PASSAGE = "passage"
     #: A document, with its best passages.

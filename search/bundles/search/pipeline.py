@@ -108,7 +108,7 @@ class _FilteredRows:
             return view.check_visible(ids)
 
     def copy_keys(self, ids: np.ndarray) -> CopyKeys:
-        """Return what tells copies among chunks."""
+        """Return the keys that tell copies among chunks."""
         with self._mirror.open_for_leg() as view:
             return view.copy_keys(ids)
 

@@ -101,7 +101,7 @@ class MirrorView:
         return found
 
     def copy_keys(self, ids: np.ndarray) -> CopyKeys:
-        """Return what tells copies of a text among chunks, (m,) ID."""
+        """Return the keys that tell copies of a text among chunks, (m,) ID."""
         rows = self.rows_of(ids)
         keys = self.collection.chunks.text_keys
         texts = np.where(rows >= 0, keys[rows], 0) if len(keys) else np.zeros(len(rows), np.uint64)

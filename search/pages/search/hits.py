@@ -54,6 +54,8 @@ class ShownSection:
 
     #: Its heading, or where it stands if it has none.
     name: str
+    #: Its citation.
+    uri: str
     address: str
     pieces: tuple[Piece, ...]
 
@@ -87,6 +89,7 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
             sections=tuple(
                 ShownSection(
                     name=section.section_label or section.citation.uri,
+                    uri=section.citation.uri,
                     address=passage_address(access.workspace, hit.doc_id, section, search_input),
                     pieces=_show_pieces(section),
                 )

@@ -11,7 +11,7 @@ from search.retrieval.fusion.ranking import Ranking
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CopyKeys:
-    """What tells copies among `m` chunks."""
+    """Keys that tell copies among `m` chunks."""
 
     #: (m,) uint64: equal for equal texts; 0 for a text that is unknown, or too short to be a copy.
     texts: np.ndarray
