@@ -15,6 +15,7 @@ from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import marked_units
 from search.retrieval.staleness import stale_before
+from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Snippet, SnippetBuilder
 from search.retrieval.types import SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings
@@ -74,7 +75,8 @@ class HitBuilder:
     def _hit(self, entry: RankedEntry, chunk: VisibleChunk) -> SearchHit:
         snippet, highlights = _NO_SNIPPET
         if self._with_snippets:
-            snippet, highlights = self._snippets.build(chunk.text, self._query.snippet_chars)
+            plain = plain_text(chunk.text, chunk.path, is_code=bool(chunk.language))
+            snippet, highlights = self._snippets.build(plain, self._query.snippet_chars)
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         return SearchHit(
             rank=entry.rank,
