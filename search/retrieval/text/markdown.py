@@ -36,7 +36,7 @@ _VERBATIM = re.compile(
     r"|<([A-Za-z][\w.+-]*:[^<>\s]*|[\w.+-]+@[\w.-]+)>"
 )
 
-# Comments and blanks of MDX, tags of templates, attributes of Markdown, roles of MyST.
+# Comments and blanks of MDX, tags of templates, attributes of Markdown, roles of MyST before a stand-in.
 _BRACES = re.compile(
     r"""\{/\*(?:[^{]|\{(?!/\*))*?\*/\}|\{%[^{}]*%\}|\{\{[<%][^{}]*[>%]\}\}|\{:?[ ]*[.#][^{}\n]*\}"""
     r"""|\{(?:' *'|" *")\}|\{[\w:+-]+\}(?=\x04)"""
@@ -62,7 +62,7 @@ _SHORT_LINK = re.compile(r"\[([^\[\]\n]+)\](?!:)")
 _OTHER_LINK = re.compile(r"\[(?:\^[^\]\s]+\](?!:)|\[(?:[^\[\]|\n]*\|)?([^\[\]\n]*)\]\])")
 
 _LINE = re.compile(
-    r"\n[ \t]*+(?=[-=*_:+~|\#!?\[•ei])(?:"
+    r"\n[ \t]*+(?=[-=*_:+~|\#!?\[(•ei])(?:"
     # Underlines, rules, ends of containers.
     rf"(?:[-=*_:+~|][-=*_:+~| \t]+|\#{{1,6}}){_END}"
     rf"|\#{{1,6}}[ \t]+([^\n]*?)(?:[ \t]+\#+)?{_END}"
@@ -71,8 +71,8 @@ _LINE = re.compile(
     # Containers, admonitions and tabs with their titles.
     r'|:{3,}[ \t]*[\w-]*(?:[^\n]*="[^\n]*|[ \t]*\[?([^\]\n{:]*)[^\n]*)'
     r'|(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+[\w-]*[ \t]*"?([^"\n]*)"?'
-    # Alerts, a place for the contents, targets of links, labels of footnotes.
-    r"|\[(?:!|\[?_?TOC)[^\]\n]*\]+"
+    # Alerts, a place for the contents, targets, definitions of links, labels of footnotes.
+    rf"|\[(?:!|\[?_?TOC)[^\]\n]*\]+|\([\w.-]+\)={_END}"
     rf"|\[(?!\^)[^\]\n]+\]:[ \t]*(?:<[^>\n]*>|\S+)(?:[ \t]+[\"'(][^\n]*)?{_END}"
     r"|\[\^[^\]\n]+\]:"
     # Statements of MDX.

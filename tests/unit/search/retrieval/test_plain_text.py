@@ -41,7 +41,7 @@ def shown(text, path="a.md", *, is_code=False):
         ("{% if x %}Shown{% endif %} {{< tip >}}\n## T {#t}\n{: .cls}\n[TOC]", "Shown · T"),
         ("\\*not\\* \\# it\\\nnext  \nline", "*not* # it · next line"),
         ("---\ntitle: T\n---", "title: T"),
-        ("```{note} Mind\n*Prose* of {ref}`MyST <x>`\n```", "Mind · Prose of MyST <x>"),
+        ("(here)=\n```{note} Mind\n*Prose* of {ref}`MyST <x>`\n```", "Mind · Prose of MyST <x>"),
     ],
 )  # fmt: skip
 def test_markdown_is_shown_as_readers_see_it(text, expected):
