@@ -15,6 +15,7 @@ from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import marked_units
 from search.retrieval.staleness import stale_before
+from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
 from search.retrieval.types import HitSection, SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings
@@ -204,7 +205,8 @@ class HitBuilder:
     def _snippet(self, chunk: VisibleChunk) -> Snippet:
         if not self._with_snippets:
             return _NO_SNIPPET
-        return self._snippets.build(chunk.text, self._query.snippet_chars)
+        plain = plain_text(chunk.text, chunk.path, is_code=bool(chunk.language))
+        return self._snippets.build(plain, self._query.snippet_chars)
 
     def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
         return HitSection(

@@ -163,7 +163,7 @@ class SearchHit:
     title: str
     heading_path: tuple[str, ...]
     section_label: str
-    #: Plain text.
+    #: Plain text without markup; line breaks are those of code.
     snippet: str
     #: Code-point offsets into the snippet, in order, without overlap.
     highlights: tuple[Highlight, ...]

@@ -15,7 +15,7 @@ from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
 from search.retrieval.types import HitSection, Mode, RetrievalDetail, SearchHit
 
-# Blank lines double the length of code snippets; prose is shown without line ends.
+# Blank lines double the length of code; prose has no line ends.
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 _MEANINGS = {
