@@ -12,7 +12,7 @@ from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_documents
-from search.engine.search import milliseconds_since
+from search.engine.search import apply_operators, milliseconds_since
 from search.metrics import PAGES
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import SearchResult
@@ -31,7 +31,7 @@ def fetch_next_page(
     started = time.perf_counter()
     snapshot, position = load_list(cursor, workspace.pk, caller)
     query = replace(snapshot.query, k=k or snapshot.query.k)
-    scope = resolve_scope(workspace, query.filters, reader)
+    scope, query = apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)
     visible = _visible_entries(scope, snapshot, position, query.k + 1)
     page, rest = visible[: query.k], visible[query.k :]
     corpus = PostgresCorpus(workspace, scope)

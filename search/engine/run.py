@@ -124,14 +124,16 @@ class _Search:
         if not query.typos or query.channels is not None:
             return self
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
-        corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
-        if corrected == CorrectedQuery(query.text, is_unfinished=False):
+        text = query.effective_channels.lexical
+        typed = None if query.bare_text is None else query.text
+        corrected = correct_query(view, text, self._corpus.read_passages, weights=weights, typed=typed)
+        if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
             return self
         # A model understands words that the index lacks, and most misspelt ones.
         words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
             self._corpus,
-            query if corrected.text == query.text else replace(query, channels=words),
+            query if corrected.text == text else replace(query, channels=words),
             self._stages,
             with_snippets=self._with_snippets,
             executor=self._executor,
@@ -177,16 +179,22 @@ class _Search:
             after=after,
             hits=hits,
             query=query,
-            corrected_query=self._corrected.text if self._corrected and query.channels else None,
+            corrected_query=self._corrected.shown if self._corrected and query.channels else None,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
-            warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
+            warnings=self._warn(vector, hits),
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, hits),
         )
+
+    def _warn(self, vector: VectorLeg, hits: Sequence[SearchHit]) -> tuple[str, ...]:
+        operators = self._corpus.scope.operators
+        mismatch = vector.mismatch if self._query.mode is not Mode.LEXICAL else None
+        warnings = (mismatch,) if mismatch else ()
+        return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(hits)))
 
     def _seq(self, view: MirrorView | None) -> int:
         if self._query.mode is Mode.VECTOR or self.is_blank:
@@ -257,8 +265,11 @@ class _Search:
     def _suggest_query(self, view: MirrorView | None, words: LegResult | None) -> str | None:
         if view is None or words is None or not words.is_available or len(words.ids):
             return None
-        text = self._query.effective_channels.lexical
-        return suggest_query(view, text, self._corpus.read_passages)
+        query, text = self._query, self._query.effective_channels.lexical
+        typed = query.text if query.channels is None else None
+        if self._corrected is not None:
+            typed = self._corrected.typed
+        return suggest_query(view, text, self._corpus.read_passages, typed=typed)
 
     def _explain(
         self,
@@ -276,6 +287,8 @@ class _Search:
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
+            if (operators := self._corpus.scope.operators) is not None:
+                explained["operators"] = {"text": operators.text, "conditions": operators.typed}
         if query.why_not is not None:
             returned = [hit.chunk_id for hit in hits]
             outcome = SearchOutcome(view=view, match=match, ranked=ranked, after=after, returned=returned)

@@ -10,6 +10,7 @@ import numpy as np
 from search.access.scope import SearchScope
 from search.mirror.postings import Collection
 from search.mirror.query.attributes import Attributes
+from search.mirror.query.conditions import meet_conditions
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorSource
@@ -41,8 +42,10 @@ def count_documents(mirror: MirrorSource, text: str, moments: dict[str, float]) 
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     with mirror.open_for_leg() as view:
-        rows = LexicalLeg(view, text).matching_rows()
         connection, collection = view.connection, view.collection
+        rows = LexicalLeg(view, text).matching_rows()
+        if view.scope.operators is not None:
+            rows = rows.among(meet_conditions(connection, collection.chunks, view.scope.operators.conditions))
         attributes = collection.attributes(connection)
         passes = _filter_mask(view.scope, connection, collection)
         every = rows.every[passes[rows.every]]
