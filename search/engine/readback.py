@@ -19,6 +19,7 @@ from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk
+from search.retrieval.document_date import document_date
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.query.passage_conditions import ConditionedPassage
 
@@ -89,8 +90,12 @@ def read_conditioned_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> d
     analysis = scope.operators.analysis
     values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}"}
     return {
-        id_: ConditionedPassage(analysis=analysis, **dict(zip(_CONDITIONED, fields, strict=True)))
-        for id_, *fields in _conditioned_query().fetch(values)
+        id_: ConditionedPassage(
+            analysis=analysis,
+            dated_at=document_date(orjson.loads(metadata), indexed_at),
+            **dict(zip(_CONDITIONED, fields, strict=True)),
+        )
+        for id_, metadata, indexed_at, *fields in _conditioned_query().fetch(values)
     }
 
 
@@ -119,7 +124,6 @@ _CONDITIONED = {
     "media": "document__media",
     "lang": "document__lang",
     "tags": "document__tags",
-    "indexed_at": "document__indexed_at",
     "source": "document__source__key",
 }
 
@@ -129,7 +133,8 @@ def _conditioned_query() -> CompiledQuery:
     chunks = _visible_chunks(frozenset()).filter(
         document__workspace=_WORKSPACE, document__source__workspace=_WORKSPACE
     )
-    return _compile(frozenset(), chunks.values_list(_hex_column("chunk_id"), *_CONDITIONED.values()))
+    dates = ("document__metadata", "document__indexed_at")
+    return _compile(frozenset(), chunks.values_list(_hex_column("chunk_id"), *dates, *_CONDITIONED.values()))
 
 
 @cache

@@ -15,8 +15,8 @@ _DOCUMENTS_WITH: Final[dict[Column, str]] = {
     "media": "SELECT doc FROM documents WHERE media = ? COLLATE NOCASE",
     "lang": "SELECT doc FROM documents WHERE lang = ? COLLATE NOCASE",
     "tag": "SELECT doc FROM document_tags WHERE tag = ? COLLATE NOCASE",
-    "after": "SELECT doc FROM documents WHERE indexed_at >= ?",
-    "before": "SELECT doc FROM documents WHERE indexed_at < ?",
+    "after": "SELECT doc FROM documents WHERE dated_at >= ?",
+    "before": "SELECT doc FROM documents WHERE dated_at < ?",
 }
 # With the text that a predicate is about.
 _DOCUMENTS: Final[dict[Column, str]] = {

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +24,8 @@ class ConditionedPassage:
     code_lang: str
     tags: Sequence[str]
     source: str
-    indexed_at: datetime
+    #: See `search.retrieval.document_date`.
+    dated_at: float
     analysis: Analysis
 
     def unmet(self, operators: QueryOperators) -> Iterator[Condition]:
@@ -44,9 +44,9 @@ class ConditionedPassage:
         if column == "title":
             return bool(value(title_key(self.title)))
         if column == "after":
-            return self.indexed_at.timestamp() >= float(value)
+            return self.dated_at >= float(value)
         if column == "before":
-            return self.indexed_at.timestamp() < float(value)
+            return self.dated_at < float(value)
         texts = self.tags if column == "tag" else (getattr(self, column),)
         # SQLite's NOCASE folds ASCII alone, as bytes.lower does.
         return any(text.encode().lower() == value.encode().lower() for text in texts)

@@ -1,6 +1,6 @@
 """Typed operators hold in each leg, in each check of candidates, in totals, facets and next pages."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import product
 
 import pytest
@@ -32,13 +32,18 @@ def fill(workspace):
     """Write four documents that have a word in common."""
     leave = chunk("Thirty working days a year.", heading="Policy on annual leave")
     write(workspace, "hr/leave.md", leave, title="Policy on annual leave", tags=("HR", "rules"))
-    write(workspace, "hr/bot.md", "Chatbots know the annual days of leave.", title="Bots", tags=("HR",))
+    write(
+        workspace,
+        "hr/bot.md",
+        "Chatbots know the annual days of leave.",
+        title="Bots",
+        tags=("HR",),
+        metadata={"date": "2024-06-01"},
+    )
     write(workspace, "shop/Refund.MD", "A refund takes ten days.", source="shop", lang="de", title="Résumé")
     code = {"media": "code", "lang": "und", "title": "days.py"}
     write(workspace, "src/days.py", chunk("refund = 10 * days", kind="code", language="python"), **code)
     Document.objects.in_workspace(workspace).update(indexed_at=NOON)
-    late = Document.objects.in_workspace(workspace).filter(path="hr/bot.md")
-    late.update(indexed_at=NOON + timedelta(days=31))
 
 
 LEAVE, BOT, REFUND, CODE = "hr/leave.md", "hr/bot.md", "shop/Refund.MD", "src/days.py"
