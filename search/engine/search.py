@@ -29,7 +29,7 @@ from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.query.operators import parse_operators
+from search.retrieval.query.operators import may_have_operators, parse_operators
 from search.retrieval.types import Mode, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
@@ -179,7 +179,9 @@ def apply_operators(
 
     Channels other than the typed text stay as they are.
     """
-    found = parse_operators(query.text, analysis_for(workspace)) if query.operators else None
+    if not query.operators or not may_have_operators(query.text):
+        return scope, query
+    found = parse_operators(query.text, analysis_for(workspace))
     if found is None:
         return scope, query
     bare = found.text

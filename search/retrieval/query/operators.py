@@ -27,7 +27,7 @@ _QUOTED = '"[^"]{1,200}"|[“”„][^“”„]{1,200}[“”]|«[^«»]{1,200}
 _ANY_QUOTED = re.compile(_QUOTED)
 _OPERATOR = re.compile(
     rf"(?<!\S)(?P<sign>-?)(?:(?P<key>{'|'.join(READERS)}):)?"
-    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>[^\s{_MARKS}-][^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
+    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>[^\s{_MARKS}:=-][^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
     re.IGNORECASE,
 )
 # An option of a command, as `--all`, `-m`, `-O2`, `-std=c99`, or a string in code, as `f("x")`.
@@ -72,7 +72,10 @@ class QueryOperators:
         """Return the messages for a result."""
         if has_hits or not self.conditions or not has_token(self.text):
             return self.warnings
-        return (*self.warnings, f"No passage that was found meets all of: {', '.join(self.typed)}.")
+        return (
+            *self.warnings,
+            f"Nothing was found that meets {', '.join(self.typed)}; leave some of it out.",
+        )
 
 
 def parse_operators(text: str, analysis: Analysis) -> QueryOperators | None:
@@ -81,11 +84,14 @@ def parse_operators(text: str, analysis: Analysis) -> QueryOperators | None:
     Exclusions alone are text: there must be words, or a filter, beside them. A query of nothing but operators
     is searched for the words of its titles and paths. A key typed again adds an alternative.
     """
-    if len(text) > MAX_CHARS or _OPERATOR.search(text) is None:
-        return None
-    if len(text.splitlines()) > 1 or parse_query(text).raw is not None:
+    if not may_have_operators(text) or len(text.splitlines()) > 1 or parse_query(text).raw is not None:
         return None
     return _Parser(text, analysis).parse()
+
+
+def may_have_operators(text: str) -> bool:
+    """Return whether a query has something that looks like an operator."""
+    return len(text) <= MAX_CHARS and _OPERATOR.search(text) is not None
 
 
 class _Parser:
@@ -94,6 +100,7 @@ class _Parser:
     def __init__(self, text: str, analysis: Analysis) -> None:
         self._text = text
         self._analysis = analysis
+        self._language = language_of(words_of(text))
         self._is_code = _CODE.search(_ANY_QUOTED.sub('""', text)) is not None
         self._left = list(text)
         self._conditions: dict[object, Condition] = {}
@@ -105,7 +112,7 @@ class _Parser:
         for match in islice(_OPERATOR.finditer(self._text), MAX_OPERATORS):
             if match["key"]:
                 self._read_filter(match)
-            elif not self._is_code and _has_words(match):
+            elif not self._is_code and _has_words(match, self._language):
                 self._read_words(match)
         if not has_token("".join(self._left)):
             if all(each.is_on_words for each in self._conditions.values()):
@@ -121,8 +128,7 @@ class _Parser:
         )
 
     def _read_words(self, match: re.Match[str]) -> None:
-        language = language_of(words_of(self._text))
-        (unit,) = build_units([self._text[_place_of_value(match)]], self._analysis, language)
+        (unit,) = build_units([self._text[_place_of_value(match)]], self._analysis, self._language)
         self._add(match, match.start(), (("words", unit),))
         if match["sign"]:
             self._blank(match)
@@ -167,10 +173,10 @@ def _place_of_value(match: re.Match[str]) -> slice:
     return slice(start + 1, end - 1)
 
 
-def _has_words(match: re.Match[str]) -> bool:
-    """Return whether a phrase has a word, or a single word may be excluded: it isn't short or a stop word."""
+def _has_words(match: re.Match[str], language: str | None) -> bool:
+    """Return whether a phrase has a word, or a single word is neither short nor a stop word."""
     if match["quoted"]:
         return has_token(match["quoted"])
     word = match["bare"]
     is_long = sum(map(str.isalpha, word)) >= _MIN_LETTERS or is_unspaced(word[0])
-    return is_long and _WORD.fullmatch(word) is not None and not is_stop_word(word, None)
+    return is_long and _WORD.fullmatch(word) is not None and not is_stop_word(word, language)

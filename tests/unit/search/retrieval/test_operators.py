@@ -23,6 +23,8 @@ TEXTS = (
     "foo -> bar --> baz",
     "ptr->next",
     "a -of -the",
+    "cette division du domaine royal fut -elle utile",
+    "path::generic_string title::x type:=x",
     "learn -c++ -F#",
     "see -foo/bar -x.y(z)",
     "(-chatbot)",
