@@ -19,7 +19,7 @@ from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
-# Chunks whose vectors PostgreSQL compares one by one; reading 20,000 ids takes it some 100 ms.
+# Chunks that PostgreSQL finds by their ids to compare their vectors.
 _MAX_PASSING = 20_000
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from search.access.scope import SearchScope
 from search.mirror.postings import Collection
 from search.mirror.query.attributes import Attributes
-from search.mirror.query.conditions import meet_conditions
 from search.mirror.query.filters import collection_clause
 from search.mirror.query.lexical import LexicalLeg
 from search.mirror.query.view import MirrorSource
@@ -42,10 +41,8 @@ def count_documents(mirror: MirrorSource, text: str, moments: dict[str, float]) 
     Raises InvalidQuery, MirrorError, and apsw.InterruptError when the time is up.
     """
     with mirror.open_for_leg() as view:
-        connection, collection = view.connection, view.collection
         rows = LexicalLeg(view, text).matching_rows()
-        if view.scope.operators is not None:
-            rows = rows.among(meet_conditions(connection, collection.chunks, view.scope.operators.conditions))
+        connection, collection = view.connection, view.collection
         attributes = collection.attributes(connection)
         passes = _filter_mask(view.scope, connection, collection)
         every = rows.every[passes[rows.every]]

@@ -113,11 +113,6 @@ class MatchingRows:
     #: (n,) int64, those that have any; None where relaxing adds nothing.
     some: np.ndarray | None
 
-    def among(self, passes: np.ndarray) -> "MatchingRows":
-        """Return the rows that pass, (m,) bool by row."""
-        some = None if self.some is None else self.some[passes[self.some]]
-        return MatchingRows(self.every[passes[self.every]], some)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LexicalResult(LegResult):

@@ -17,7 +17,6 @@ from search.analysis import Analysis
 from search.mirror.connections import ReaderPool, empty_mirror, translate_damage
 from search.mirror.errors import MirrorAbsent, MirrorDamaged
 from search.mirror.postings import Collection
-from search.mirror.query.conditions import meet_conditions
 from search.mirror.query.filters import bind_path_filters, collection_clause
 from search.mirror.schema import analysis_of
 from search.mirror.sync.sync import applied_seq
@@ -84,14 +83,8 @@ class MirrorView:
 
     @cached_property
     def passes(self) -> np.ndarray:
-        """(n,) bool, read-only: whether the reader may see the chunk at each row under the query's filters.
-
-        Operators that were typed count as filters.
-        """
+        """(n,) bool, read-only: whether the reader may see each row's chunk under filters and operators."""
         passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
-        if self.scope.operators is not None:
-            conditions = self.scope.operators.conditions
-            passes &= meet_conditions(self.connection, self.collection.chunks, conditions)
         passes.flags.writeable = False
         return passes
 
