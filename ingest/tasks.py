@@ -10,6 +10,7 @@ from ingest.jobs.queue.retention import release_expired, release_orphaned_blobs
 from ingest.jobs.queue.run import run_job
 from ingest.jobs.queue.schedule import request_due_syncs
 from ingest.metrics import SWEEPS
+from ingest.quality_gate.older_chunks import request_replacements
 from kebab.runtime import failpoints
 from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.vectors.lifecycle import workspaces_with_expired_spaces
@@ -58,6 +59,12 @@ def request_due_syncs_task() -> None:
     """Request the scheduled syncs that are due."""
     with acting_everywhere():
         request_due_syncs()
+
+
+@shared_task(name="ingest.replace_older_chunks")
+def replace_older_chunks_task() -> None:
+    """Request new chunks, or the gate's verdict on them, where there are chunks of an older chunker."""
+    request_replacements()
 
 
 def _run(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:

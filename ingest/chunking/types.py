@@ -31,6 +31,11 @@ def chunker_version(chunk_tokens: int = MAX_TOKENS) -> str:
     return CHUNKER_VERSION if chunk_tokens == MAX_TOKENS else f"{CHUNKER_VERSION}-{chunk_tokens}"
 
 
+def has_chunk_size(version: str, chunk_tokens: int) -> bool:
+    """Return whether a chunker version, of this or another chunker, is for chunks of `chunk_tokens`."""
+    return version.partition("-")[2] == chunker_version(chunk_tokens).partition("-")[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkDraft:
     """A chunk before it has an id."""

@@ -21,12 +21,15 @@ INDEXING: Final = frozenset({CHUNK_TOKENS, STEMMING})
 def judge_settings(workspace: Workspace, settings: Mapping[str, Any], *, advance: Advance) -> GateVerdict:
     """Judge `settings`, of any kind, by the golden queries; nothing is changed.
 
+    Without settings, new chunks by the present chunker are judged against the stored ones.
+
     Raises SearchError, and SandboxUnavailable when documents must be chunked for it.
     """
     proposed = proposed_workspace(workspace, settings)
     changed = changed_settings(workspace, proposed)
-    if changed & INDEXING:
-        return trial_verdict(workspace, proposed, advance=advance)
+    rechunks = CHUNK_TOKENS in changed or not settings
+    if rechunks or changed & INDEXING:
+        return trial_verdict(workspace, proposed, rechunks=rechunks, advance=advance)
     return settings_verdict(workspace, proposed, changed, advance=advance) if changed else GateVerdict()
 
 
@@ -40,7 +43,12 @@ def guard_indexing(change: SettingsChange) -> Mapping[str, Any]:
 
     def verdict() -> GateVerdict:
         if change.advance is not None:
-            return trial_verdict(change.workspace, change.proposed, advance=change.advance)
+            return trial_verdict(
+                change.workspace,
+                change.proposed,
+                rechunks=CHUNK_TOKENS in change.changed,
+                advance=change.advance,
+            )
         if golden_topics(change.workspace):
             raise GateOutOfTime(
                 f"{', '.join(sorted(change.changed & INDEXING))} is tried in a copy of documents first, which"

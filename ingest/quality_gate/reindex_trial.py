@@ -1,9 +1,9 @@
 """Trial of other indexing settings in scratch workspaces, which hold a sample of the documents.
 
 The sample has the documents that the golden queries judge, and others that compete with them: in the order
-of their ids, which are hashes, so that it is the same sample every time. One copy is chunked by the present
-settings, one by the proposed ones; both use the embedder of the live vectors, and are deleted however the
-trial ends.
+of their ids, which are hashes, so that it is the same sample every time. One copy has the stored chunks; the
+other has the proposed settings, and new chunks where these differ. Both use the embedder of the live vectors,
+and are deleted however the trial ends.
 """
 
 import secrets
@@ -12,17 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from ingest.connectors.types import ItemContent
+from ingest.digest.pool import Outcome
 from ingest.digest.types import Digest, Submission
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.drafts import document_draft, parser_overrides
 from ingest.jobs.items.parser_pool import digester_pool
+from ingest.jobs.items.reuse import stored_digest
 from kebab.people.access.caller import Caller, operator_access
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
@@ -47,28 +49,30 @@ _BATCH = 64
 _SEARCHABLE_LIMIT_S = 600.0
 #: An older copy was left by a killed process.
 _STALE_AFTER = timedelta(days=1)
-_SLUG = "gate-copy-"
+#: The start of a copy's slug.
+COPY_PREFIX: Final = "gate-copy-"
 
 
 def trial_verdict(
-    workspace: Workspace, proposed: Workspace, *, advance: Advance = lambda: None
+    workspace: Workspace, proposed: Workspace, *, rechunks: bool, advance: Advance = lambda: None
 ) -> GateVerdict:
-    """Compare search in the workspace under its present settings and under those of `proposed`.
+    """Compare search in the workspace as it is stored and under the settings of `proposed`.
 
-    `advance` is called after each document and each query. Raises SearchError, SandboxUnavailable.
+    With `rechunks` documents are chunked again for `proposed`, by the present chunker. `advance` is called
+    after each document and each query. Raises SearchError, SandboxUnavailable.
     """
     topics = golden_topics(workspace)
     if not topics:
         return GateVerdict()
     documents = sample_documents(workspace, topics)
     with (
-        _trial_copy(workspace, workspace, documents, advance) as before,
-        _trial_copy(workspace, proposed, documents, advance) as after,
+        _trial_copy(workspace, workspace, documents, advance, rechunks=False) as before,
+        _trial_copy(workspace, proposed, documents, advance, rechunks=rechunks) as after,
     ):
         return judge(
             workspace,
             topics,
-            settings_variant(before, f"gate, {chunk_tokens_of(workspace)} tokens a chunk"),
+            settings_variant(before, "gate, stored chunks"),
             settings_variant(after, f"gate, {chunk_tokens_of(proposed)} tokens a chunk"),
             advance=advance,
         )
@@ -86,16 +90,21 @@ def sample_documents(workspace: Workspace, topics: Sequence[JudgedTopic]) -> lis
 
 @contextmanager
 def _trial_copy(
-    workspace: Workspace, settings_of: Workspace, documents: Sequence[Document], advance: Advance
+    workspace: Workspace,
+    settings_of: Workspace,
+    documents: Sequence[Document],
+    advance: Advance,
+    *,
+    rechunks: bool,
 ) -> Iterator[Workspace]:
     """Yield a scratch workspace with the documents chunked and embedded; delete it afterwards."""
     with acting_everywhere():
         _delete_stale_copies()
-        slug = f"{_SLUG}{secrets.token_hex(8)}"
+        slug = f"{COPY_PREFIX}{secrets.token_hex(8)}"
         copy = create_workspace(Caller(operator=ACTOR), slug, settings=dict(settings_of.settings))
     try:
         with acting_in(copy.pk):
-            _write_documents(workspace, copy, documents, advance)
+            _write_documents(workspace, copy, documents, advance, rechunks=rechunks)
         _embed_copy(workspace, copy, advance)
         with acting_in(copy.pk):
             copy.refresh_from_db()
@@ -112,15 +121,15 @@ def _delete_copy(copy: Workspace) -> None:
 
 def _delete_stale_copies() -> None:
     before = timezone.now() - _STALE_AFTER
-    for copy in Workspace.objects.filter(slug__startswith=_SLUG, created_at__lt=before):
+    for copy in Workspace.objects.filter(slug__startswith=COPY_PREFIX, created_at__lt=before):
         _delete_copy(copy)
 
 
 def _write_documents(
-    workspace: Workspace, copy: Workspace, documents: Sequence[Document], advance: Advance
+    workspace: Workspace, copy: Workspace, documents: Sequence[Document], advance: Advance, *, rechunks: bool
 ) -> None:
     """Write the documents into the copy, under their sources' keys, versions and paths."""
-    for group in digester_pool().digest_groups(_submissions(workspace, copy, documents)):
+    for group in _digests(workspace, copy, documents, rechunks=rechunks):
         with transaction.atomic():
             for (document, item), outcome in group:
                 if isinstance(outcome, Digest):  # a document refused now is refused under any setting
@@ -128,13 +137,26 @@ def _write_documents(
                 advance()
 
 
+def _digests(
+    workspace: Workspace, copy: Workspace, documents: Sequence[Document], *, rechunks: bool
+) -> Iterator[list[tuple[Any, Outcome]]]:
+    """Yield documents and their stored chunks; with `rechunks`, and where there are none, parse them."""
+    to_parse = []
+    for document in documents:
+        with acting_in(workspace.pk):
+            digest = None if rechunks else stored_digest(document)
+        if digest is None:
+            to_parse.append(document)
+        else:
+            yield [((document, _read_item(workspace, document)), digest)]
+    yield from digester_pool().digest_groups(_submissions(workspace, copy, to_parse))
+
+
 def _submissions(
     workspace: Workspace, copy: Workspace, documents: Sequence[Document]
 ) -> Iterator[Submission]:
     for document in documents:
-        item = ItemContent(
-            content=read_blob(workspace.pk, document.content_hash), stated=dict(document.overrides)
-        )
+        item = _read_item(workspace, document)
         yield Submission(
             key=(document, item),
             content=item.content,
@@ -142,6 +164,11 @@ def _submissions(
             overrides=parser_overrides(item.stated),
             chunk_tokens=chunk_tokens_of(copy),
         )
+
+
+def _read_item(workspace: Workspace, document: Document) -> ItemContent:
+    content = read_blob(workspace.pk, document.content_hash)
+    return ItemContent(content=content, stated=dict(document.overrides))
 
 
 def _draft(document: Document, item: ItemContent, digest: Digest) -> DocumentDraft:

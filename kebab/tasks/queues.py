@@ -22,6 +22,7 @@ BEAT_SCHEDULE: Final = {
     "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
     "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
     "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
+    "older-chunks": {"task": "ingest.replace_older_chunks", "schedule": 300.0, "options": {"expires": 600}},
     "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
 }
 

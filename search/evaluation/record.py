@@ -44,12 +44,18 @@ def topics_record(workspace: Workspace, topics: Iterable[JudgedTopic]) -> dict[s
             "chunks": chunks.count(),
             "topics": len(listed),
             "judgements": sum(len(each.qrels) for each in listed),
-            "sha256": {
-                "topics": _digest({each.topic_id: [each.text, each.filters] for each in listed}),
-                "qrels": _digest({each.topic_id: _judgement_values(each) for each in listed}),
-            },
+            "sha256": topic_digests(listed),
         },
         "machine": describe_machine(),
+    }
+
+
+def topic_digests(topics: Iterable[JudgedTopic]) -> dict[str, str]:
+    """Return digests of the topics and of their judgements."""
+    listed = list(topics)
+    return {
+        "topics": _digest({each.topic_id: [each.text, each.filters] for each in listed}),
+        "qrels": _digest({each.topic_id: _judgement_values(each) for each in listed}),
     }
 
 

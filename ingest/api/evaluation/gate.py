@@ -1,4 +1,4 @@
-"""`/workspaces/{ws}/eval/gate`: a job that evaluates other settings with the golden queries."""
+"""`/workspaces/{ws}/eval/gate`: a job that tests other settings, or new chunks, with the golden queries."""
 
 import uuid
 from typing import Any, ClassVar
@@ -22,7 +22,10 @@ from search.api.evaluation.topics import EVALUATE
 class GateRequest(StrictSerializer):
     """The body of a request to evaluate settings with the golden queries."""
 
-    settings = PreferencesField(help_text="As in a change of the workspace; null: the default.")
+    settings = PreferencesField(
+        help_text="As in a change of the workspace; null: the default. {}: no other settings, but new chunks"
+        " in place of those of an older version."
+    )
     switch = serializers.BooleanField(
         default=False,
         help_text="Whether the workspace is to have them unless the golden queries get worse.",

@@ -1,14 +1,16 @@
-"""`kebab eval gate`: a trial of other settings on the golden queries, without applying them."""
+"""`kebab eval gate`: a trial of other settings, or of new chunks, on the golden queries."""
 
 import argparse
 
 from ingest.cli.evaluation.subcommands import Options, Subcommand
 from ingest.quality_gate.gate import judge_settings
+from ingest.quality_gate.older_chunks import replace_older_chunks
 from kebab.cli.command import KebabCommand
-from kebab.cli.errors import Exit
+from kebab.cli.errors import CliError, Exit
 from kebab.cli.output import plain, table
 from kebab.cli.settings import parse_settings
 from kebab.people.models import Workspace
+from kebab.people.operator import command_line_access
 from search.cli.progress_bars import bar
 from search.evaluation.gate import GateVerdict
 
@@ -19,13 +21,22 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="append",
-        required=True,
+        default=[],
         metavar="NAME=VALUE",
-        help="a setting to try, like fusion=convex; without a value: the default",
+        help="a setting to try, like fusion=convex; without a value: the default. Without --set: new chunks"
+        " in place of those of an older version",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="without --set: replace chunks of an older version, whatever the verdict",
     )
 
 
 def _judge_settings(command: KebabCommand, workspace: Workspace, options: Options) -> int:
+    settings = parse_settings(options["set"])
+    if settings and options["force"]:
+        raise CliError("--force replaces older chunks; give it without --set.", code="invalid_request")
     done = 0
     with bar(command.remarks, "Asking") as progress:
 
@@ -34,10 +45,14 @@ def _judge_settings(command: KebabCommand, workspace: Workspace, options: Option
             done += 1
             progress.show(done, 0)  # the total is not known in advance
 
-        verdict = judge_settings(workspace, parse_settings(options["set"]), advance=advance)
+        if options["force"]:
+            access = command_line_access(workspace)
+            verdict = replace_older_chunks(access, is_forced=True, advance=advance)
+        else:
+            verdict = judge_settings(workspace, settings, advance=advance)
         progress.finish()
     _show(command, verdict)
-    return Exit.DONE if verdict.passes else Exit.NOTHING
+    return Exit.DONE if verdict.passes or options["force"] else Exit.NOTHING
 
 
 def _show(command: KebabCommand, verdict: GateVerdict) -> None:
@@ -62,7 +77,7 @@ def _show(command: KebabCommand, verdict: GateVerdict) -> None:
 SUBCOMMANDS = (
     Subcommand(
         name="gate",
-        meaning="ask the golden queries under other settings; exit 1 when they get worse",
+        meaning="ask the golden queries under other settings or new chunks; exit 1 when they get worse",
         run=_judge_settings,
         add_arguments=_arguments,
     ),

@@ -43,11 +43,12 @@ def reusable_digest(
     for document in candidates:
         is_same = all(getattr(document, name) == value for name, value in same.items())
         if is_same and is_current(document.parser_version, place.path):
-            return _digest_from(document)
+            return stored_digest(document)
     return None
 
 
-def _digest_from(document: Document) -> Digest | None:
+def stored_digest(document: Document) -> Digest | None:
+    """Return the digest that the document was written from; None if it has no chunks or was rewritten."""
     chunks = tuple(_chunk_draft(chunk) for chunk in _document_chunks(document))
     if not chunks or not is_media(document.media):
         return None  # an empty document, which is as cheap to parse, or one rewritten meanwhile

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Case, F, When
 
-from ingest.chunking.types import chunker_version
+from ingest.chunking.types import chunker_version, has_chunk_size
 from ingest.connectors.types import ItemContent
 from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
@@ -21,7 +21,7 @@ from ingest.jobs.items.quarantine import KILLED, REASON, Quarantine
 from ingest.jobs.items.reuse import find_other_versions, reusable_digest
 from ingest.jobs.items.writer import ItemResult, ItemWriter, StartedItem
 from ingest.jobs.queue.context import Ending, JobContext
-from ingest.models import ItemState, JobItem, Unreadable
+from ingest.models import ItemState, JobItem, JobKind, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
 from kebab.runtime import failpoints
@@ -257,9 +257,15 @@ class ItemWorker:
             known is not None
             and known.content_hash == started.content_hash
             and is_current(known.parser_version, started.place.path)
-            and known.chunker_version == chunker_version(self._chunk_tokens)
+            and self._keeps_chunks(known)
             and known.overrides == started.found.stated
         )
+
+    def _keeps_chunks(self, known: Document) -> bool:
+        """Return whether the document's chunks stay: only rechunking replaces those of another chunker."""
+        if self._context.job.kind == JobKind.RECHUNK:
+            return known.chunker_version == chunker_version(self._chunk_tokens)
+        return has_chunk_size(known.chunker_version, self._chunk_tokens)
 
     def _reusable_digest(self, started: StartedItem) -> Digest | None:
         return (

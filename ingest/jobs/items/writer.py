@@ -18,7 +18,7 @@ from ingest.errors import LeaseLost
 from ingest.jobs.items.drafts import document_draft
 from ingest.jobs.queue.context import JobContext
 from ingest.metrics import count_chunks, count_items, time_write
-from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
+from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.services.quotas import Addition, refusals
 from kebab.http.api.parsers import strip_unstorable
@@ -74,7 +74,7 @@ class ItemEnd:
 
 
 class _ItemsDropped(Exception):
-    """The documents of some items were deleted meanwhile; these items must not create them again."""
+    """The documents of some items were changed or deleted meanwhile; these items must not write them."""
 
     def __init__(self, items: Collection[int]) -> None:
         super().__init__(f"{len(items)} items have nothing to write any more.")
@@ -197,9 +197,18 @@ class ItemWriter:
         ]
         with time_write(len(stored)), transaction.atomic():
             lock_and_store_blobs(self._context.workspace.pk, _stored_contents(results))
-            if any(_loses_document(result) for result in unreadable):
+            if self._context.job.kind == JobKind.RECHUNK:
+                self._check_unchanged([result.started for result in results])
+            elif any(_loses_document(result) for result in unreadable):
                 self._lock_documents([result.started for result in results])
             replace_documents(drafts, end)
+
+    def _check_unchanged(self, started: Sequence[StartedItem]) -> None:
+        """Lock the documents. Raises _ItemsDropped for changed and deleted ones: their items stay open."""
+        hashes = self._lock_documents(started)
+        changed = {one.item.pk for one in started if hashes.get(one.place.doc_id) != one.content_hash}
+        if changed:
+            raise _ItemsDropped(changed)
 
     def _store_one_by_one(self, results: Sequence[ItemResult], error: DataError) -> None:
         if len(results) > 1:

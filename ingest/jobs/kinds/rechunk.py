@@ -1,6 +1,6 @@
-"""Rechunk jobs: the uploads of a version are chunked again from their blobs.
+"""Rechunk jobs: documents of a version with another chunker version are chunked again from their blobs.
 
-A folder, a repository or a site is synced instead: the sync finds documents with another chunk size.
+When the chunk size changes, a folder, a repository or a site is synced instead.
 """
 
 from django.db import transaction
@@ -34,7 +34,7 @@ def request_new_chunks(workspace: Workspace, *, requested_by: str = "") -> None:
 
 
 def run(context: JobContext) -> Ending:
-    """Rechunk documents with another chunk size. Raises JobFailed when the source is gone."""
+    """Rechunk documents with another chunker version. Raises JobFailed when the source is gone."""
     source = context.job.source
     if source is None:
         raise JobFailed("The source was deleted before its documents were cut again.")

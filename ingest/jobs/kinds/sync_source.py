@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.chunking.types import chunker_version
+from ingest.chunking.types import has_chunk_size
 from ingest.connectors.connect import OpenOptions, connect
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import GitSource
@@ -34,7 +34,7 @@ _BATCH = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedFile:
-    """The indexed or unreadable file at a path; an equal file needs no work."""
+    """The indexed or unreadable file at a path; an equal file needs no work, also under an older chunker."""
 
     size_bytes: int
     mtime_ns: int | None
@@ -192,7 +192,7 @@ def _indexed_files(
 ) -> dict[str, IndexedFile]:
     """Return the indexed and unreadable files of the version, or of the paths `only`."""
     chosen = {} if only is None else {"path__in": only}
-    wanted = chunker_version(chunk_tokens_of(context.workspace))
+    chunk_tokens = chunk_tokens_of(context.workspace)
     documents = Document.objects.in_workspace(context.workspace).filter(version=version, **chosen)
     known = {
         path: IndexedFile(
@@ -200,7 +200,7 @@ def _indexed_files(
             mtime_ns=mtime_ns,
             revision=revision,
             parser_version=parser,
-            has_current_chunk_size=chunker == wanted,
+            has_current_chunk_size=has_chunk_size(chunker, chunk_tokens),
         )
         for path, size, mtime_ns, revision, parser, chunker in documents.values_list(
             "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"

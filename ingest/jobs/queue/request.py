@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from ingest.chunking.types import CHUNKER_VERSION
 from ingest.errors import JobNotOpen
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue.hints import hint_on_commit
@@ -101,12 +102,12 @@ def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by:
 
 
 def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job:
-    """Return the job that will chunk those uploads of a version again that have another chunk size."""
+    """Return the job that will chunk those documents of a version again that have another chunker version."""
     return _create_job(
         version.workspace_id,
         JobKind.RECHUNK,
         source=version.source,
-        payload={"version": version.tag, "prefix": ""},
+        payload={"version": version.tag, "prefix": "", "chunker": CHUNKER_VERSION},
         requested_by=requested_by,
     )
 
@@ -114,7 +115,8 @@ def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
     """Return the job that will judge other settings by the golden queries.
 
-    `payload` names the `settings`, whether to change to them (`switch`), even if they are worse (`force`).
+    `payload` names the `settings` ({}: those there are, with new chunks), whether to change to them
+    (`switch`), even if they are worse (`force`).
     """
     return _create_job(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
 

@@ -36,6 +36,12 @@ def due_source(workspace, source):
     return (), Job.objects.filter(source=source.pk, kind=JobKind.SYNC_SOURCE).exists
 
 
+def older_chunks(workspace, source):
+    write(workspace, "a.md", "text")
+    Document.objects.update(chunker_version="c1")
+    return (), Job.objects.filter(workspace=workspace, kind=JobKind.RECHUNK).exists
+
+
 def expired_space(workspace, source):
     space = {"model": "m", "revision": "1", "dim": 2, "state": "retired", "retire_at": LONG_AGO}
     EmbeddingSpace.objects.create(workspace=workspace, **space)
@@ -98,6 +104,7 @@ WORK = {
     "api.prune_idempotency_keys": old_idempotency_key,
     "ingest.end_spaces": expired_space,
     "ingest.release_expired": unneeded_bytes,
+    "ingest.replace_older_chunks": older_chunks,
     "ingest.request_due_syncs": due_source,
     "ingest.run_embedding": unembedded_text,
     "ingest.run_job": unread_folder,

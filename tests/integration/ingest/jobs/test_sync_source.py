@@ -61,6 +61,20 @@ def test_first_sync_indexes_everything_and_later_ones_write_nothing(workspace, f
     assert Change.objects.count() == 3
 
 
+def test_unchanged_files_keep_chunks_of_an_older_chunker_but_not_of_another_size(workspace, folder, source):
+    fill(folder, FILES)
+    sync(source)
+    documents = Document.objects.in_workspace(workspace)
+    documents.update(chunker_version="c1")
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 3}
+    fill(folder, {"a.md": FILES["a.md"], "d.txt": "changed\n"})  # the first under a later time alone
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "updated": 1, "parser_calls": 1}
+    older = documents.filter(chunker_version="c1")
+    assert set(older.values_list("path", flat=True)) == {"a.md", "b/c.md"}
+    older.update(chunker_version="c1-128")
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 1, "updated": 2, "parser_calls": 2}
+
+
 def test_edited_deleted_renamed_and_ignored_files_are_followed(workspace, folder, source):
     fill(folder, {**FILES, "renamed.md": "same text\n", "kept.md": "kept\n", "private.md": "seen\n"})
     sync(source)

@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
+from ingest.chunking.types import CHUNKER_VERSION
 from ingest.jobs.items import writer
 from ingest.jobs.items.worker import ItemWorker
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.kinds import archive
 from ingest.jobs.queue.context import Ending
-from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.request import request_rechunking, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import JobItem
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
@@ -213,3 +214,22 @@ def test_worker_that_deletes_locks_the_documents_before_their_items(workspace, s
             assert JobItem.objects.select_for_update(nowait=True).get(job=job).state == "pending"
         assert ended.result().state == "succeeded"
     assert set(indexed_texts(workspace)) == {"b.md"}
+
+
+def test_rechunking_leaves_documents_that_a_sync_changes_or_deletes_meanwhile(
+    workspace, folder, source, once_before
+):
+    def change_and_sync():
+        (folder / "a.md").unlink()
+        fill(folder, {"b.md": "# b\n\nchanged\n"})
+        sync(source)
+
+    fill(folder, FILES)
+    sync(source)
+    documents = Document.objects.in_workspace(workspace)
+    documents.update(chunker_version="c1")
+    once_before(writer, "document_draft", change_and_sync)
+    job = work(request_rechunking(documents.first().version))
+    assert (job.state, job.items_done, job.items_total) == ("succeeded", 3, 3)
+    assert indexed_texts(workspace) == {"b.md": ["changed"], "c.md": ["# c"]}
+    assert set(documents.values_list("chunker_version", flat=True)) == {CHUNKER_VERSION}

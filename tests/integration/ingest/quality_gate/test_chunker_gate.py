@@ -17,54 +17,16 @@ from kebab.people.workspaces import change_workspace
 from search.corpus import ensure_source
 from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation import gate
-from search.evaluation.judged import JudgedTopic, Qrel
-from search.evaluation.topic_sets import store_topics
 from search.models import Chunk, Document, Run
 from search.retrieval.types import Mode
-from tests.integration.ingest.quality_gate.conftest import FIRST
+from tests.integration.ingest.quality_gate.conftest import FILLER, FIRST, finish_jobs, versions
 from tests.support.actors import member_client, token_client
 from tests.support.corpus import make_workspace
 from tests.support.jobs import embed, fill, upload, work
 from tests.support.jobs import sync as sync_source
-from tests.support.search import ask, finish_syncs, sync
+from tests.support.search import ask, finish_syncs
 
 SMALL = {"chunk_tokens": 128}
-FILLER = "\n\n".join(["They walk and rest and eat and drink in the shade of old trees by the river."] * 8)
-
-
-@pytest.fixture
-def shelf(transactional_db, mirrors, blobs, settings, embedders):
-    """Return a workspace: one document has both words in one chunk, others have one of them often."""
-    settings.KEBAB_EMBEDDER = "none"
-    workspace = make_workspace()
-    texts = {"animals.md": f"# Animals\n\nThe quokka.\n\n{FILLER}\n\nA numbat.\n"}
-    for word in ("quokka", "numbat"):
-        texts |= {f"{word}-{n}.md": f"{word} {word} {word} number {n}\n" for n in range(2)}
-    jobs = [upload(workspace, path, text.encode()) for path, text in texts.items()]
-    assert {work(job).state for job in jobs} == {"succeeded"}
-    finish_jobs(workspace)
-    yield workspace
-    finish_syncs()
-
-
-@pytest.fixture
-def judged_shelf(shelf):
-    topic = JudgedTopic(topic_id="quokka", text="quokka numbat", qrels=(Qrel(path="animals.md"),))
-    store_topics(command_line_access(shelf), [topic])
-    return shelf
-
-
-def finish_jobs(workspace):
-    """Run all open jobs, embedding last."""
-    while job := Job.objects.in_workspace(workspace).filter(state="queued").exclude(kind="embed").first():
-        work(job)
-    embed(workspace)
-    sync(workspace)
-    workspace.refresh_from_db()
-
-
-def versions(workspace):
-    return set(Document.objects.in_workspace(workspace).values_list("chunker_version", flat=True))
 
 
 def chunks_of(workspace, path):

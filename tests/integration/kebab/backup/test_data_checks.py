@@ -32,7 +32,7 @@ from tests.support.corpus import write
 from tests.support.jobs import embed, upload, work
 
 OLD_S = 4 * 3_600
-ALL = ["mirrors", "change log", "embedding", "vector indexes", "blobs", "jobs", "rows", "leftovers"]
+ALL = ["mirrors", "change log", "embedding", "vector indexes", "blobs", "jobs", "chunks", "rows", "leftovers"]
 
 
 def blob_paths(workspace) -> list[Path]:

@@ -1,0 +1,9 @@
+"""The check of `kebab doctor` for chunks: how many documents have chunks of an older chunker."""
+
+from ingest.quality_gate.older_chunks import older_documents
+from kebab.observability.health.checks import CheckResult, ok_result
+
+
+def check_chunks(repair: bool) -> CheckResult:
+    """Count the documents of an older chunker; a periodic task has them chunked again, behind the gate."""
+    return ok_result("chunks", f"{older_documents().count():,} documents have chunks of an older version")
