@@ -20,7 +20,7 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.copies import fold_copies
+from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
@@ -207,7 +207,7 @@ class _Search:
         if len(ranked) < 2:
             return ranked, {}
         keys = self._corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
-        return (ranked, {}) if keys is None else fold_copies(ranked, keys)
+        return (ranked, {}) if keys is None else fold_copies(*lower_headings(ranked, keys))
 
     def _warn(self, vector: VectorLeg, page: HitPage) -> tuple[str, ...]:
         """Return why the vector leg takes no part, and which operators let nothing through."""

@@ -11,6 +11,7 @@ import apsw
 import numpy as np
 
 from search.mirror.errors import MirrorDamaged
+from search.retrieval.fusion.copies import HEADINGS_ALONE, NO_KEY
 from search.retrieval.fusion.legs import ID
 
 ENTRY: Final = np.dtype([("in_text", "<u2"), ("in_breadcrumb", "<u2"), ("row", "<u4")])
@@ -33,9 +34,14 @@ KINDS: Final = ("info", "code")
 
 
 def text_key(text: str) -> int:
-    """Return a number of 64 bits that equal texts share; 0 for a text that is too short to be a copy."""
+    """Return a number of 64 bits that equal texts share.
+
+    It is NO_KEY for a text that is too short to be a copy, and HEADINGS_ALONE for none but headings.
+    """
+    if all(not line.strip() or line.startswith("#") for line in text.splitlines()):
+        return HEADINGS_ALONE
     if len(text) < _LEAST_COPIED_CHARS:
-        return 0
+        return NO_KEY
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

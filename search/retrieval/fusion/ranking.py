@@ -154,13 +154,13 @@ class Ranking:
                 columns["tier"] = np.append(found.tiers, np.uint8(0))[ranks - 1]
         return columns
 
-    def take(self, positions: Sequence[int] | np.ndarray) -> "Ranking":
-        """Return the list of the chunks at these positions."""
+    def take(self, positions: Sequence[int] | np.ndarray, scores: np.ndarray | None = None) -> "Ranking":
+        """Return the list of the chunks at these positions, with other `scores` unless they are None."""
         taken = np.asarray(positions, np.int64)
         return replace(
             self,
             ids=self.ids[taken],
-            scores=self.scores[taken],
+            scores=self.scores[taken] if scores is None else scores,
             ranks={name: ranks[taken] for name, ranks in self.ranks.items()},
             known_scores={name: scores[taken] for name, scores in self.known_scores.items()},
         )
