@@ -19,7 +19,6 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "outside_folders": "The project file names the folders to read; this is in none of them.",
         "too_large": "Larger than is read. Split it, or leave it out with a .kebabignore.",
         "empty": "It has 0 bytes.",
-        "hash_in_path": "A `#` in its name would end its citation early. Rename it.",
         "undecodable_name": "Its name is not valid UTF-8. Rename it.",
         "control_character_in_name": "Its name holds a control character, or an invisible one. Rename it.",
         "unsafe_name": "No file may be called that.",
