@@ -1,11 +1,12 @@
 """Document drafts from digests: fields stated by a person or the source override parsed ones."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
 from ingest.digest.types import Digest, Overrides
 from search.corpus import DocumentDraft
-from search.models import Source
+from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
 
 
@@ -22,6 +23,12 @@ class Content(Protocol):
     def requested_at(self) -> datetime | None: ...
     @property
     def stated(self) -> dict[str, Any]: ...
+
+
+def merge_stated(document: Document | None, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the overrides of the document with the newly stated fields; None removes a field."""
+    merged = {**(document.overrides if document is not None else {}), **stated}
+    return {name: value for name, value in merged.items() if value is not None}
 
 
 def parser_overrides(stated: dict[str, Any]) -> Overrides:

@@ -23,7 +23,14 @@ from ingest.parsers.registry import parser_version_for
 from ingest.services.quotas import Addition, refusals
 from kebab.http.api.parsers import strip_unstorable
 from kebab.runtime import failpoints
-from search.corpus import DocumentDraft, DocumentLocation, Outcome, delete_documents, replace_documents
+from search.corpus import (
+    DocumentDraft,
+    DocumentLocation,
+    DocumentsChanged,
+    Outcome,
+    delete_documents,
+    replace_documents,
+)
 from search.corpus.blobs import lock_and_store_blobs, store_blobs
 from search.models import Document, Source, SourceVersion
 
@@ -105,6 +112,8 @@ class ItemWriter:
                 return
             except _ItemsDropped as dropped:
                 results = [one for one in results if one.started.item.pk not in dropped.items]
+            except DocumentsChanged as changed:  # their items stay pending, and are read again
+                results = [one for one in results if one.started.place.doc_id not in changed.doc_ids]
 
     def _refuse_over_quota(self, results: Sequence[ItemResult]) -> list[ItemResult]:
         """Return the results, with those whose documents exceed the quota turned into failures."""
@@ -214,7 +223,7 @@ class ItemWriter:
         self, started: StartedItem, digest: Digest
     ) -> tuple[DocumentLocation, DocumentDraft]:
         draft = document_draft(digest, started.found, content_hash=started.content_hash, source=self._source)
-        return started.place, draft
+        return started.place, replace(draft, based_on=started.known)
 
     def _lock_documents(self, started: Sequence[StartedItem]) -> dict[uuid.UUID, str]:
         """Lock the items' documents until the end of the transaction; return their content hashes by id."""

@@ -1,4 +1,4 @@
-"""Rechunk jobs: the uploads of a version are chunked again from their blobs.
+"""Rechunk jobs: the uploads of a version, or one document of any source, are ingested again from blobs.
 
 A folder, a repository or a site is synced instead: the sync finds documents with another chunk size.
 """
@@ -11,6 +11,7 @@ from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.worker import ItemWorker
+from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.request import request_rechunking, request_sync
 from ingest.models import JobItem
@@ -34,7 +35,10 @@ def request_new_chunks(workspace: Workspace, *, requested_by: str = "") -> None:
 
 
 def run(context: JobContext) -> Ending:
-    """Rechunk documents with another chunk size. Raises JobFailed when the source is gone."""
+    """Ingest documents with another chunk size, or the one that is restated.
+
+    Raises JobFailed when the source is gone.
+    """
     source = context.job.source
     if source is None:
         raise JobFailed("The source was deleted before its documents were cut again.")
@@ -52,7 +56,11 @@ def run(context: JobContext) -> Ending:
 def _discover(context: JobContext, version: SourceVersion) -> None:
     wanted = chunker_version(chunk_tokens_of(context.workspace))
     documents = Document.objects.in_workspace(context.workspace).filter(version=version)
-    paths = documents.exclude(chunker_version=wanted).order_by("pk").values_list("path", flat=True)
+    restated = context.job.payload.get("path")
+    chosen = (
+        documents.exclude(chunker_version=wanted) if restated is None else documents.filter(path=restated)
+    )
+    paths = chosen.order_by("pk").values_list("path", flat=True)
     with transaction.atomic():
         JobItem.objects.bulk_create(
             [
@@ -75,6 +83,6 @@ def _read_document(context: JobContext, place: DocumentLocation) -> ItemContent:
         content=read_blob(context.workspace.pk, document.content_hash),
         mtime_ns=document.source_mtime_ns,
         revision=document.source_revision,
-        requested_at=document.requested_at,
-        stated=dict(document.overrides),
+        requested_at=context.job.created_at if "path" in context.job.payload else document.requested_at,
+        stated=stated_fields(context.job.payload),
     )

@@ -1,4 +1,4 @@
-"""Uploads deleted just before a job writes them stay deleted, and no later upload is lost."""
+"""Uploads deleted just before a job writes them stay deleted, and no later upload or change is lost."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from ingest.jobs.queue.request import request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import JobItem
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from ingest.services.uploads import delete_upload
+from ingest.services.uploads import delete_upload, update_document
 from kebab.http.api.errors import NotFound
 from kebab.people.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
@@ -213,3 +213,21 @@ def test_worker_that_deletes_locks_the_documents_before_their_items(workspace, s
             assert JobItem.objects.select_for_update(nowait=True).get(job=job).state == "pending"
         assert ended.result().state == "succeeded"
     assert set(indexed_texts(workspace)) == {"b.md"}
+
+
+def test_change_during_a_sync_is_not_overwritten(workspace, source, folder, once_before):
+    fill(folder, {"a.md": "# A\n", "b.md": "# B\n"})
+    sync(source)
+    fill(folder, {"a.md": "# A\n\nmore words\n", "b.md": "# B\n\nmore words\n"})
+
+    def restate():
+        document = Document.objects.get(path="a.md")
+        assert (
+            work(update_document(document, {"title": "Stated"}, requested_by="").job).counts["updated"] == 1
+        )
+
+    once_before(writer, "document_draft", restate)
+    report = sync(source)
+    assert (report["updated"], report["parser_calls"]) == (2, 2)
+    titles = dict(Document.objects.values_list("path", "title"))
+    assert (titles, indexed_texts(workspace)["a.md"]) == ({"a.md": "Stated", "b.md": "B"}, ["more words"])
