@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from ingest.digest.types import Digest, Overrides
 from search.corpus import DocumentDraft
+from search.corpus.trust_levels import trust_level_of
 from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
 
@@ -40,11 +41,12 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
     """Return the draft of the document that `digest` was parsed from."""
     stated = found.stated
     tags = stated.get("tags")
+    metadata = {**digest.metadata, **stated.get("metadata", {})}
     return DocumentDraft(
         title=digest.title[:MAX_TITLE_CHARS],
         lang=digest.lang,
         tags=tuple(dict.fromkeys([*digest.tags, *source.default_tags] if tags is None else tags)),
-        trust_level=stated.get("trust_level") or source.default_trust,
+        trust_level=trust_level_of(source, metadata, stated),
         mime=digest.mime,
         media=digest.media,
         size_bytes=len(found.content),
@@ -56,5 +58,5 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
         source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,
-        metadata={**digest.metadata, **stated.get("metadata", {})},
+        metadata=metadata,
     )

@@ -32,6 +32,7 @@ from search.corpus import (
     replace_documents,
 )
 from search.corpus.blobs import lock_and_store_blobs, store_blobs
+from search.corpus.trust_levels import hold_default_trust
 from search.models import Document, Source, SourceVersion
 
 # Limit for all warnings of one document together: a broken page may have thousands.
@@ -199,13 +200,13 @@ class ItemWriter:
             self._count_results(results)
             self._delete_skipped(unreadable)
 
-        drafts = [
-            self._place_and_draft(result.started, result.digest)
-            for result in results
-            if result.digest is not None
-        ]
+        drafts = self._places_and_drafts(results)
         with time_write(len(stored)), transaction.atomic():
             lock_and_store_blobs(self._context.workspace.pk, _stored_contents(results))
+            default_trust = hold_default_trust(self._source)
+            if default_trust != self._source.default_trust:
+                self._source.default_trust = default_trust
+                drafts = self._places_and_drafts(results)
             if any(_loses_document(result) for result in unreadable):
                 self._lock_documents([result.started for result in results])
             replace_documents(drafts, end)
@@ -219,11 +220,18 @@ class ItemWriter:
         refusal = replace(result, digest=None, outcome="failed", reason="unstorable", detail=str(error))
         self._store_in_transaction([refusal])
 
-    def _place_and_draft(
-        self, started: StartedItem, digest: Digest
-    ) -> tuple[DocumentLocation, DocumentDraft]:
+    def _places_and_drafts(
+        self, results: Sequence[ItemResult]
+    ) -> list[tuple[DocumentLocation, DocumentDraft]]:
+        return [
+            (result.started.place, self._draft(result.started, result.digest))
+            for result in results
+            if result.digest is not None
+        ]
+
+    def _draft(self, started: StartedItem, digest: Digest) -> DocumentDraft:
         draft = document_draft(digest, started.found, content_hash=started.content_hash, source=self._source)
-        return started.place, replace(draft, based_on=started.known)
+        return replace(draft, based_on=started.known)
 
     def _lock_documents(self, started: Sequence[StartedItem]) -> dict[uuid.UUID, str]:
         """Lock the items' documents until the end of the transaction; return their content hashes by id."""

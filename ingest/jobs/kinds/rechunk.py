@@ -1,6 +1,7 @@
 """Rechunk jobs: the uploads of a version, or one document of any source, are ingested again from blobs.
 
-A folder, a repository or a site is synced instead: the sync finds documents with another chunk size.
+A folder, a repository or a site is synced instead: the sync finds documents with another chunk size. Jobs
+with `default_trust` read nothing: they apply the source's default trust.
 """
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from ingest.models import JobItem
 from kebab.people.models import Workspace
 from search.corpus import DocumentLocation, ensure_version
 from search.corpus.blobs import read_blob
+from search.corpus.trust_levels import apply_default_trust
 from search.models import Document, SourceKind, SourceVersion
 
 # Rows per statement when items are written.
@@ -35,13 +37,17 @@ def request_new_chunks(workspace: Workspace, *, requested_by: str = "") -> None:
 
 
 def run(context: JobContext) -> Ending:
-    """Ingest documents with another chunk size, or the one that is restated.
+    """Ingest documents with another chunk size, or the one that is restated, or apply the default trust.
 
     Raises JobFailed when the source is gone.
     """
     source = context.job.source
     if source is None:
         raise JobFailed("The source was deleted before its documents were cut again.")
+    if "default_trust" in context.job.payload:
+        while apply_default_trust(context.workspace.pk, source.pk):
+            context.raise_if_stopped()
+        return Ending.DONE
     version = ensure_version(source, context.job.payload["version"])
     if context.job.discovered_at is None:
         _discover(context, version)

@@ -124,6 +124,17 @@ def request_restating(
     )
 
 
+def request_default_trust(source: Source, *, requested_by: str = "") -> Job:
+    """Return the job that will give the source's documents its default trust, without reading them."""
+    return _create_job(
+        source.workspace_id,
+        JobKind.RECHUNK,
+        source=source,
+        payload={"version": "", "prefix": "", "embed": False, "default_trust": True},
+        requested_by=requested_by,
+    )
+
+
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
     """Return the job that will judge other settings by the golden queries.
 

@@ -20,7 +20,7 @@ from kebab.http.api.errors import NotFound
 from kebab.people.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.content_ids import content_hash
-from search.models import Document
+from search.models import Document, Source
 from tests.support.archives import zip_of
 from tests.support.concurrency import until_blocked
 from tests.support.jobs import PICTURE, Killed, die, expire, fill, indexed_texts, sync, upload, work
@@ -231,3 +231,11 @@ def test_change_during_a_sync_is_not_overwritten(workspace, source, folder, once
     assert (report["updated"], report["parser_calls"]) == (2, 2)
     titles = dict(Document.objects.values_list("path", "title"))
     assert (titles, indexed_texts(workspace)["a.md"]) == ({"a.md": "Stated", "b.md": "B"}, ["more words"])
+
+
+def test_default_trust_changed_during_a_sync_applies(workspace, source, folder, once_before):
+    fill(folder, {"a.md": "# A\n"})
+    changed = Source.objects.filter(pk=source.pk)
+    once_before(writer, "hold_default_trust", lambda: changed.update(default_trust="primary"))
+    sync(source)
+    assert Document.objects.get().trust_level == "primary"
