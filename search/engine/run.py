@@ -183,7 +183,7 @@ class _Search:
             has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
-            warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
+            warnings=_vector_warnings(query.mode, vector),
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, hits),
         )
@@ -304,6 +304,12 @@ class EmptyLeg:
 
 def _is_large(view: MirrorView | None) -> bool:
     return view is not None and len(view.collection.chunks.docs) >= _CONCURRENT_FROM
+
+
+def _vector_warnings(mode: Mode, vector: VectorLeg) -> tuple[str, ...]:
+    """Return why the vector leg takes no part, if its embedder or the query's language is the reason."""
+    message = vector.mismatch or vector.language_message
+    return () if message is None or mode is Mode.LEXICAL else (message,)
 
 
 def _vector_window(ranked: Ranking, window: int) -> VectorWindow | None:
