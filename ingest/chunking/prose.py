@@ -25,6 +25,8 @@ class Section:
     path: tuple[Block, ...]
     #: Of merged sections: the texts of their headings right below `path`.
     names: tuple[str, ...] = ()
+    #: Whether text right below `path` is one of them.
+    has_introduction: bool = False
 
     @property
     def headings_above(self) -> tuple[Block, ...]:
@@ -47,6 +49,7 @@ class Section:
             body=(*self.body, *following.blocks),
             path=shared,
             names=(*self._names_below(len(shared)), *following._names_below(len(shared))),
+            has_introduction=len(self.path) == len(shared) and (self.has_introduction or not self.names),
         )
 
     def _names_below(self, depth: int) -> tuple[str, ...]:
@@ -89,13 +92,16 @@ def chunk_prose(
 
 
 def _name(section: Section, title: str, counts: TokenCounts) -> tuple[tuple[str, ...], Breadcrumb]:
-    """Return the texts of the headings, and the breadcrumb; those of merged sections are one, if it fits."""
+    """Return the texts of the headings, and the breadcrumb; those of merged sections are one, if it fits.
+
+    Where the text begins above merged sections, they are named in the breadcrumb alone.
+    """
     path = tuple(heading.text for heading in section.path)
     if section.names:
         named = (*path, NAME_SEPARATOR.join(section.names))
         crumb = breadcrumb_of(title, named, counts)
         if crumb.is_complete:
-            return named, crumb
+            return (path if section.has_introduction else named), crumb
     return path, breadcrumb_of(title, path, counts)
 
 

@@ -20,7 +20,7 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, parse_moment
 from search.retrieval.query.filters import NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
+from search.retrieval.types import Fusion, Group, Mode, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 
 MAX_SNIPPET_CHARS = 10_000
@@ -157,6 +157,9 @@ class QueryFields(StrictSerializer):
     )
     typos = FlagField(help_text="False: words that no passage has are not corrected.")
     prefix = FlagField(help_text="The last word may be the beginning of a word.")
+    group = EnumeratedField(
+        Group, required=False, allow_null=True, help_text="document: a hit is a document, with its sections."
+    )
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )
@@ -278,6 +281,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             exact=given.get("exact", True),
             typos=given.get("typos", True),
             prefix=given.get("prefix", False),
+            group=parse_enum(Group, "group", given.get("group", Group.PASSAGE)),
             k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),

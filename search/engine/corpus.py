@@ -17,6 +17,7 @@ from search.metrics import stage
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
+from search.retrieval.fusion.copies import CopyKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
 
@@ -48,6 +49,10 @@ class Corpus(Protocol):
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks, (m,) ID, are visible."""
+        ...
+
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
+        """Return the keys that tell copies among chunks; None if there is no index."""
         ...
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
@@ -116,6 +121,14 @@ class PostgresCorpus:
         except (MirrorError, apsw.InterruptError):
             pass
         return read_visible(self.scope, ids)
+
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
+        """Return the keys that tell copies among chunks; None without a mirror."""
+        try:
+            with self._mirror.open_for_leg() as view:
+                return view.copy_keys(ids)
+        except (MirrorError, apsw.InterruptError):
+            return None
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` visible chunks nearest to `point`."""

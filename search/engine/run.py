@@ -11,7 +11,7 @@ from search.embedders.configured import embedded_text, embedder_for_queries
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.explain import build_explanation
-from search.engine.hits import HitBuilder
+from search.engine.hits import HitBuilder, HitPage
 from search.engine.why_not import SearchOutcome
 from search.metrics import DEGRADED, stage
 from search.mirror.errors import MirrorError
@@ -20,11 +20,12 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.copies import fold_copies
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
-from search.retrieval.fusion.ranking import Ranking, rank_candidates
+from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import LexicalTotal, Mode, SearchHit, SearchQuery, VectorWindow
+from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -46,7 +47,9 @@ class Run:
 
     ranked: Ranking
     after: PostFusionResult
-    hits: tuple[SearchHit, ...]
+    page: HitPage
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
     #: The query as it was searched, and the text of its words if some were corrected.
     query: SearchQuery
     corrected_query: str | None
@@ -154,39 +157,55 @@ class _Search:
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
         )
+        ranked, copies = self._fold_copies(view, ranked)
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")
         match = words.match if isinstance(words, LexicalResult) else None
         analysis = analysis_for(corpus.workspace) if view is None else view.analysis
         version = index_version_of(corpus.workspace, query.mode, vector.space, analysis)
-        entries = after.entries[: query.k]
         # A stage leaves out what is gone when it reads documents or texts.
         n_kept = len(after.entries) + len(after.over_cap) + len(after.below_cutoff)
         is_lost = n_kept < min(len(ranked), window)
+
+        def read_entries(start: int, stop: int) -> Sequence[RankedEntry]:
+            if self._stages.are_any or stop <= len(after.entries):
+                return after.entries[start:stop]
+            return ranked.entries(stop, start)
+
         with stage("hits"):
-            hits = HitBuilder(
+            page = HitBuilder(
                 corpus,
                 query,
                 match,
                 space=vector.space,
                 index_version=version,
                 with_snippets=self._with_snippets,
-            ).build(entries)
+                copies=copies,
+            ).build(read_entries, query.k)
         return Run(
             ranked=ranked,
             after=after,
-            hits=hits,
+            page=page,
+            copies=copies,
             query=query,
             corrected_query=self._corrected.text if self._corrected and query.channels else None,
             version=version,
             seq=self._seq(view),
-            has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
+            has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
             warnings=_vector_warnings(query.mode, vector),
             did_you_mean=self._suggest_query(view, words),
-            explanation=self._explain(view, match, ranked, after, legs, vector, hits),
+            explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    def _fold_copies(
+        self, view: MirrorView | None, ranked: Ranking
+    ) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:
+        if len(ranked) < 2:
+            return ranked, {}
+        keys = self._corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
+        return (ranked, {}) if keys is None else fold_copies(ranked, keys)
 
     def _seq(self, view: MirrorView | None) -> int:
         if self._query.mode is Mode.VECTOR or self.is_blank:
@@ -225,6 +244,7 @@ class _Search:
             breadcrumb_weight=self._settings.breadcrumb_weight,
             is_unfinished=query.prefix or (self._corrected is not None and self._corrected.is_unfinished),
             is_checked=is_checked,
+            counts_documents=query.group is Group.DOCUMENT,
         )
         if query.mode is Mode.LEXICAL:
             return [words]
@@ -268,17 +288,20 @@ class _Search:
         after: PostFusionResult,
         legs: Sequence[Leg],
         vector: VectorLeg,
-        hits: Sequence[SearchHit],
+        page: HitPage,
+        copies: Mapping[str, tuple[str, ...]],
     ) -> Mapping[str, object] | None:
         query, explained = self._query, dict[str, object]()
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
+            explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
         if query.why_not is not None:
-            returned = [hit.chunk_id for hit in hits]
-            outcome = SearchOutcome(view=view, match=match, ranked=ranked, after=after, returned=returned)
+            outcome = SearchOutcome(
+                view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=copies
+            )
             verdict = self._corpus.explain_absence(query.why_not, outcome)
             if verdict is not None:
                 explained["why_not"] = verdict.as_json(query.why_not)

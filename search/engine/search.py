@@ -156,14 +156,16 @@ def search_in_scope(
         local_mirrors.trigger_sync(workspace.pk)
     is_whole = not may_be_incomplete(scope, run)
     result = build_result(query, run, head_seq=scope.head_seq, degraded=_degraded_legs(run, is_whole))
-    whole = len(run.after.entries) if stages.are_any else len(run.ranked)
-    if caller is not None and whole > query.k:
+    order = run.page.order(len(run.after.entries) if stages.are_any else len(run.ranked))
+    if caller is not None and len(order) > len(run.page.hits):
         ranking = (
-            RankingSnapshot.from_entries(query.mode, run.after.entries)
+            RankingSnapshot.from_entries(query.mode, [run.after.entries[position] for position in order])
             if stages.are_any
-            else RankingSnapshot.from_ranking(run.ranked)
+            else RankingSnapshot.from_ranking(run.ranked.take(order))
         )
-        snapshot = ResultSnapshot(query=run.query, result=result, space=scope.space, ranking=ranking)
+        snapshot = ResultSnapshot(
+            query=run.query, result=result, space=scope.space, ranking=ranking, copies=run.copies
+        )
         result = add_cursor(result, snapshot, workspace.pk, caller)
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)
@@ -202,7 +204,7 @@ def build_result(
         rerank=run.after.rerank,
         lexical_total=run.lexical_total,
         vector_window=run.vector_window,
-        hits=run.hits,
+        hits=run.page.hits,
         corrected_query=run.corrected_query,
         did_you_mean=run.did_you_mean,
         explain=run.explanation,

@@ -28,6 +28,7 @@ from search.engine.search import build_result, milliseconds_since
 from search.engine.why_not import SearchOutcome
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.copies import CopyKeys
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.types import SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
@@ -105,6 +106,11 @@ class _FilteredRows:
         """Return (m,) bool: which of the chunks pass the filters."""
         with self._mirror.open_for_leg() as view:
             return view.check_visible(ids)
+
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys:
+        """Return the keys that tell copies among chunks."""
+        with self._mirror.open_for_leg() as view:
+            return view.copy_keys(ids)
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` chunks nearest to `point` that pass the filters."""

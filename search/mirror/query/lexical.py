@@ -151,15 +151,18 @@ class LexicalLeg:
         breadcrumb_weight: float = BREADCRUMB_WEIGHT,
         is_unfinished: bool = False,
         is_checked: bool = False,
+        counts_documents: bool = False,
     ) -> None:
         """Create the leg; `is_checked` says that what the mirror shows is visible.
 
-        The last word of an unfinished query also matches words that begin with it.
+        The last word of an unfinished query also matches words that begin with it. The total is one of
+        chunks, or of documents.
         """
         self.is_checked = is_checked
         self._view = view
         self._text = text
         self._is_unfinished = is_unfinished
+        self._counts_documents = counts_documents
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
 
     def search(self, limit: int) -> LexicalResult:
@@ -245,7 +248,7 @@ class LexicalLeg:
         try:
             found = raw.best(clause, limit)
             view.raise_if_late()
-            count = raw.count(clause)
+            count = self._count_raw(raw) if self._counts_documents else raw.count(clause)
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
         rows = np.fromiter((row for row, _ in found), np.int64, len(found))
@@ -289,11 +292,21 @@ class LexicalLeg:
             ids=chunks.ids[rows],
             scores=lexical_scores(sums),
             tiers=tiers,
-            total=LexicalTotal(value=len(every), relation="eq" if is_exact else "gte"),
+            total=LexicalTotal(value=self._count(every), relation="eq" if is_exact else "gte"),
             is_complete=unit_scores.is_complete,
             is_available=unit_scores.is_complete or len(rows) > 0,
             unit_scores=unit_scores if unit_scores.is_complete else None,
         )
+
+    def _count(self, rows: np.ndarray) -> int:
+        if not self._counts_documents:
+            return len(rows)
+        return len(np.unique(self._view.collection.chunks.docs[rows]))
+
+    def _count_raw(self, raw: RawQuery) -> int:
+        rows = np.fromiter(raw.rows(), np.int64)
+        rows = rows[rows < len(self._view.passes)]
+        return self._count(rows[self._view.passes[rows]])
 
     def _collect_unit_scores(self, match: Match) -> _UnitScores:
         by_unit: dict[MatchUnit, Contribution] = {}

@@ -90,6 +90,11 @@ def test_merged_chunk_has_the_headings_in_its_text_and_cites_all_lines(chunk_fil
     assert [(span["start"], span["end"]) for span in chunk.spans] == [(3, 9), (1, 1)]
 
 
+def test_chunk_that_begins_with_an_introduction_is_below_its_heading_alone(chunk_file):
+    (chunk,) = chunk_file("# Guide\n\nintro\n\n## Hours\n\nnine to five\n\n## Phone\n\n4711\n", "a.md")
+    assert (chunk.heading_path, chunk.breadcrumb) == (("Guide",), "Guide > Hours · Phone")
+
+
 def test_headings_that_fit_in_no_breadcrumb_are_in_the_text_alone(chunk_file):
     headings = [f"{name} {'word ' * 15}".strip() for name in "ABCDEF"]
     content = "# Guide\n\n" + "\n\n".join(f"## {heading}\n\n{heading[0].lower()}" for heading in headings)
