@@ -21,6 +21,7 @@ from ingest.metrics import count_chunks, count_items, time_write
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.services.quotas import Addition, refusals
+from ingest.skip_messages import NO_TEXT
 from kebab.http.api.parsers import strip_unstorable
 from kebab.runtime import failpoints
 from search.corpus import (
@@ -363,7 +364,12 @@ def _item_ends(
 ) -> list[ItemEnd]:
     return [
         *(
-            ItemEnd(item=result.started.item, outcome=outcome, detail=_warning_text(result))
+            ItemEnd(
+                item=result.started.item,
+                outcome=outcome,
+                reason="" if _has_text(result) else NO_TEXT,
+                detail=_warning_text(result),
+            )
             for result, outcome in zip(stored, outcomes, strict=True)
         ),
         *(
@@ -376,6 +382,10 @@ def _item_ends(
             for result in unreadable
         ),
     ]
+
+
+def _has_text(result: ItemResult) -> bool:
+    return result.digest is not None and any(chunk.text for chunk in result.digest.chunks)
 
 
 def _warning_text(result: ItemResult) -> str:

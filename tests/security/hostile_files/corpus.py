@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ingest.parsers.images.ocr import is_ocr_installed
 from tests.support.archives import LINK, overlapping_zip, special, tar_of, zip_of, zip_with_modes
 from tests.support.samples import content_of as real
 
@@ -167,7 +166,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "pdf/locked.pdf": (lambda: real("pdf/encrypted.pdf"), "encrypted"),
     "pdf/noise.pdf": (lambda: b"%PDF-1.7\n" + NOISE, "damaged"),
     "pdf/nothing.pdf": (bytes, "empty"),
-    "names/picture.md": (lambda: real("image/notice.png"), READ if is_ocr_installed() else "no_ocr"),
+    "names/picture.md": (lambda: real("image/notice.png"), READ),
     "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
     "names/archive.html": (lambda: zip_of({"a.md": "# A\n"}), "no_parser"),
     "names/program.py": (
