@@ -156,6 +156,7 @@ class QueryFields(StrictSerializer):
         help_text="False: names, as `rateLimit`, have no list of their own; the two legs are fused alone."
     )
     typos = FlagField(help_text="False: words that no passage has are not corrected.")
+    operators = FlagField(help_text="False: all of `q` is text, also `-word`, `path:` and the like.")
     prefix = FlagField(help_text="The last word may be the beginning of a word.")
     group = EnumeratedField(
         Group, required=False, allow_null=True, help_text="document: a hit is a document, with its sections."
@@ -276,6 +277,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     with _ErrorsAbout("snippet_chars"):
         return SearchQuery(
             text=given["q"],
+            operators=given.get("operators", True),
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
             fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
             exact=given.get("exact", True),

@@ -61,6 +61,9 @@ def print_explanation(console: Console, result: SearchResult) -> None:
         for name in ("every", "some"):
             if match[name] is not None:
                 console.print(plain(f"{name} term  {match[name]}"))
+    operators = explain.get("operators")
+    if isinstance(operators, dict):
+        console.print(plain(f"operators  {', '.join(operators['conditions'])}"))
     timings = explain.get("timings_ms")
     if isinstance(timings, dict):
         console.print("  ".join(f"{stage} {ms:.1f} ms" for stage, ms in timings.items()))

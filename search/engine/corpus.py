@@ -20,6 +20,9 @@ from search.mirror.query.view import MirrorSource, MirrorView
 from search.retrieval.fusion.copies import CopyKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
 
+# Chunks that PostgreSQL finds by their ids to compare their vectors.
+_MAX_PASSING = 20_000
+
 
 class Corpus(Protocol):
     """Data that a search under one scope reads."""
@@ -132,7 +135,24 @@ class PostgresCorpus:
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` visible chunks nearest to `point`."""
-        return nearest_chunks(self.scope, point, limit=limit, check_visible=self.check_visible)
+        return nearest_chunks(
+            self.scope,
+            point,
+            limit=limit,
+            check_visible=self.check_visible,
+            find_passing=self._find_passing,
+        )
+
+    def _find_passing(self) -> np.ndarray | None:
+        """Return the ids of the chunks that pass by a current mirror; None without one, or for too many."""
+        try:
+            with self._mirror.open_for_leg() as view:
+                if self.is_current(view) and np.count_nonzero(view.passes) <= _MAX_PASSING:
+                    passing: np.ndarray = view.collection.chunks.ids[np.flatnonzero(view.passes)]
+                    return passing
+        except (MirrorError, apsw.InterruptError):
+            pass
+        return None
 
     def read_hits(self, chunk_ids: Sequence[str]) -> Mapping[str, VisibleChunk]:
         """Return the visible ones of the chunks, with the fields of hits, by id."""

@@ -11,7 +11,7 @@ from search.engine.corpus import PostgresCorpus
 from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
 from search.engine.readback import read_documents
-from search.engine.search import milliseconds_since
+from search.engine.search import apply_operators, milliseconds_since
 from search.metrics import PAGES
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import SearchResult
@@ -30,7 +30,7 @@ def fetch_next_page(
     started = time.perf_counter()
     snapshot, position = load_list(cursor, workspace.pk, caller)
     query = replace(snapshot.query, k=k or snapshot.query.k)
-    scope = resolve_scope(workspace, query.filters, reader)
+    scope, query = apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)
     chunk_ids = snapshot.ranking.ids(position)
     visible = read_documents(scope, chunk_ids) if chunk_ids else {}
     following = snapshot.ranking.entries(position, visible)

@@ -221,6 +221,7 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
 def _query_to_json(query: SearchQuery) -> dict[str, Any]:
     return {
         "text": query.text,
+        "operators": query.operators,
         "lexical": None if query.channels is None else query.channels.lexical,
         "mode": query.mode,
         "group": query.group,
@@ -234,6 +235,7 @@ def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
     text, lexical = head["text"], head["lexical"]
     return SearchQuery(
         text=text,
+        operators=head["operators"],
         mode=mode,
         group=Group(head["group"]),
         k=head["k"],

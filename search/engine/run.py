@@ -127,14 +127,16 @@ class _Search:
         if not query.typos or query.channels is not None:
             return self
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
-        corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
-        if corrected == CorrectedQuery(query.text, is_unfinished=False):
+        text = query.effective_channels.lexical
+        typed = None if query.bare_text is None else query.text
+        corrected = correct_query(view, text, self._corpus.read_passages, weights=weights, typed=typed)
+        if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
             return self
         # A model understands words that the index lacks, and most misspelt ones.
         words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
             self._corpus,
-            query if corrected.text == query.text else replace(query, channels=words),
+            query if corrected.text == text else replace(query, channels=words),
             self._stages,
             with_snippets=self._with_snippets,
             executor=self._executor,
@@ -188,13 +190,13 @@ class _Search:
             page=page,
             copies=copies,
             query=query,
-            corrected_query=self._corrected.text if self._corrected and query.channels else None,
+            corrected_query=self._corrected.shown if self._corrected and query.channels else None,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
-            warnings=_vector_warnings(query.mode, vector),
+            warnings=self._warn(vector, page),
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
@@ -206,6 +208,13 @@ class _Search:
             return ranked, {}
         keys = self._corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
         return (ranked, {}) if keys is None else fold_copies(ranked, keys)
+
+    def _warn(self, vector: VectorLeg, page: HitPage) -> tuple[str, ...]:
+        """Return why the vector leg takes no part, and which operators let nothing through."""
+        operators = self._corpus.scope.operators
+        message = vector.mismatch or vector.language_message
+        warnings = () if message is None or self._query.mode is Mode.LEXICAL else (message,)
+        return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(page.hits)))
 
     def _seq(self, view: MirrorView | None) -> int:
         if self._query.mode is Mode.VECTOR or self.is_blank:
@@ -277,8 +286,11 @@ class _Search:
     def _suggest_query(self, view: MirrorView | None, words: LegResult | None) -> str | None:
         if view is None or words is None or not words.is_available or len(words.ids):
             return None
-        text = self._query.effective_channels.lexical
-        return suggest_query(view, text, self._corpus.read_passages)
+        query, text = self._query, self._query.effective_channels.lexical
+        typed = query.text if query.channels is None else None
+        if self._corrected is not None:
+            typed = self._corrected.typed
+        return suggest_query(view, text, self._corpus.read_passages, typed=typed)
 
     def _explain(
         self,
@@ -298,6 +310,8 @@ class _Search:
             explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
+            if (operators := self._corpus.scope.operators) is not None:
+                explained["operators"] = {"text": operators.text, "conditions": operators.typed}
         if query.why_not is not None:
             outcome = SearchOutcome(
                 view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=copies
@@ -327,12 +341,6 @@ class EmptyLeg:
 
 def _is_large(view: MirrorView | None) -> bool:
     return view is not None and len(view.collection.chunks.docs) >= _CONCURRENT_FROM
-
-
-def _vector_warnings(mode: Mode, vector: VectorLeg) -> tuple[str, ...]:
-    """Return why the vector leg takes no part, if its embedder or the query's language is the reason."""
-    message = vector.mismatch or vector.language_message
-    return () if message is None or mode is Mode.LEXICAL else (message,)
 
 
 def _vector_window(ranked: Ranking, window: int) -> VectorWindow | None:

@@ -29,6 +29,7 @@ from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.operators import may_have_operators, parse_operators
 from search.retrieval.types import Mode, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
@@ -150,6 +151,7 @@ def search_in_scope(
     `took_ms` is 0; the caller fills it in, including the time for the scope.
     """
     started = time.perf_counter()
+    scope, query = apply_operators(workspace, scope, query)
     stages = Stages.of(query, SearchSettings.of(workspace).pre_rerank_max_per_file)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
@@ -170,6 +172,23 @@ def search_in_scope(
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)
     return result
+
+
+def apply_operators(
+    workspace: Workspace, scope: SearchScope, query: SearchQuery
+) -> tuple[SearchScope, SearchQuery]:
+    """Return the scope with the operators typed in the query, and the query with its text without them.
+
+    Channels other than the typed text stay as they are.
+    """
+    if not query.operators or not may_have_operators(query.text):
+        return scope, query
+    found = parse_operators(query.text, analysis_for(workspace))
+    if found is None:
+        return scope, query
+    bare = found.text
+    channels = query.channels and query.channels.map(lambda text: bare if text == query.text else text)
+    return replace(scope, operators=found), replace(query, bare_text=bare, channels=channels)
 
 
 def _run_visible(

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
+from search.engine.readback import read_conditioned_passages
 from search.mirror.query.lexical import Match, chunks_that_match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.post_fusion import PostFusionResult
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.passage_conditions import ConditionedPassage
 from search.retrieval.types import SearchHit
 
 # Of a document with more chunks only the first ones are checked.
@@ -34,13 +36,15 @@ class Gate(IntEnum):
     UNKNOWN = 0
     FILTERED = 1
     NOT_INDEXED = 2
-    NO_QUERY_TERM = 3
-    OUTSIDE_WINDOW = 4
-    CAP = 5
-    CUTOFF = 6
-    GROUPED = 7
-    COPY = 8
-    RETURNED = 9
+    EXCLUDED = 3
+    REQUIRED = 4
+    NO_QUERY_TERM = 5
+    OUTSIDE_WINDOW = 6
+    CAP = 7
+    CUTOFF = 8
+    GROUPED = 9
+    COPY = 10
+    RETURNED = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +170,33 @@ def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: Sear
     if verdict is not None:
         return verdict
     matching = _chunks_with_terms(chunks, outcome)
+    passages = read_conditioned_passages(scope, [chunk.chunk_id.hex for chunk in chunks])
     verdict = max(
-        (_verdict_on_unfound(chunk, matching, scope, outcome) for chunk in chunks),
+        (
+            _verdict_on_unmet(chunk.chunk_id.hex, passages, scope)
+            or _verdict_on_unfound(chunk, matching, scope, outcome)
+            for chunk in chunks
+        ),
         key=lambda each: each.gate,
     )
-    return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, scope, outcome)
+    return verdict if verdict.gate <= Gate.REQUIRED else _add_missing_vector(verdict, scope, outcome)
+
+
+def _verdict_on_unmet(
+    chunk_id: str, passages: Mapping[str, ConditionedPassage], scope: SearchScope
+) -> WhyNotVerdict | None:
+    """Return the verdict on a chunk that doesn't meet an operator; None if it meets all, or is gone."""
+    if scope.operators is None or chunk_id not in passages:
+        return None
+    unmet = next(passages[chunk_id].unmet(scope.operators), None)
+    if unmet is None:
+        return None
+    gate, detail = Gate.FILTERED, f"Filtered by {unmet.typed}."
+    if unmet.is_on_words:
+        gate, detail = Gate.REQUIRED, f"It lacks the required {unmet.typed}."
+        if unmet.is_exclusion:
+            gate, detail = Gate.EXCLUDED, f"Excluded by {unmet.typed}."
+    return WhyNotVerdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
 
 
 def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:

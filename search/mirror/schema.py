@@ -39,7 +39,8 @@ CREATE TABLE documents (
     media TEXT NOT NULL,
     source_key TEXT NOT NULL,
     version_tag TEXT NOT NULL,
-    indexed_at REAL NOT NULL
+    indexed_at REAL NOT NULL,
+    dated_at REAL NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_name ON documents (name_key);

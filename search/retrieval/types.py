@@ -63,6 +63,10 @@ class SearchQuery:
 
     #: As typed; NULs and lone surrogates are dropped, from the channels as well.
     text: str
+    #: Whether operators in `text`, like `-word`, are obeyed (`search.retrieval.query.operators`).
+    operators: bool = False
+    #: `text` with blanks in the place of its operators; None: it has none.
+    bare_text: str | None = None
     mode: Mode = Mode.HYBRID
     #: None: the workspace's setting.
     fusion: Fusion | None = None
@@ -109,7 +113,8 @@ class SearchQuery:
     @property
     def effective_channels(self) -> QueryChannels:
         """Return the channels, `text` for each stage unless the query has channels of its own."""
-        return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
+        text = self.text if self.bare_text is None else self.bare_text
+        return self.channels or QueryChannels(vector=text, lexical=text, rerank=text)
 
 
 @dataclass(slots=True, kw_only=True)

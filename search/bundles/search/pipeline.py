@@ -24,7 +24,7 @@ from search.bundles.search.index import BundleIndex
 from search.bundles.search.vectors import BundleVectors
 from search.engine.readback import VisibleChunk
 from search.engine.run import run_search
-from search.engine.search import build_result, milliseconds_since
+from search.engine.search import apply_operators, build_result, milliseconds_since
 from search.engine.why_not import SearchOutcome
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
@@ -67,6 +67,7 @@ class SearchableBundle:
             with translate_damage(path):
                 stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
                 scope = self._corpus.scope(query.filters)
+                scope, query = apply_operators(self.workspace, scope, query)
                 mirror = MirrorSource(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
                 rows = _FilteredRows(self.workspace, self._reader.connection, mirror, self._rows)
                 run = run_search(rows, query, stages)

@@ -84,7 +84,7 @@ class MirrorView:
 
     @cached_property
     def passes(self) -> np.ndarray:
-        """(n,) bool, read-only: whether the reader may see the chunk at each row under the filters."""
+        """(n,) bool, read-only: whether the reader may see each row's chunk under filters and operators."""
         passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
         passes.flags.writeable = False
         return passes
@@ -111,7 +111,7 @@ class MirrorView:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
         rows = self.rows_of(ids)
         is_visible: np.ndarray = self.documents(rows) != 0
-        if collection_clause(self.scope).condition:
+        if collection_clause(self.scope).condition or self.scope.operators is not None:
             is_visible[is_visible] = self.passes[rows[is_visible]]
         return is_visible
 

@@ -127,6 +127,7 @@ class SearchInput:
             raise InvalidQuery(f"k is {preview(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
         return SearchQuery(
             text=self.text,
+            operators=True,
             mode=Mode(self.mode),
             group=Group.DOCUMENT,
             k=int(self.k),

@@ -39,6 +39,15 @@ def test_document_shows_its_further_sections(visitor, guide):
     assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+" title="ops/deploy.md#L\d+', page)
 
 
+def test_operators_in_the_search_box_are_obeyed_and_counted(visitor, guide):
+    assert '<li class="hit">' in text_of(search_page(visitor, q='"restart the" path:ops/'))
+    page = text_of(search_page(visitor, q="restart -path:ops/ after:soon"))
+    assert '<li class="hit">' not in page and "-path:ops/" in page
+    assert "after:soon&#x27; was searched for as text" in page
+    filters = text_of(visitor.get("/w/handbook/search/filters", {"q": "restart -path:ops/"}))
+    assert "<li" not in filters
+
+
 def test_a_single_mode_shows_its_leg_alone(visitor, guide):
     lexical = text_of(search_page(visitor, q="restart", mode="lexical"))
     vector = text_of(search_page(visitor, q="restart", mode="vector"))
