@@ -1,9 +1,11 @@
-"""Messages for the reasons why files are skipped or fail, for the people who added them."""
+"""Messages for the reasons why files are skipped, fail or have no text, for the people who added them."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+#: Reason of a document without text.
+NO_TEXT: Final = "no_text"
 _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
         # listings
@@ -19,7 +21,6 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "outside_folders": "The project file names the folders to read; this is in none of them.",
         "too_large": "Larger than is read. Split it, or leave it out with a .kebabignore.",
         "empty": "It has 0 bytes.",
-        "hash_in_path": "A `#` in its name would end its citation early. Rename it.",
         "undecodable_name": "Its name is not valid UTF-8. Rename it.",
         "control_character_in_name": "Its name holds a control character, or an invisible one. Rename it.",
         "unsafe_name": "No file may be called that.",
@@ -52,8 +53,6 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "broken_member": "It is damaged in the archive. Pack it anew.",
         # content of a file
         "no_parser": "No parser reads files of this kind.",
-        "no_text": "It holds no text.",
-        "no_ocr": "Its text is a picture, and text recognition (OCR) is not installed.",
         "encrypted": "It opens only with a password. Save a copy without one.",
         "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
         "damaged": "It is damaged or cut off. Replace it with a whole copy.",
@@ -63,6 +62,9 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "too_many_pages": "It has more pages than are read. Split it.",
         "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
         "no_rung": "No parser is left to try.",
+        # documents
+        NO_TEXT: "It has no text, so it is found by its name. If it is a picture of text, install OCR on"
+        " every worker: pip install --no-deps -r deploy/requirements-ocr.txt",
         # processing
         "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
         "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ingest.skip_messages import NO_TEXT
 from kebab.cli.output import plain, table
 
 _COUNTS = (
@@ -22,11 +23,16 @@ _COUNTS = (
 
 
 def print_report(console: Console, report: Mapping[str, Any]) -> None:
-    """Print the counts of an `ingest_report.v1` on one row, and the reasons for skipped and failed files."""
+    """Print the counts of an `ingest_report.v1` on one row, and the reasons behind them."""
     row = {**report, "embedded": report["embedding_calls"]}
     console.print(table(_COUNTS, [row]))
-    for what in ("skipped", "failed"):
-        for reason, count in sorted(report[f"{what}_by_reason"].items()):
+    by_reason = {
+        "without text": {NO_TEXT: report["without_text"]} if report["without_text"] else {},
+        "skipped": report["skipped_by_reason"],
+        "failed": report["failed_by_reason"],
+    }
+    for what, reasons in by_reason.items():
+        for reason, count in sorted(reasons.items()):
             examples = ", ".join(report["examples"].get(reason, [])[:3])
             console.print(plain(f"{what} {count} ({reason.replace('_', ' ')}): {examples}"))
             if reason in report["explanations"]:

@@ -192,8 +192,6 @@ def nfc(name: str) -> str:
 
 def name_refusal(name: str) -> SkipReason | None:
     """Return the reason why a name is not allowed, or None."""
-    if "#" in name:
-        return SkipReason.HASH_IN_PATH
     if name in _NO_NAMES:
         return SkipReason.UNSAFE_NAME
     if name.isprintable():

@@ -42,6 +42,7 @@ class ItemContent:
     revision: str = ""
     #: For an upload, the time of its request.
     requested_at: datetime | None = None
+    #: None: the document's present override ends.
     stated: dict[str, Any] = field(default_factory=dict)
 
 

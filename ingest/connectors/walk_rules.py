@@ -23,7 +23,6 @@ class SkipReason(StrEnum):
     OUTSIDE_FOLDERS = "outside_folders"
     TOO_LARGE = "too_large"
     EMPTY = "empty"
-    HASH_IN_PATH = "hash_in_path"
     UNDECODABLE_NAME = "undecodable_name"
     CONTROL_CHARACTER_IN_NAME = "control_character_in_name"
     UNSAFE_NAME = "unsafe_name"

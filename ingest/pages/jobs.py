@@ -18,6 +18,7 @@ from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s, items_per_s
 from ingest.services.jobs import cancel_job, retry_job
+from ingest.skip_messages import NO_TEXT
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
@@ -32,7 +33,7 @@ _FIGURES = ("new", "updated", "unchanged", "deleted", "skipped", "failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """A reason why files were skipped or failed."""
+    """A reason why files were skipped, failed or have no text."""
 
     name: str
     #: A sentence that explains the reason; '' if there is none.
@@ -49,6 +50,7 @@ class Report:
     figures: list[tuple[str, int]]
     failed: list[Reason]
     skipped: list[Reason]
+    without_text: list[Reason]
 
 
 def build_report(report: Mapping[str, Any]) -> Report:
@@ -57,6 +59,7 @@ def build_report(report: Mapping[str, Any]) -> Report:
         figures=[(name, report[name]) for name in _FIGURES],
         failed=_reasons(report, report["failed_by_reason"]),
         skipped=_reasons(report, report["skipped_by_reason"]),
+        without_text=_reasons(report, {NO_TEXT: report["without_text"]} if report["without_text"] else {}),
     )
 
 

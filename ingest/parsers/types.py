@@ -149,7 +149,8 @@ class Outline:
     #: lines of readable text without line ends; for Markdown, text and code the file's own lines
     lines: Sequence[str]
     blocks: Sequence[Block]
-    #: per line of `lines` its place in the file, all of one type; None: the lines are the file's own
+    #: per line of `lines` its place in the file, all of one type; None: the lines are the file's own. Without
+    #: text one of the whole file, if it has pages or regions
     origins: Sequence[Origin] | None = None
     #: lines of `lines` that begin another page, ascending; no chunk crosses one
     walls: tuple[int, ...] = ()
@@ -181,6 +182,6 @@ class ParsedDocument:
     def source_span(self, start: int, end: int) -> Origin:
         """Return the place in the file of lines `start` to `end` of the outline."""
         origins = self.outline.origins
-        if origins is None:
+        if not origins:
             return LineSpan(start, end)
         return type(origins[start - 1]).around(origins[start - 1 : end])  # type: ignore[arg-type]  # all origins of an outline are of one class

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ingest.jobs.queue.request import request_source_deletion, request_sync
+from ingest.jobs.queue.request import request_default_trust, request_source_deletion, request_sync
 from ingest.models import Job
 from ingest.services import versions
 from ingest.services.quotas import check_jobs
@@ -17,6 +17,7 @@ from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Role
 from search.access.restrictions import restrict
+from search.corpus.trust_levels import BATCH, apply_default_trust
 from search.models import Source, SourceKind
 
 _READERS = "readers"
@@ -40,6 +41,7 @@ def add_source(access: Access, fields: Mapping[str, Any]) -> Source:
 def update_source(access: Access, source: Source, fields: Mapping[str, Any]) -> None:
     """Change the fields of a source and, with `readers`, its restriction.
 
+    A new default trust applies at once to BATCH documents that state no other level, in a job to the others.
     Raises as `add_source` does, and the errors of `change_source`.
     """
     _check_readers(access, fields)
@@ -47,6 +49,8 @@ def update_source(access: Access, source: Source, fields: Mapping[str, Any]) -> 
     with transaction.atomic():
         if own_fields or _READERS not in fields:
             change_source(source, own_fields)
+            if "default_trust" in own_fields and apply_default_trust(source.workspace_id, source.pk) == BATCH:
+                request_default_trust(source, requested_by=access.actor)
             audit.record(access, "source.changed", source.key, fields=sorted(own_fields))
         if _READERS in fields:
             _restrict(access, source, fields[_READERS])

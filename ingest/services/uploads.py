@@ -1,4 +1,4 @@
-"""Uploaded documents: accepted, updated, deleted. Each change of one is a job of its own."""
+"""Documents uploaded, updated and deleted by people. Each change of one is a job of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 
 from ingest.blob_cleanup import release_blobs
-from ingest.jobs.kinds.upload import STATED
-from ingest.jobs.queue.request import request_document
+from ingest.jobs.kinds.upload import stated_fields
+from ingest.jobs.queue.request import request_document, request_restating
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
@@ -61,40 +61,44 @@ def accept_upload(
     source = ensure_upload_source(workspace, reader, upload.source)
     check_jobs(workspace)
     version = ensure_version(source, upload.version)
-    check_content(workspace, _addition(version, path, len(upload.content)))
+    addition = _addition(version, path, len(upload.content))
+    check_content(workspace, addition)
     place = DocumentLocation(workspace=workspace, source=source, version=version, path=path)
     blob = content_hash(upload.content)
-    stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
+    pending = {} if addition.is_new else stated_fields(_latest_open_payload(place))
+    stated = {**pending, **upload.stated, **({} if upload.embed else {"embed": False})}
     store_blobs(workspace.pk, {blob: upload.content})
     with transaction.atomic():
         lock_and_store_blobs(workspace.pk, {blob: upload.content})
         return _request_ingestion(place, blob, stated, requested_by)
 
 
-def update_upload(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> AcceptedUpload:
+def update_document(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> AcceptedUpload:
     """Request ingestion of the document with other stated fields; None removes a field.
 
-    If an upload to the same path still waits, that upload is updated. Raises Conflict for a folder's
-    document, and when the bytes are gone.
+    If an upload to the same path still waits, that upload is updated. Raises Conflict when the bytes are
+    gone.
     """
-    _check_is_upload(document, "edit the file")
     check_jobs(document.workspace)
-    base = _latest_open_payload(document) or {"blob": document.content_hash, **document.overrides}
-    stated = {name: base[name] for name in STATED if name in base} | dict(changes)
     place = DocumentLocation(
         workspace=document.workspace,
         source=document.source,
         version=document.version,
         path=document.path,
     )
+    base = _latest_open_payload(place)
+    blob, stated = base.get("blob", document.content_hash), {**stated_fields(base), **changes}
     with transaction.atomic():
-        lock_blobs(document.workspace_id, [base["blob"]])
-        if not has_blob(document.workspace_id, base["blob"]):
+        lock_blobs(document.workspace_id, [blob])
+        if not has_blob(document.workspace_id, blob):
             raise Conflict(
-                f"The bytes of {document.path!r} are gone; upload it again with what you want to state.",
+                f"The bytes of {document.path!r} are gone; ingest it again before you state something.",
                 code="content_gone",
             )
-        return _request_ingestion(place, base["blob"], stated, requested_by)
+        if place.source.kind == SourceKind.UPLOAD:
+            return _request_ingestion(place, blob, stated, requested_by)
+        job = request_restating(place.version, place.path, stated, requested_by=requested_by)
+        return AcceptedUpload(place=place, job=job)
 
 
 def delete_upload(document: Document) -> int:
@@ -102,11 +106,16 @@ def delete_upload(document: Document) -> int:
 
     Call it last in a transaction. Raises Conflict for a folder's document, NotFound when it is gone.
     """
-    _check_is_upload(document, "delete the file, or leave it out with a .kebabignore,")
+    if document.source.kind != SourceKind.UPLOAD:
+        raise Conflict(
+            f"{document.path!r} comes from the {document.source.kind} of source {document.source.key!r};"
+            " delete the file, or leave it out with a .kebabignore, and sync the source.",
+            code="document_of_folder",
+        )
     # Lock order as in workers: the document before its jobs. Another order could deadlock.
     held = Document.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
     hashes = list(held.select_for_update().values_list("content_hash", flat=True))
-    _open_upload_jobs(document).update(cancel_requested=True)
+    _open_jobs(document).update(cancel_requested=True)
     _cancel_members(document)
     seq = delete_documents(document.workspace, [document.doc_id])
     if seq is None:
@@ -126,28 +135,18 @@ def _addition(version: SourceVersion, path: str, size_bytes: int) -> Addition:
 def _request_ingestion(
     place: DocumentLocation, blob: str, stated: Mapping[str, Any], requested_by: str
 ) -> AcceptedUpload:
-    given = {name: value for name, value in stated.items() if value is not None}
-    payload = {"path": place.path, "version": place.version.tag, "blob": blob, **given}
+    payload = {"path": place.path, "version": place.version.tag, "blob": blob, **stated}
     return AcceptedUpload(place=place, job=request_document(place.source, payload, requested_by=requested_by))
 
 
-def _check_is_upload(document: Document, remedy: str) -> None:
-    if document.source.kind != SourceKind.UPLOAD:
-        raise Conflict(
-            f"{document.path!r} comes from the {document.source.kind} of source {document.source.key!r};"
-            f" {remedy} and sync the source.",
-            code="document_of_folder",
-        )
-
-
-def _open_upload_jobs(document: Document) -> Any:
-    return Job.objects.in_workspace(document.workspace_id).filter(
-        kind=JobKind.INGEST_DOCUMENT,
+def _open_jobs(place: Document | DocumentLocation) -> Any:
+    return Job.objects.in_workspace(place.source.workspace_id).filter(
+        kind__in=(JobKind.INGEST_DOCUMENT, JobKind.RECHUNK),
         state__in=OPEN_STATES,
         cancel_requested=False,
-        source=document.source_id,
-        payload__path=document.path,
-        payload__version=document.version.tag,
+        source=place.source,
+        payload__path=place.path,
+        payload__version=place.version.tag,
     )
 
 
@@ -175,6 +174,6 @@ def _cancel_members(document: Document) -> None:
     members.update(action="delete")
 
 
-def _latest_open_payload(document: Document) -> Mapping[str, Any] | None:
-    latest = _open_upload_jobs(document).order_by("-created_at", "id").first()
-    return None if latest is None else latest.payload
+def _latest_open_payload(place: DocumentLocation) -> Mapping[str, Any]:
+    latest = _open_jobs(place).order_by("-created_at", "id").first()
+    return {} if latest is None else latest.payload

@@ -110,13 +110,13 @@ def _strip_quotes(question: str) -> str:
 def _pack_passages(
     hits: Sequence[SearchHit], texts: Mapping[str, tuple[str, str]], analysis: Analysis, tokens: int
 ) -> tuple[Passage, ...]:
-    """Number the hits whose texts fit the budget, in order, skipping those that are too long."""
+    """Number the hits whose texts fit the budget, in order, skipping those without text or too long."""
     count, _ = text_counter(BudgetUnit.TOKENS)
     packed: list[Passage] = []
     for hit in hits:
         breadcrumb, text = texts[hit.chunk_id]
         size = count(f"{breadcrumb} {text}")
-        if size > tokens:
+        if size > tokens or not text:
             continue
         tokens -= size
         packed.append(

@@ -14,6 +14,7 @@ from search.context.text_format import SEPARATOR, block_text
 from search.context.texts import SegmentTexts
 from search.context.types import BudgetUse, Overview, PackedDocument, PackedText
 from search.models import Chunk
+from search.retrieval.expansion import ReachedChunk
 from search.retrieval.packing import PackedFile, Segment, pack
 from search.retrieval.query.filters import TrustLevel
 
@@ -79,12 +80,15 @@ class _PackAssembler:
     def pack_files(self, budget: int) -> tuple[PackedDocument, ...]:
         """Return the files whose segments fit `budget`, best file first."""
         packed = pack(
-            [self._texts.passage(each) for each in self._found.reached],
+            [self._texts.passage(each) for each in self._found.reached if self._has_text(each)],
             size_of=self._size,
             budget=budget,
             is_blank=self._texts.is_blank,
         )
         return tuple(self._build_file(each) for each in packed)
+
+    def _has_text(self, reached: ReachedChunk) -> bool:
+        return self._found.chunks[reached.chunk_id].text != ""
 
     def _size(self, segment: Segment) -> int:
         text = self._texts.text(segment)

@@ -3,6 +3,7 @@
 from search.corpus.drafts import ChunkDraft, DocumentDraft, DocumentLocation
 from search.corpus.remove import delete_documents
 from search.corpus.replace import (
+    DocumentsChanged,
     Outcome,
     WriteResult,
     replace_document,
@@ -15,6 +16,7 @@ __all__ = [
     "ChunkDraft",
     "DocumentDraft",
     "DocumentLocation",
+    "DocumentsChanged",
     "Outcome",
     "WriteResult",
     "delete_documents",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from kebab.people.models import Workspace
 from search.corpus.content_ids import document_id
-from search.models import Source, SourceVersion
+from search.models import Document, Source, SourceVersion
 
 
 class ChunkDraft(Protocol):
@@ -69,4 +69,6 @@ class DocumentDraft:
     #: None: the source is read in order, so the latest write wins.
     requested_at: datetime | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    #: The document whose overrides are merged into these; None: any.
+    based_on: Document | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)

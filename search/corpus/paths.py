@@ -1,4 +1,4 @@
-"""Document paths: POSIX, NFC, relative, no `#`, so that a citation can be parsed back."""
+"""Document paths: POSIX, NFC, relative, without invisible characters."""
 
 import unicodedata
 from typing import Final
@@ -26,10 +26,8 @@ def normalise_path(path: str) -> str:
     shown = repr(path[:80])
     if not normal or normal.startswith("/"):
         raise InvalidPath(f"The path {shown} must be relative and not empty, like guides/install.md.")
-    if "#" in normal or has_invisible_character(normal):
-        raise InvalidPath(
-            f"The path {shown} holds '#', or a control or invisible character; citations can't. Rename it."
-        )
+    if has_invisible_character(normal):
+        raise InvalidPath(f"The path {shown} holds a control or invisible character. Rename it.")
     if "\\" in normal or any(part in {"", ".", ".."} for part in normal.split("/")):
         raise InvalidPath(f"The path {shown} must use single '/' between names, without '.', '..' or '\\'.")
     try:

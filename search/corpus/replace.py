@@ -4,7 +4,7 @@ Lock order: documents, chunks, the workspace's head last.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -65,12 +65,20 @@ def replace_documents(
     An equal or outdated draft changes nothing. Chunks whose id stays keep their row. Vectors of equal text in
     the workspace are copied, so that no text is embedded twice. `before_numbering` runs in the transaction,
     before the workspace's lock is taken; an error in it rolls everything back. Results are in the given
-    order. Raises LookupError when the workspace is gone.
+    order. Raises DocumentsChanged, and LookupError when the workspace is gone.
     """
     try:
         return _replace(writes, before_numbering)
     except _ConcurrentInsert:  # the other writer has committed, so the document's row exists now
         return _replace(writes, before_numbering)
+
+
+class DocumentsChanged(Exception):
+    """Documents that drafts are based on have changed meanwhile; nothing was written."""
+
+    def __init__(self, doc_ids: Set[uuid.UUID]) -> None:
+        super().__init__(f"{len(doc_ids)} documents have changed.")
+        self.doc_ids = doc_ids
 
 
 class _ConcurrentInsert(Exception):
@@ -137,6 +145,9 @@ def _plan_writes(writes: Sequence[tuple[DocumentLocation, DocumentDraft]]) -> li
     documents = Document.objects.in_workspace(writes[0][0].workspace).filter(doc_id__in=list(by_id))
     # The lock order of insertions, to avoid deadlocks between writers of the same documents.
     present = {document.doc_id: document for document in documents.order_by("doc_id").select_for_update()}
+    changed = {doc_id for doc_id, (_, draft) in by_id.items() if _is_outdated(draft, present.get(doc_id))}
+    if changed:
+        raise DocumentsChanged(changed)
     return [
         _PendingWrite(
             place=place,
@@ -147,6 +158,18 @@ def _plan_writes(writes: Sequence[tuple[DocumentLocation, DocumentDraft]]) -> li
         )
         for doc_id, (place, draft) in by_id.items()
     ]
+
+
+def _is_outdated(draft: DocumentDraft, document: Document | None) -> bool:
+    """Return whether the document has other overrides than the draft expects, or its bytes were replaced."""
+    base = draft.based_on
+    if base is None:
+        return False
+    is_same_content = draft.content_hash == base.content_hash
+    if document is None:
+        return is_same_content
+    is_replaced = is_same_content and document.content_hash != base.content_hash
+    return is_replaced or document.overrides != base.overrides
 
 
 def _decide_outcome(document: Document | None, draft: DocumentDraft) -> Outcome:

@@ -18,7 +18,7 @@ from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel
 from search.evaluation.topic_sets import TopicChanges, store_topics, visible_topics, with_judgements
 from search.models import Feedback, Topic, TopicOrigin
 from search.models.evaluation import MAX_TOPIC_CHARS
-from search.retrieval.citation import parse_uri
+from search.retrieval.citation import build_uri, parse_uri, split_uri
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.text.sanitize import is_storable
 
@@ -34,12 +34,12 @@ def record_feedback(
 ) -> Feedback:
     """Store whether a hit answers `query`, replacing the caller's earlier feedback on document and query.
 
-    `citation` is the hit's, or a path for the whole document; `source` is a key, `version` a tag, '' the
-    default one. Raises InvalidQuery, InvalidCitation, and NotFound for a document that doesn't exist or that
-    the caller may not read.
+    `citation` is the hit's, without a fragment for the whole document; `source` is a key, `version` a tag,
+    '' the default one. Raises InvalidQuery, InvalidCitation, and NotFound for a document that doesn't exist
+    or that the caller may not read.
     """
     clean_query = _clean_query(query)
-    path, _, fragment = citation.partition("#")
+    path, fragment = split_uri(citation)
     if fragment:
         parse_uri(citation)
     documents = visible_documents(access.workspace, access.reader)
@@ -194,7 +194,7 @@ def _count_votes(rows: Sequence[Feedback]) -> DocumentVotes:
 
 
 def _citation(row: Feedback) -> str:
-    return f"{row.path}#{row.fragment}" if row.fragment else row.path
+    return build_uri(row.path, row.fragment)
 
 
 def _build_topic(key: uuid.UUID, rows: Sequence[Feedback]) -> JudgedTopic:

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import MAX_SET_CHARS, MAX_TOPIC_CHARS, MAX_TOPIC_ID_CHARS
 from search.models.source import MAX_TAG_CHARS
-from search.retrieval.citation import Citation, parse_uri
+from search.retrieval.citation import Citation, build_uri, parse_uri
 from search.retrieval.errors import InvalidCitation, InvalidFilter, InvalidJudgedSet, preview
 from search.retrieval.query.filter_codec import filters_from_json
 from search.retrieval.text.sanitize import is_storable
@@ -104,8 +104,8 @@ class Qrel:
 
     @property
     def citation(self) -> str:
-        """Return `path#fragment`, or the path for the whole document."""
-        return f"{self.path}#{self.fragment}" if self.fragment else self.path
+        """Return the URI of the judged place or document."""
+        return build_uri(self.path, self.fragment)
 
     @property
     def place(self) -> Citation | None:
@@ -115,7 +115,7 @@ class Qrel:
 
 def _check_place(path: str, fragment: str) -> None:
     try:
-        parse_uri(f"{path}#{fragment}")
+        parse_uri(build_uri(path, fragment))
     except InvalidCitation as error:
         raise InvalidJudgedSet(str(error)) from error
 

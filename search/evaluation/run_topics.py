@@ -16,6 +16,7 @@ from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES, check_meas
 from search.evaluation.results import RankedDocument, RunResult, TopicResult, ranked_names
 from search.evaluation.settings import RunSettings
 from search.models import Chunk
+from search.retrieval.citation import split_uri
 from search.retrieval.errors import InvalidJudgedSet
 from search.retrieval.types import MAX_K, SearchHit, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
@@ -131,7 +132,7 @@ class TopicRunner:
         for hit in answer.hits:
             best.setdefault(self.document_of(hit), hit)
         return tuple(
-            RankedDocument(document=document, fragment=hit.citation.uri.partition("#")[2], score=hit.score)
+            RankedDocument(document=document, fragment=split_uri(hit.citation.uri)[1], score=hit.score)
             for document, hit in list(best.items())[: self.settings.k]
         )
 

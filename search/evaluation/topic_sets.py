@@ -205,10 +205,8 @@ def _resolve_sources(access: Access, topics: Sequence[JudgedTopic]) -> list[Judg
                 f"There is no source {preview(qrel.source)} for {preview(qrel.path)}; name one by key."
             )
         path = _normalise_path(qrel.path)
-        if "#" in path or path.startswith("/"):
-            raise InvalidJudgedSet(
-                f"The path {preview(path)} is no document's: begin without `/`, and cite lines as a citation."
-            )
+        if path.startswith("/"):
+            raise InvalidJudgedSet(f"The path {preview(path)} is no document's: begin without `/`.")
         found = holders.get((qrel.version, path), set())
         source = qrel.source or (next(iter(found)) if len(found) == 1 else only)
         return replace(qrel, path=path, source=source)

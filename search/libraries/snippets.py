@@ -120,7 +120,7 @@ def library_filters(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -
 
 
 def read_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[SearchHit]) -> SnippetResults:
-    """Return the hits' chunks, read whole in one query, without those deleted since the search."""
+    """Return the hits' chunks that have text, read whole in one query, without those deleted meanwhile."""
     chunks = _chunks(workspace, hits)
     return SnippetResults(
         snippets=tuple(_snippet(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks),
@@ -132,7 +132,11 @@ def read_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[Sea
 def _chunks(workspace: Workspace, hits: Sequence[SearchHit]) -> dict[str, Chunk]:
     ids = [uuid.UUID(hex=hit.chunk_id) for hit in hits]
     chunks = Chunk.objects.in_workspace(workspace).filter(chunk_id__in=ids, document__workspace=workspace.pk)
-    rows = chunks.select_related("document").only("text", "breadcrumb", "kind", "language", "document__mime")
+    rows = (
+        chunks.exclude(text="")
+        .select_related("document")
+        .only("text", "breadcrumb", "kind", "language", "document__mime")
+    )
     return {chunk.chunk_id.hex: chunk for chunk in rows}
 
 

@@ -82,10 +82,7 @@ class Document(models.Model):
                 condition=models.Q(media__in=MediaKind.values), name="document_media_known"
             ),
             models.CheckConstraint(
-                condition=~models.Q(path="")
-                & ~models.Q(path__contains="#")
-                & ~models.Q(path__startswith="/"),
-                name="document_path_citable",
+                condition=~models.Q(path="") & ~models.Q(path__startswith="/"), name="document_path_relative"
             ),
         )
         indexes = (

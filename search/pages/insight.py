@@ -79,7 +79,7 @@ def _plots(found: Analytics) -> Sequence[Plot]:
 
 
 def _queries_a_day(found: Analytics) -> Plot:
-    axes = Axes(name="Queries a day", series=("found something", "in vain"), across="Day", least=2)
+    axes = Axes(name="Queries a day", series=("with results", "without results"), across="Day", least=2)
     points = [
         Point(label=_label(day), values=(each.queries - each.without_hits, each.without_hits))
         for day, each in found.by_day

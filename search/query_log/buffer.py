@@ -29,6 +29,7 @@ class LoggedQuery:
     text: str
     door: Door
     mode: Mode
+    #: See `SearchResult.relevant_hits`.
     hits: int
     #: Chunks that match the words; None without a lexical search.
     lexical_total: int | None

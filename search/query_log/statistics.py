@@ -20,8 +20,8 @@ MAX_LISTED: Final = 100
 DEFAULT_LISTED: Final = 20
 #: Limit of evaluated queries, newest first.
 MOST_QUERIES: Final = 200_000
-# No hit, or no chunk with a word of the query: the vector leg always finds something near.
-_WITHOUT_RESULT: Final = Q(hits=0) | Q(lexical_total=0)
+# The log counts relevant hits alone.
+_WITHOUT_RESULT: Final = Q(hits=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Counts:
     """Number of queries with result figures; shares and times are None without queries."""
 
     queries: int
-    #: Queries without a hit, or without a chunk that has a word of them.
+    #: Queries without a relevant hit.
     without_hits: int
     #: In [0, 1].
     share_without_hits: float | None
@@ -64,7 +64,7 @@ class Analytics:
     doors: Sequence[tuple[str, int]]
     #: Most frequent first; ties by the latest query.
     top_queries: Sequence[QueryCount]
-    #: The same for queries without a hit, or without a chunk that has a word of them.
+    #: The same for queries without a relevant hit.
     no_hit_queries: Sequence[QueryCount]
     #: By mode, most queries first.
     modes: Sequence[tuple[str, Counts]]

@@ -2,7 +2,8 @@
 
     a/b.md#L7-L12 (#L7 for one line)    doc.pdf#page=4    img.png#xywh=1,2,3,4    talk.vtt#t=822.000,850.000
 
-A region on a page of a document has both: `doc.pdf#page=4&xywh=1,2,3,4`.
+A region on a page of a document has both: `doc.pdf#page=4&xywh=1,2,3,4`. In the path `%`, `#` and `?` are
+escaped: `C%23 guide.md#L7`.
 """
 
 import logging
@@ -27,7 +28,7 @@ class Citation:
     """A location in a document; fields of other kinds are None. Raises: InvalidCitation for a mismatch."""
 
     kind: CitationKind
-    #: POSIX path of the document in its source, without `#`.
+    #: POSIX path of the document in its source, not escaped.
     path: str
     #: Heading under which it lies. Not part of the URI.
     section: str | None = None
@@ -46,8 +47,8 @@ class Citation:
     end_s: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.path or "#" in self.path:
-            raise InvalidCitation(f"The path {preview(self.path)} can't be cited: it is empty or holds '#'.")
+        if not self.path:
+            raise InvalidCitation("An empty path can't be cited.")
         if not _is_consistent(self):
             raise InvalidCitation(
                 f"The numbers of this {self.kind} citation of {preview(self.path)} don't fit its kind:"
@@ -56,8 +57,23 @@ class Citation:
 
     @property
     def uri(self) -> str:
-        """Return the URI; `parse_uri` is its strict inverse, except for the section."""
-        return f"{self.path}#{_fragment(self)}"
+        """Return the URI; `parse_uri` is its inverse, except for the section."""
+        return build_uri(self.path, _fragment(self))
+
+
+_ESCAPES = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
+_ESCAPED = re.compile("%(23|25|3[Ff])")
+
+
+def build_uri(path: str, fragment: str = "") -> str:
+    """Return the URI of a document's path, or of the place `fragment` in it."""
+    return path.translate(_ESCAPES) + (f"#{fragment}" if fragment else "")
+
+
+def split_uri(uri: str) -> tuple[str, str]:
+    """Return path and fragment of a URI, the inverse of `build_uri`; the fragment is not checked."""
+    path, _, fragment = uri.partition("#")
+    return _ESCAPED.sub(lambda escaped: chr(int(escaped[1], 16)), path), fragment
 
 
 def _is_consistent(citation: Citation) -> bool:
@@ -116,13 +132,13 @@ _TIMES = re.compile(f"t={_T},{_T}")
 
 
 def parse_uri(uri: str) -> Citation:
-    """Return the citation, without section, whose URI is exactly `uri`.
+    """Return the citation, without section, that `uri` names; its path may have unescaped `%` and `?`.
 
     Raises: InvalidCitation for anything that is no citation's URI, including `#L7-L7` and `#L07`.
     """
-    path, _, fragment = uri.partition("#")
+    path, fragment = split_uri(uri)
     citation = _parse_fragment(path, fragment)
-    if citation is None or citation.uri != uri:
+    if citation is None or _fragment(citation) != fragment:
         raise InvalidCitation(
             f"{preview(uri)} is no citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
             " or path#t=822.000,850.000."

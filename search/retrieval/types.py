@@ -244,6 +244,11 @@ class SearchResult:
     #: JSON-ready.
     explain: Mapping[str, object] | None = None
 
+    @property
+    def relevant_hits(self) -> int:
+        """Return the number of hits that answer the query; a search without any was unsuccessful."""
+        return len(self.hits)
+
 
 @runtime_checkable
 class Retriever(Protocol):

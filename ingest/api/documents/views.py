@@ -25,7 +25,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.querysets import check_replay, filter_documents, get_job, job_address
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.job_wait import wait_until_searchable
-from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_upload, update_upload
+from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_upload, update_document
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
@@ -86,13 +86,13 @@ class OneDocumentView(DocumentView):
 
     @extend_schema(request=DocumentChange, responses={200: AcceptedSerializer, 202: AcceptedSerializer})
     def patch(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
-        """Change the overrides of an uploaded document; null removes an override.
+        """Change the overrides of a document; null removes an override. They outlast uploads and syncs.
 
         The document is ingested again in a job, since its title is part of its chunks' breadcrumbs.
         """
         document = get_document(self.workspace, self.access.reader, doc_id)
         changes = strict_body(request, DocumentChange)
-        accepted = update_upload(document, changes, requested_by=self.access.actor)
+        accepted = update_document(document, changes, requested_by=self.access.actor)
         return _upload_response(self.access, accepted, is_waiting="wait_for" in self.query, done_status=200)
 
     @extend_schema(responses={204: None})

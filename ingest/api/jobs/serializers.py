@@ -84,7 +84,9 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
     outcome = serializers.SerializerMethodField(
         help_text="new, updated, unchanged, deleted, skipped or failed; null while it is pending"
     )
-    reason = serializers.SerializerMethodField(help_text="Why it was skipped or failed.")
+    reason = serializers.SerializerMethodField(
+        help_text="Why it was skipped or failed, or `no_text`: it was read, and has none."
+    )
     detail = serializers.SerializerMethodField()
 
     def get_outcome(self, item: JobItem) -> str | None:

@@ -77,7 +77,7 @@ class OneSourceView(WorkspaceView):
 
     @extend_schema(request=SourceChange, responses=SourceSerializer)
     def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Change the source. New defaults apply to documents ingested from then on.
+        """Change the source. New tags apply to documents ingested from then on, a new trust level to all.
 
         Only owners and admins may change `readers`, which applies from the next request on.
         """

@@ -1,11 +1,13 @@
 """Document drafts from digests: fields stated by a person or the source override parsed ones."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
 from ingest.digest.types import Digest, Overrides
 from search.corpus import DocumentDraft
-from search.models import Source
+from search.corpus.trust_levels import trust_level_of
+from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
 
 
@@ -24,6 +26,12 @@ class Content(Protocol):
     def stated(self) -> dict[str, Any]: ...
 
 
+def merge_stated(document: Document | None, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the overrides of the document with the newly stated fields; None removes a field."""
+    merged = {**(document.overrides if document is not None else {}), **stated}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
 def parser_overrides(stated: dict[str, Any]) -> Overrides:
     """Return the stated fields that the parser needs: title and language change breadcrumbs and chunks."""
     return Overrides(title=stated.get("title"), lang=stated.get("lang"))
@@ -33,11 +41,12 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
     """Return the draft of the document that `digest` was parsed from."""
     stated = found.stated
     tags = stated.get("tags")
+    metadata = {**digest.metadata, **stated.get("metadata", {})}
     return DocumentDraft(
         title=digest.title[:MAX_TITLE_CHARS],
         lang=digest.lang,
         tags=tuple(dict.fromkeys([*digest.tags, *source.default_tags] if tags is None else tags)),
-        trust_level=stated.get("trust_level") or source.default_trust,
+        trust_level=trust_level_of(source, metadata, stated),
         mime=digest.mime,
         media=digest.media,
         size_bytes=len(found.content),
@@ -49,5 +58,5 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
         source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,
-        metadata={**digest.metadata, **stated.get("metadata", {})},
+        metadata=metadata,
     )

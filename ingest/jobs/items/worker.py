@@ -4,6 +4,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from ingest.digest.types import Digest, Submission
 from ingest.errors import JobYielded
 from ingest.jobs.items.batches import batch_by_size
 from ingest.jobs.items.chunk_size import chunk_tokens_of
-from ingest.jobs.items.drafts import parser_overrides
+from ingest.jobs.items.drafts import merge_stated, parser_overrides
 from ingest.jobs.items.parser_pool import digester_pool
 from ingest.jobs.items.quarantine import KILLED, REASON, Quarantine
 from ingest.jobs.items.reuse import find_other_versions, reusable_digest
@@ -228,12 +229,13 @@ class ItemWorker:
                 self._writer.end_without_content(item, "failed", "unreadable", detail)
                 continue
             place = places[item.pk]
+            document = known.get(place.doc_id)
             yield StartedItem(
                 item=item,
                 place=place,
-                found=found,
+                found=replace(found, stated=merge_stated(document, found.stated)),
                 content_hash=content_hash(found.content),
-                known=known.get(place.doc_id),
+                known=document,
                 other_versions=other_versions.get(item.path, ()),
                 was_unreadable=item.path in unreadable,
             )

@@ -21,10 +21,19 @@ from ingest.metrics import count_chunks, count_items, time_write
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.services.quotas import Addition, refusals
+from ingest.skip_messages import NO_TEXT
 from kebab.http.api.parsers import strip_unstorable
 from kebab.runtime import failpoints
-from search.corpus import DocumentDraft, DocumentLocation, Outcome, delete_documents, replace_documents
+from search.corpus import (
+    DocumentDraft,
+    DocumentLocation,
+    DocumentsChanged,
+    Outcome,
+    delete_documents,
+    replace_documents,
+)
 from search.corpus.blobs import lock_and_store_blobs, store_blobs
+from search.corpus.trust_levels import hold_default_trust
 from search.models import Document, Source, SourceVersion
 
 # Limit for all warnings of one document together: a broken page may have thousands.
@@ -105,6 +114,8 @@ class ItemWriter:
                 return
             except _ItemsDropped as dropped:
                 results = [one for one in results if one.started.item.pk not in dropped.items]
+            except DocumentsChanged as changed:  # their items stay pending, and are read again
+                results = [one for one in results if one.started.place.doc_id not in changed.doc_ids]
 
     def _refuse_over_quota(self, results: Sequence[ItemResult]) -> list[ItemResult]:
         """Return the results, with those whose documents exceed the quota turned into failures."""
@@ -190,13 +201,13 @@ class ItemWriter:
             self._count_results(results)
             self._delete_skipped(unreadable)
 
-        drafts = [
-            self._place_and_draft(result.started, result.digest)
-            for result in results
-            if result.digest is not None
-        ]
+        drafts = self._places_and_drafts(results)
         with time_write(len(stored)), transaction.atomic():
             lock_and_store_blobs(self._context.workspace.pk, _stored_contents(results))
+            default_trust = hold_default_trust(self._source)
+            if default_trust != self._source.default_trust:
+                self._source.default_trust = default_trust
+                drafts = self._places_and_drafts(results)
             if self._context.job.kind == JobKind.RECHUNK:
                 self._check_unchanged([result.started for result in results])
             elif any(_loses_document(result) for result in unreadable):
@@ -219,11 +230,18 @@ class ItemWriter:
         refusal = replace(result, digest=None, outcome="failed", reason="unstorable", detail=str(error))
         self._store_in_transaction([refusal])
 
-    def _place_and_draft(
-        self, started: StartedItem, digest: Digest
-    ) -> tuple[DocumentLocation, DocumentDraft]:
+    def _places_and_drafts(
+        self, results: Sequence[ItemResult]
+    ) -> list[tuple[DocumentLocation, DocumentDraft]]:
+        return [
+            (result.started.place, self._draft(result.started, result.digest))
+            for result in results
+            if result.digest is not None
+        ]
+
+    def _draft(self, started: StartedItem, digest: Digest) -> DocumentDraft:
         draft = document_draft(digest, started.found, content_hash=started.content_hash, source=self._source)
-        return started.place, draft
+        return replace(draft, based_on=started.known)
 
     def _lock_documents(self, started: Sequence[StartedItem]) -> dict[uuid.UUID, str]:
         """Lock the items' documents until the end of the transaction; return their content hashes by id."""
@@ -355,7 +373,12 @@ def _item_ends(
 ) -> list[ItemEnd]:
     return [
         *(
-            ItemEnd(item=result.started.item, outcome=outcome, detail=_warning_text(result))
+            ItemEnd(
+                item=result.started.item,
+                outcome=outcome,
+                reason="" if _has_text(result) else NO_TEXT,
+                detail=_warning_text(result),
+            )
             for result, outcome in zip(stored, outcomes, strict=True)
         ),
         *(
@@ -368,6 +391,10 @@ def _item_ends(
             for result in unreadable
         ),
     ]
+
+
+def _has_text(result: ItemResult) -> bool:
+    return result.digest is not None and any(chunk.text for chunk in result.digest.chunks)
 
 
 def _warning_text(result: ItemResult) -> str:

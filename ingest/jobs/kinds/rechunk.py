@@ -1,6 +1,7 @@
-"""Rechunk jobs: documents of a version with another chunker version are chunked again from their blobs.
+"""Rechunk jobs: documents of a version with other chunks, or a restated one, are ingested again from blobs.
 
-When the chunk size changes, a folder, a repository or a site is synced instead.
+When the chunk size changes, a folder, a repository or a site is synced instead. Jobs with `default_trust`
+read nothing: they apply the source's default trust.
 """
 
 from django.db import transaction
@@ -11,12 +12,14 @@ from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
 from ingest.jobs.items.chunk_size import chunk_tokens_of
 from ingest.jobs.items.worker import ItemWorker
+from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.request import request_rechunking, request_sync
 from ingest.models import JobItem
 from kebab.people.models import Workspace
 from search.corpus import DocumentLocation, ensure_version
 from search.corpus.blobs import read_blob
+from search.corpus.trust_levels import apply_default_trust
 from search.models import Document, SourceKind, SourceVersion
 
 # Rows per statement when items are written.
@@ -34,10 +37,17 @@ def request_new_chunks(workspace: Workspace, *, requested_by: str = "") -> None:
 
 
 def run(context: JobContext) -> Ending:
-    """Rechunk documents with another chunker version. Raises JobFailed when the source is gone."""
+    """Ingest documents with another chunker version, or the one that is restated, or apply the default trust.
+
+    Raises JobFailed when the source is gone.
+    """
     source = context.job.source
     if source is None:
         raise JobFailed("The source was deleted before its documents were cut again.")
+    if "default_trust" in context.job.payload:
+        while apply_default_trust(context.workspace.pk, source.pk):
+            context.raise_if_stopped()
+        return Ending.DONE
     version = ensure_version(source, context.job.payload["version"])
     if context.job.discovered_at is None:
         _discover(context, version)
@@ -52,7 +62,11 @@ def run(context: JobContext) -> Ending:
 def _discover(context: JobContext, version: SourceVersion) -> None:
     wanted = chunker_version(chunk_tokens_of(context.workspace))
     documents = Document.objects.in_workspace(context.workspace).filter(version=version)
-    paths = documents.exclude(chunker_version=wanted).order_by("pk").values_list("path", flat=True)
+    restated = context.job.payload.get("path")
+    chosen = (
+        documents.exclude(chunker_version=wanted) if restated is None else documents.filter(path=restated)
+    )
+    paths = chosen.order_by("pk").values_list("path", flat=True)
     with transaction.atomic():
         JobItem.objects.bulk_create(
             [
@@ -75,6 +89,6 @@ def _read_document(context: JobContext, place: DocumentLocation) -> ItemContent:
         content=read_blob(context.workspace.pk, document.content_hash),
         mtime_ns=document.source_mtime_ns,
         revision=document.source_revision,
-        requested_at=document.requested_at,
-        stated=dict(document.overrides),
+        requested_at=context.job.created_at if "path" in context.job.payload else document.requested_at,
+        stated=stated_fields(context.job.payload),
     )

@@ -211,7 +211,8 @@ def _indexed_files(
             size_bytes=row.size_bytes,
             mtime_ns=row.source_mtime_ns,
             revision=row.source_revision,
-            parser_version=row.parser_version,
+            # Files without text become documents now.
+            parser_version="" if row.reason in ("no_text", "no_ocr") else row.parser_version,
             has_current_chunk_size=True,
             outcome="failed" if row.is_quarantined else "skipped",
             reason=row.reason,

@@ -12,13 +12,14 @@ from ingest.models import JobItem
 from search.corpus import ensure_version
 from search.corpus.blobs import read_blob
 
-#: Fields that a person may state about a document; the payload carries them.
+#: Fields that a person may state about a document; the payload carries them. They remain until they are
+#: stated again, or null.
 STATED = ("title", "lang", "tags", "trust_level", "metadata")
 
 
 def stated_fields(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that an upload's payload states about its documents."""
-    return {name: payload[name] for name in STATED if payload.get(name) is not None}
+    return {name: payload[name] for name in STATED if name in payload}
 
 
 def read_upload(context: JobContext, blob: str) -> ItemContent:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count
 
 from ingest.models import Job, JobItem, JobKind
-from ingest.skip_messages import explanations
+from ingest.skip_messages import NO_TEXT, explanations
 
 # Number of example paths for each reason that files were skipped or failed.
 EXAMPLES = 5
@@ -31,6 +31,9 @@ def final_counts(job: Job) -> dict[str, Any]:
             counts["examples"].setdefault(reason, _example_paths(job, outcome, reason))
         else:
             counts[outcome] += n
+            if reason == NO_TEXT:
+                counts["without_text"] += n
+                counts["examples"].setdefault(reason, _example_paths(job, outcome, reason))
     return counts
 
 
@@ -39,6 +42,8 @@ def ingest_report(job: Job) -> dict[str, Any]:
     counts = job.counts if "new" in job.counts else final_counts(job)
     skipped, failed = sum(counts["skipped"].values()), sum(counts["failed"].values())
     added = counts["new"] + counts["updated"] + counts["unchanged"]
+    without_text = counts.get("without_text", 0)
+    reasons = [*counts["skipped"], *counts["failed"], *([NO_TEXT] if without_text else [])]
     end = job.finished_at
     return {
         "schema_version": "ingest_report.v1",
@@ -52,10 +57,11 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "skipped": skipped,
         "failed": failed,
         "deleted": counts["deleted"],
+        "without_text": without_text,
         "skipped_by_reason": counts["skipped"],
         "failed_by_reason": counts["failed"],
         "examples": counts["examples"],
-        "explanations": explanations([*counts["skipped"], *counts["failed"]]),
+        "explanations": explanations(reasons),
         "project_file": counts.get("project_file"),
         "bytes": job.bytes_done,
         "chunks": job.chunks_done,
@@ -87,6 +93,7 @@ def _listing_counts(job: Job) -> dict[str, Any]:
         "unchanged": listed.get("unchanged", 0),
         # documents whose new content is refused: their items are skipped
         "deleted": listed.get("deleted", 0),
+        "without_text": 0,
         "skipped": dict(Counter(listed.get("skipped", {}))),
         "failed": dict(Counter(listed.get("failed", {}))),
         "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},

@@ -112,6 +112,30 @@ def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job
     )
 
 
+def request_restating(
+    version: SourceVersion, path: str, stated: Mapping[str, Any], *, requested_by: str = ""
+) -> Job:
+    """Return the job that will ingest the document at `path` again, with the fields `stated` about it."""
+    return _create_job(
+        version.workspace_id,
+        JobKind.RECHUNK,
+        source=version.source,
+        payload={"version": version.tag, "prefix": "", "path": path, **stated},
+        requested_by=requested_by,
+    )
+
+
+def request_default_trust(source: Source, *, requested_by: str = "") -> Job:
+    """Return the job that will give the source's documents its default trust, without reading them."""
+    return _create_job(
+        source.workspace_id,
+        JobKind.RECHUNK,
+        source=source,
+        payload={"version": "", "prefix": "", "embed": False, "default_trust": True},
+        requested_by=requested_by,
+    )
+
+
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
     """Return the job that will judge other settings by the golden queries.
 

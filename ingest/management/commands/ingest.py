@@ -51,7 +51,9 @@ class Command(KebabCommand):
         parser.add_argument(
             "--tag", action="append", default=[], metavar="T", help="for what is new or changed"
         )
-        parser.add_argument("--trust", choices=Trust.values, help="for what is new or changed")
+        parser.add_argument(
+            "--trust", choices=Trust.values, help="for all documents of the source that state no other level"
+        )
         parser.add_argument(
             "--version",
             default="",

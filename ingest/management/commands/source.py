@@ -1,4 +1,4 @@
-"""`kebab source restrict`: restrict the readers of a source."""
+"""`kebab source restrict|trust`: change the readers or the trust level of a source."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ from kebab.cli.lookup import find_workspace
 from kebab.cli.output import plain
 from kebab.cli.parser import add_subcommand, add_workspace
 from kebab.people.operator import command_line_access
+from search.models import Trust
 
 
 class Command(KebabCommand):
-    help = "Restrict a source to groups, or open it to every member of its workspace."
+    help = "Change who reads a source, or how far its documents can be relied on."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        commands = parser.add_subparsers(dest="what", required=True, metavar="restrict")
+        commands = parser.add_subparsers(dest="what", required=True, metavar="restrict|trust")
         restrict = add_subcommand(commands, "restrict", "say which groups may read a source, from now on")
         restrict.add_argument("key", metavar="KEY", help="as kebab list sources names it")
         add_workspace(restrict)
@@ -31,16 +32,24 @@ class Command(KebabCommand):
             help="names or ids; '' is none: then only owners and admins read it",
         )
         whom.add_argument("--open", action="store_true", help="every member of the workspace reads it")
+        trust = add_subcommand(commands, "trust", "set the trust level of documents that state no other")
+        trust.add_argument("key", metavar="KEY", help="as kebab list sources names it")
+        trust.add_argument("level", choices=Trust.values, metavar="LEVEL", help=", ".join(Trust.values))
+        add_workspace(trust)
 
-    def run_command(
-        self, *, key: str, workspace: str | None, to: tuple[str, ...] | None, open: bool, **_: Any
-    ) -> None:
+    def run_command(self, *, what: str, key: str, workspace: str | None, **options: Any) -> None:
         scope = self.act_in(find_workspace(workspace))
         source = find_source(scope, key)
-        readers = None if to is None else find_groups(scope, to)
-        update_source(command_line_access(scope), source, {"readers": readers})
-        facts = reader_facts(source)
+        if what == "trust":
+            update_source(command_line_access(scope), source, {"default_trust": options["level"]})
+            facts = {"schema_version": "source_trust.v1", "source": key, "default_trust": options["level"]}
+            described = f"Documents of {key} are {options['level']}, unless they state another level."
+        else:
+            readers = None if options["to"] is None else find_groups(scope, options["to"])
+            update_source(command_line_access(scope), source, {"readers": readers})
+            facts = reader_facts(source)
+            described = describe_readers(facts)
         if self.as_json:
             self.print_json(facts)
         else:
-            self.console.print(plain(describe_readers(facts)))
+            self.console.print(plain(described))

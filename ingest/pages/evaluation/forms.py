@@ -10,6 +10,7 @@ from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import SetSummary, query_topic_id
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import GOLDEN, MAX_RUN_NAME_CHARS, MAX_SET_CHARS
+from search.retrieval.citation import split_uri
 from search.retrieval.types import Mode
 
 _MAX_QUERY_CHARS = 2_000
@@ -59,11 +60,11 @@ class TopicForm(forms.Form):
     def build_topic(self) -> JudgedTopic:
         """Build the topic; equal queries give the same topic id. Raises InvalidJudgedSet."""
         given = self.cleaned_data
-        cut = [place.partition("#") for place in given["places"]]
+        places = map(split_uri, given["places"])
         return JudgedTopic(
             topic_id=query_topic_id(given["text"]),
             text=given["text"],
-            qrels=tuple(Qrel(path=path, fragment=fragment) for path, _, fragment in cut),
+            qrels=tuple(Qrel(path=path, fragment=fragment) for path, fragment in places),
             is_unanswerable=given["is_unanswerable"],
         )
 

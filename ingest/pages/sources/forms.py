@@ -84,7 +84,7 @@ class DescriptionForm(forms.Form):
     )
     trust = forms.ChoiceField(
         choices=[(level.value, level.value) for level in reversed(Trust)],
-        help_text="How far its text can be relied on.",
+        help_text="How far its text can be relied on. It applies to all documents that state no other level.",
     )
     is_restricted = forms.BooleanField(required=False, label="Only these groups, owners and admins read it")
     readers = forms.MultipleChoiceField(

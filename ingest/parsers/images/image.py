@@ -29,16 +29,18 @@ OTHER_PLACE_GAP = 3.0
 def parse_image(content: bytes, file: FileType) -> Outline:
     """Return the lines of text in a picture, of the first frame only; regions are in pixels as displayed.
 
-    Raises:
-        ParseRefused: OCR is not installed (`no_ocr`), the picture is damaged (`damaged`), has too many
-            pixels (`too_large`), or no text (`no_text`).
+    Without OCR the picture isn't opened. Raises:
+        ParseRefused: the picture is damaged (`damaged`), or has too many pixels (`too_large`).
     """
     if not is_ocr_installed():
-        raise ParseRefused("no_ocr", f"text in pictures is not read here; {INSTALL}")
+        return Outline(lines=(), blocks=(), warnings=(f"text in pictures is not read here; {INSTALL}",))
     picture, notes = _open_picture(content)
+    metadata = {"width": picture.width, "height": picture.height}
     found = recognise(picture)
     if not found:
-        raise ParseRefused("no_text", "no text was recognised in the picture")
+        notes = (*notes, "no text was recognised in the picture")
+        whole = RegionSpan(0, 0, picture.width, picture.height)
+        return Outline(lines=(), blocks=(), origins=(whole,), metadata=metadata, warnings=notes)
     layout = _Layout()
     spaces = gaps(found)
     starts = paragraph_starts(found)
@@ -49,7 +51,7 @@ def parse_image(content: bytes, file: FileType) -> Outline:
         blocks=layout.blocks,
         origins=layout.origins,
         walls=tuple(layout.walls),
-        metadata={"width": picture.width, "height": picture.height},
+        metadata=metadata,
         warnings=notes,
     )
 

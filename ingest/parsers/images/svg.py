@@ -21,7 +21,7 @@ def parse_svg(content: bytes, file: FileType) -> Outline:
     An HTML parser reads it, which expands no entities declared in the file and loads nothing from outside.
 
     Raises:
-        ParseRefused: the drawing holds no words (`no_text`), or declares an entity bomb (`xml_entities`).
+        ParseRefused: the drawing declares an entity bomb (`xml_entities`).
     """
     if NESTED_ENTITY.search(content):
         raise ParseRefused("xml_entities", "the drawing declares entities made of entities, as bombs do")
@@ -29,10 +29,8 @@ def parse_svg(content: bytes, file: FileType) -> Outline:
     reader.feed(without_line_references("\n".join(split_lines(decode(content)))))
     reader.close()
     reader.end_line()
-    if not reader.lines:
-        raise ParseRefused("no_text", "the drawing holds no words")
-    block = Block(kind="paragraph", span=LineSpan(1, len(reader.lines)))
-    return Outline(lines=reader.lines, blocks=(block,), origins=reader.origins, title=reader.title)
+    blocks = [Block(kind="paragraph", span=LineSpan(1, len(reader.lines)))] if reader.lines else []
+    return Outline(lines=reader.lines, blocks=blocks, origins=reader.origins, title=reader.title)
 
 
 class _WordReader(HTMLParser):

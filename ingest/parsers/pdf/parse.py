@@ -1,7 +1,7 @@
 """Parser of PDF by pypdfium2, page by page."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.scanned import is_scanned, recognise_page
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
 from ingest.parsers.pdf.types import PageText
-from ingest.parsers.types import FileType, Outline
+from ingest.parsers.types import FileType, Outline, PageSpan
 from kebab.sandbox.progress import report_progress
 
 #: a file of a few kilobytes can contain one page a million times
@@ -34,17 +34,17 @@ def parse_pdf(content: bytes, file: FileType) -> Outline:
     """Return the text of each page in reading order, pages without text by OCR where it is installed.
 
     Raises:
-        ParseRefused: it needs a password (`encrypted`), can't be opened even after pdfium's own repair
-            (`damaged`), has too many pages (`too_many_pages`), or no readable text (`no_text`).
+        ParseRefused: it needs a password (`encrypted`), has no readable page even after pdfium's own repair
+            (`damaged`), or too many pages (`too_many_pages`).
     """
     with _open_pdf(content) as document:
         reader = _PdfReader()
         for number in range(1, len(document) + 1):
             reader.read(document, number)
             report_progress()
-        if not any(page.has_text for page in reader.pages):
-            raise _no_text_error(reader)
         information = document.get_metadata_dict()
+        if not any(page.has_text for page in reader.pages):
+            return _outline_without_text(reader, information)
         paged = lay_out(without_running_lines(reader.pages), read_bookmarks(document))
         warnings = reader.warnings()
         if b"%%EOF" not in content[-TAIL_BYTES:]:
@@ -154,11 +154,16 @@ def _page_list(pages: Sequence[int]) -> str:
     return f"pages {named}{more}" if len(pages) > 1 else f"page {named}"
 
 
-def _no_text_error(reader: _PdfReader) -> ParseRefused:
+def _outline_without_text(reader: _PdfReader, information: Mapping[str, str]) -> Outline:
+    """Return the outline of a PDF of pictures or empty pages. Raises ParseRefused if all are damaged."""
     count = len(reader.pages)
     if len(reader.damaged) == count:
-        return ParseRefused("damaged", f"the PDF is damaged: none of its pages can be read ({count} in all)")
-    found = f"the PDF has no text ({count} page{'s' if count > 1 else ''})"
-    if is_ocr_installed():
-        return ParseRefused("no_text", f"{found}, and none was recognised in its pictures")
-    return ParseRefused("no_text", f"{found}; where its pages are pictures of text, {INSTALL}")
+        raise ParseRefused("damaged", f"the PDF is damaged: none of its pages can be read ({count} in all)")
+    return Outline(
+        lines=(),
+        blocks=(),
+        origins=(PageSpan(1),),
+        title=stated_title(information),
+        metadata=stated_metadata(information, count),
+        warnings=(f"the PDF has no text ({count} page{'s' if count > 1 else ''})", *reader.warnings()),
+    )

@@ -182,7 +182,7 @@ class NewFeedback(StrictSerializer):
     citation = serializers.CharField(
         max_length=MAX_PATH_CHARS + MAX_FRAGMENT_CHARS + 1,
         trim_whitespace=False,
-        help_text="The hit's `citation.uri`, or the document's path.",
+        help_text="The hit's `citation.uri`; without its fragment, the whole document.",
     )
     source = serializers.CharField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         max_length=_MAX_KEY_CHARS, help_text="The hit's `source`."

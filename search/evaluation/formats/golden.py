@@ -20,6 +20,7 @@ import yaml
 from search.evaluation.formats.located import prefix_errors
 from search.evaluation.formats.nodes import Node, parse_nodes
 from search.evaluation.judged import JudgedTopic, Qrel, TopicCollection
+from search.retrieval.citation import split_uri
 from search.retrieval.errors import InvalidJudgedSet, preview
 
 # Prevents the folding of long texts over lines.
@@ -92,8 +93,8 @@ def _parse_qrel(node: Node) -> Qrel:
 
 
 def _parse_citation(citation: str, others: dict[str, Any]) -> Qrel:
-    path, separator, fragment = citation.partition("#")
-    if separator and not fragment:
+    path, fragment = split_uri(citation)
+    if citation.endswith("#"):
         raise InvalidJudgedSet(f"{preview(citation)} ends with `#`; cite lines like path#L7-L12.")
     return Qrel(path=path, fragment=fragment, **others)
 

@@ -15,7 +15,7 @@ from search.access.querysets import visible_documents
 from search.corpus.blobs import open_blob
 from search.documents.line_window import Line, read_lines
 from search.models import Chunk, Document
-from search.retrieval.citation import Citation, citation_from_span, parse_uri
+from search.retrieval.citation import Citation, build_uri, citation_from_span, parse_uri, split_uri
 from search.retrieval.errors import preview
 from search.retrieval.text.sanitize import is_storable
 
@@ -88,15 +88,15 @@ class _Address:
     @classmethod
     def read(cls, uri: str) -> "_Address":
         is_whole = uri.startswith(f"{SCHEME}://")
-        before, _, fragment = uri.partition("#")
-        place, _, quoted = before.removeprefix(f"{SCHEME}://").partition("/")
+        before, fragment = split_uri(uri)
+        place, _, quoted = uri.partition("#")[0].removeprefix(f"{SCHEME}://").partition("/")
         source, _, tag = place.partition("@") if is_whole else ("", "", "")
         path = unquote(quoted) if is_whole else before
         if not path or not is_storable(unquote(uri)) or (is_whole and not source):
             raise InvalidRequest(
                 f"{preview(uri)} is no id and no citation; copy one from a search, like guides/install.md#L7."
             )
-        citation = parse_uri(f"{path}#{fragment}") if fragment else None
+        citation = parse_uri(build_uri(path, fragment)) if fragment else None
         return cls(source=unquote(source), tag=unquote(tag), path=path, citation=citation)
 
 

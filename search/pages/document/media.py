@@ -118,7 +118,9 @@ class PictureReading:
     shown_range: ClassVar[range] = range(0)
 
     cited: CitedRange
-    #: Width and height in pixels; None if the picture can't be shown or its size is unknown.
+    #: Whether browsers show its type.
+    is_shown: bool
+    #: Width and height in pixels; None if they are unknown.
     size: tuple[int, int] | None
     region: Region | None
     passages: tuple[Chunk, ...]
@@ -178,10 +180,10 @@ def read_picture(document: Document, cited: CitedRange) -> PictureReading:
     """Return the picture with its recognised text."""
     chunks = _chunks(document)
     size = _positive_int(document.metadata, "width"), _positive_int(document.metadata, "height")
-    is_shown = document.mime in SHOWN_PICTURES and min(size) > 0
     return PictureReading(
         cited=cited,
-        size=size if is_shown else None,
+        is_shown=document.mime in SHOWN_PICTURES,
+        size=size if min(size) > 0 else None,
         region=_region_of(_cited_span(chunks, cited)),
         passages=tuple(chunks.order_by("ordinal")[:MAX_PASSAGES]),
     )

@@ -73,6 +73,20 @@ def test_change_holds_for_an_upload_that_waits(client, workspace):
     assert (document["title"], document["lang"]) == ("New", "fr")
 
 
+def test_stated_fields_outlast_uploads_that_do_not_state_them(client, workspace):
+    doc_id = upload(client, workspace, tags=["a"])
+    run(workspace, change(client, workspace, doc_id, title="Stated", lang="fr"))
+    upload(client, workspace, text="# New\n\nnew words\n", lang="de")
+    stated = {"tags": ["a"], "title": "Stated", "lang": "de"}
+    assert get(client, workspace, doc_id)["overrides"] == stated
+
+    changed = change(client, workspace, doc_id, title=None)
+    upload(client, workspace, text="# Newer\n\nnewer words\n")
+    run(workspace, changed)
+    document = get(client, workspace, doc_id)
+    assert (document["title"], document["overrides"]) == ("Newer", {"tags": ["a"], "lang": "de"})
+
+
 def test_change_is_waited_for(client, workspace, monkeypatch):
     doc_id = upload(client, workspace)
     monkeypatch.setattr("ingest.api.documents.views.wait_until_searchable", run_to_end)
@@ -136,15 +150,43 @@ def test_waiting_upload_does_not_bring_a_deleted_document_back(client, workspace
     assert not Document.objects.in_workspace(workspace).exists()
 
 
-def test_document_of_a_folder_is_not_changed_or_deleted(client, workspace, tmp_path, settings):
+@pytest.fixture
+def handbook(client, workspace, tmp_path, settings):
+    """Return a function that syncs a folder source and returns its report, and the folder."""
     root = folder(settings, tmp_path, a_md="# A\n")
     source = ensure_source(workspace, "handbook", kind="folder", config={"path": str(root)})
-    run(workspace, client.post(address(workspace, f"/sources/{source.pk}/sync")))
-    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
 
-    deleted = client.delete(address(workspace, f"/documents/{doc_id}"))
-    for answer in (change(client, workspace, doc_id, lang="fr"), deleted):
-        assert refusal_of(answer) == (409, "document_of_folder", None)
+    def sync():
+        return run(workspace, client.post(address(workspace, f"/sources/{source.pk}/sync"))).counts
+
+    sync()
+    return sync, root
+
+
+def test_changes_of_a_folder_document_outlast_syncs(client, workspace, handbook):
+    sync, root = handbook
+    before = Document.objects.in_workspace(workspace).get()
+    doc_id = before.doc_id.hex
+    first = change(client, workspace, doc_id, title="Stated", tags=["a"])
+    second = change(client, workspace, doc_id, title="Restated")
+    run(workspace, second)
+    run(workspace, first)
+    document = Document.objects.in_workspace(workspace).get()
+    assert (document.title, document.tags) == ("Restated", ["a"])
+    assert document.source_mtime_ns == before.source_mtime_ns
+
+    assert sync()["unchanged"] == 1
+    (root / "a.md").write_text("# A\n\nmore words\n")
+    assert sync()["updated"] == 1
+    assert get(client, workspace, doc_id)["overrides"] == {"title": "Restated", "tags": ["a"]}
+    run(workspace, change(client, workspace, doc_id, title=None))
+    assert get(client, workspace, doc_id)["title"] == "A"
+
+
+def test_document_of_a_folder_is_not_deleted(client, workspace, handbook):
+    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
+    refused = client.delete(address(workspace, f"/documents/{doc_id}"))
+    assert refusal_of(refused) == (409, "document_of_folder", None)
     assert Document.objects.in_workspace(workspace).exists()
     assert not AuditEvent.objects.filter(action="document.deleted").exists()
 

@@ -9,6 +9,7 @@ from ingest.jobs.queue.schedule import MAX_FAILURES, request_due_syncs
 from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
+from search.mirror import local_mirrors
 from search.models import Document, Source
 from tests.api.refusals import refusal_of
 from tests.support.actors import Role, member_client
@@ -192,6 +193,30 @@ def test_fields_of_a_source_are_changed(client, workspace):
         source = {**source, field: value}
         assert changed.status_code == 200
         assert changed.json() == client.get(path).json() == source, field
+
+
+@pytest.mark.parametrize("batch", [10, 1], ids=["at once", "in a job"])
+def test_new_default_trust_applies_to_documents_without_a_sync(
+    client, workspace, settings, tmp_path, monkeypatch, batch
+):
+    monkeypatch.setattr("search.corpus.trust_levels.BATCH", batch)
+    monkeypatch.setattr("ingest.services.sources.BATCH", batch)
+    root = folder(settings, tmp_path, a_md="---\ntrust: generated\n---\nfirst\n", b_md="pine", c_md="pine")
+    source = create(client, workspace, key="docs", kind="folder", config={"path": str(root)}).json()
+    run(workspace, sync(client, workspace, source))
+    (root / "b.md").unlink()
+    assert change(client, workspace, source, default_trust="primary").status_code == 200
+    for job in Job.objects.filter(kind="rechunk"):
+        assert run_to_end(job).state == "succeeded"
+
+    workspace.refresh_from_db()
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
+    found = client.get(
+        address(workspace, "/search"), {"q": "pine", "mode": "lexical", "trust_min": "primary"}
+    )
+    assert {hit["doc_path"] for hit in found.json()["hits"]} == {"b.md", "c.md"}
+    levels = Document.objects.in_workspace(workspace).values_list("path", "trust_level")
+    assert dict(levels) == {"a.md": "generated", "b.md": "primary", "c.md": "primary"}
 
 
 def test_trust_score_follows_the_stars(client, workspace):

@@ -78,6 +78,7 @@ def fill(workspace: Any) -> None:
         put_file(workspace, path, text, source=CODE)
     put_file(workspace, "page.html", PAGE, source=HANDBOOK)
     put_file(workspace, "hooks.md", "# Hooks\n\nHow to use hooks with state.\n", source="react")
+    put_file(workspace, "C# 50% why?.md", "# Generics\n\nType parameters.\n", source=HANDBOOK)
     put_file(workspace, "hooks.md", "# Hooks\n\nHooks of the old days.\n", source="react", version="v17")
     react = Source.objects.in_workspace(workspace).filter(key="react")
     react.update(title="React", library_id="/facebook/react", rules=RULES)

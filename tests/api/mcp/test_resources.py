@@ -14,6 +14,9 @@ READ = [
     ("guides/install.md", INSTALL.rstrip("\n")),
     ("kebab://react@v17/hooks.md#L3", "Hooks of the old days."),
     ("hooks.md#L3", "How to use hooks with state."),
+    ("C%23 50%25 why%3F.md#L3", "Type parameters."),
+    ("C%23 50%25 why%3F.md", "# Generics\n\nType parameters."),
+    ("kebab://handbook/C%23%2050%25%20why%3F.md#L1", "# Generics"),
     ("page.html#L1-L2", "Boats lie at their moorings."),
 ]
 REFUSED = [

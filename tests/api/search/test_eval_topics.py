@@ -169,7 +169,7 @@ WRONG_TOPICS = [
     ({**APPLES, "is_unanswerable": "maybe"}, 400, "invalid_request", "topics[0].is_unanswerable"),
     ({**APPLES, "grade": 1}, 400, "unknown_field", "topics[0].grade"),
     ({**APPLES, "judgements": [{}]}, 400, "invalid_request", "topics[0].judgements[0].path"),
-    ({**APPLES, "judgements": [{"path": "a#L1"}]}, 400, "invalid_judged_set", None),
+    ({**APPLES, "judgements": [{"path": "/a"}]}, 400, "invalid_judged_set", None),
     ({**APPLES, "judgements": [{"path": "a", "fragment": "L"}]}, 400, "invalid_judged_set", None),
     ({**APPLES, "judgements": [{"path": "a", "source": "gone"}]}, 422, "unknown_source", None),
     (

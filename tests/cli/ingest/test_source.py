@@ -1,4 +1,4 @@
-"""`kebab source restrict`, and readers in `kebab ingest` and `kebab list sources`."""
+"""`kebab source`, and readers in `kebab ingest` and `kebab list sources`."""
 
 import pytest
 from django.core.management import CommandError
@@ -52,6 +52,14 @@ def test_source_is_restricted_and_opened(workspace, source, groups):
     assert events(workspace) == [("operator", "docs")] * 3
     code, out, _ = run("source", "restrict", "docs", "--to", "board")
     assert (code, "board" in out, "docs" in out) == (0, True, True)
+
+
+def test_trust_level_of_a_source_is_set(workspace, source):
+    output = run_json("source", "trust", "docs", "secondary")
+    assert (output["source"], output["default_trust"]) == ("docs", "secondary")
+    source.refresh_from_db()
+    assert source.default_trust == source.documents.get().trust_level == "secondary"
+    assert AuditEvent.objects.get(action="source.changed").detail["fields"] == ["default_trust"]
 
 
 def test_sources_are_listed_with_their_readers(workspace, source):

@@ -52,7 +52,7 @@ def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor)
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("x.md", "# X")
     client = visit(editor)
-    files = (a_file(), a_file("b.md"), a_file("c#.md"), a_file("docs.zip", packed.getvalue()))
+    files = (a_file(), a_file("b.md"), a_file("c.7z"), a_file("docs.zip", packed.getvalue()))
     answer = send(client, *files, source="notes")
 
     assert answer["Location"] == "/w/handbook/jobs"
@@ -60,7 +60,7 @@ def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor)
     assert Job.objects.filter(kind="ingest_archive").count() == 1
     assert {job.source.key for job in Job.objects.all()} == {"notes"}
     messages = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
-    assert [message.partition(" ")[0] for message in messages] == ["3", "c#.md:"]
+    assert [message.partition(" ")[0] for message in messages] == ["3", "c.7z:"]
 
 
 def test_form_without_a_file_or_with_too_large_ones_is_refused(visit, editor, settings):

@@ -150,6 +150,11 @@ def test_a_transcript_without_usable_times_is_shown_by_lines(visitor, workspace)
     assert '<li id="L2">' in page_of(visitor, document)
 
 
+def test_picture_without_text_is_shown(visitor, workspace):
+    document = shelve(workspace, "a.png", "", media="image", mime="image/png")
+    assert f'<img src="{address(document, "/picture")}" alt="a.png">' in page_of(visitor, document)
+
+
 def test_a_cited_region_is_outlined_on_its_picture(visitor, add):
     document = add(NOTICE)
     cited = chunk_with(document, "ferry")

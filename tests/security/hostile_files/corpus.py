@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ingest.parsers.images.ocr import is_ocr_installed
 from tests.support.archives import LINK, overlapping_zip, special, tar_of, zip_of, zip_with_modes
 from tests.support.samples import content_of as real
 
@@ -167,7 +166,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "pdf/locked.pdf": (lambda: real("pdf/encrypted.pdf"), "encrypted"),
     "pdf/noise.pdf": (lambda: b"%PDF-1.7\n" + NOISE, "damaged"),
     "pdf/nothing.pdf": (bytes, "empty"),
-    "names/picture.md": (lambda: real("image/notice.png"), READ if is_ocr_installed() else "no_ocr"),
+    "names/picture.md": (lambda: real("image/notice.png"), READ),
     "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
     "names/archive.html": (lambda: zip_of({"a.md": "# A\n"}), "no_parser"),
     "names/program.py": (
@@ -191,7 +190,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "spells/hang-once.md": (lambda: b"hang in markdown\n\nThe simpler parser reads the slowmarrow.\n", READ),
     "spells/devour-once.md": (lambda: b"devour in markdown\n\nThe simpler parser reads it.\n", READ),
     "spells/crash-once.md": (lambda: b"crash in markdown\n\nThe simpler parser reads it.\n", READ),
-    "hash#tag.md": (lambda: b"x", "hash_in_path"),
+    "hash#tag.md": (lambda: b"x", READ),
     "new\nline.md": (lambda: b"x", "control_character_in_name"),
     "escape\x1b[31m.md": (lambda: b"x", "control_character_in_name"),
     os.fsdecode(b"latin-\xe9.md"): (lambda: b"x", "undecodable_name"),

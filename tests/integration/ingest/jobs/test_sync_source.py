@@ -94,10 +94,11 @@ def test_edited_deleted_renamed_and_ignored_files_are_followed(workspace, folder
 
 def test_skipped_files_are_counted_by_reason_with_examples(workspace, folder, source):
     fill(folder, {"a.md": "alpha\n", ".gitignore": "secret*\n", "secret.md": "x\n", "poetry.lock": "x\n"})
-    fill(folder, {"node_modules/x.js": "x\n", "picture.png": PICTURE, "b#1.md": "x\n"})
+    fill(folder, {"node_modules/x.js": "x\n", "picture.png": PICTURE, "b\t1.md": "x\n"})
     fill(folder, {"/".join(["d" * 200] * 5) + "/long.md": "far down\n"})
     report = sync(source)
-    reasons = ("ignored", "lock_file", "skipped_directory", "hash_in_path", "no_parser", "path_too_long")
+    name = "control_character_in_name"
+    reasons = ("ignored", "lock_file", "skipped_directory", name, "no_parser", "path_too_long")
     assert report["skipped_by_reason"] == dict.fromkeys(reasons, 1)
     assert (report["seen"], set(indexed_texts(workspace))) == (8, {"a.md", ".gitignore"})
     assert report["examples"]["ignored"] == ["secret.md"]

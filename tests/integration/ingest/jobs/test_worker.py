@@ -15,7 +15,7 @@ from ingest.models import Unreadable
 from ingest.parsers import registry
 from ingest.parsers.registry import WITH_OCR, parser_version_for
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from ingest.services.uploads import Upload, accept_upload, update_upload
+from ingest.services.uploads import Upload, accept_upload, update_document
 from kebab.people.reader import OPERATOR
 from search.corpus import content_ids, ensure_source, ensure_version
 from search.models import ChunkVector, Document
@@ -74,7 +74,7 @@ def test_document_is_restated_without_its_bytes_being_read(workspace, hash_count
     hash_counts.clear()
     with monkeypatch.context() as patched:
         patched.setattr(FileSystemStorage, "_open", lambda *_: 1 / 0)
-        asked = update_upload(Document.objects.get(), {"title": "Stated"}, requested_by="")
+        asked = update_document(Document.objects.get(), {"title": "Stated"}, requested_by="")
     assert hash_counts[CONTENT] == 0
     work(asked.job)
     assert Document.objects.get().title == "Stated"

@@ -1,4 +1,4 @@
-"""Uploads deleted just before a job writes them stay deleted, and no later upload is lost."""
+"""Uploads deleted just before a job writes them stay deleted, and no later upload or change is lost."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +16,12 @@ from ingest.jobs.queue.request import request_rechunking, request_sync
 from ingest.jobs.queue.run import run_job
 from ingest.models import JobItem
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
-from ingest.services.uploads import delete_upload
+from ingest.services.uploads import delete_upload, update_document
 from kebab.http.api.errors import NotFound
 from kebab.people.reader import OPERATOR
 from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus.content_ids import content_hash
-from search.models import Document
+from search.models import Document, Source
 from tests.support.archives import zip_of
 from tests.support.concurrency import until_blocked
 from tests.support.jobs import PICTURE, Killed, die, expire, fill, indexed_texts, sync, upload, work
@@ -233,3 +233,29 @@ def test_rechunking_leaves_documents_that_a_sync_changes_or_deletes_meanwhile(
     assert (job.state, job.items_done, job.items_total) == ("succeeded", 3, 3)
     assert indexed_texts(workspace) == {"b.md": ["changed"], "c.md": ["# c"]}
     assert set(documents.values_list("chunker_version", flat=True)) == {CHUNKER_VERSION}
+
+
+def test_change_during_a_sync_is_not_overwritten(workspace, source, folder, once_before):
+    fill(folder, {"a.md": "# A\n", "b.md": "# B\n"})
+    sync(source)
+    fill(folder, {"a.md": "# A\n\nmore words\n", "b.md": "# B\n\nmore words\n"})
+
+    def restate():
+        document = Document.objects.get(path="a.md")
+        assert (
+            work(update_document(document, {"title": "Stated"}, requested_by="").job).counts["updated"] == 1
+        )
+
+    once_before(writer, "document_draft", restate)
+    report = sync(source)
+    assert (report["updated"], report["parser_calls"]) == (2, 2)
+    titles = dict(Document.objects.values_list("path", "title"))
+    assert (titles, indexed_texts(workspace)["a.md"]) == ({"a.md": "Stated", "b.md": "B"}, ["more words"])
+
+
+def test_default_trust_changed_during_a_sync_applies(workspace, source, folder, once_before):
+    fill(folder, {"a.md": "# A\n"})
+    changed = Source.objects.filter(pk=source.pk)
+    once_before(writer, "hold_default_trust", lambda: changed.update(default_trust="primary"))
+    sync(source)
+    assert Document.objects.get().trust_level == "primary"

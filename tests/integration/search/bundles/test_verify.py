@@ -56,7 +56,6 @@ FORGERIES = [
     ("no workspace", execute("DELETE FROM bundle_workspace"), "one workspace"),
     ("path outside", put_fields("documents", path="../../etc/passwd"), "path"),
     ("path absolute", put_fields("documents", path="/etc/passwd"), "path"),
-    ("path with fragment", put_fields("documents", path="a#b.md"), "path"),
     ("path of another", put_fields("documents", path="other.md"), "doc_id"),
     ("title NUL", put_fields("documents", title="a\0b"), "title"),
     ("title long", put_fields("documents", title="x" * 501), "title"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.db import DataError, IntegrityError, transaction
 
-from search.corpus import replace_document, replace_documents
+from search.corpus import DocumentsChanged, replace_document, replace_documents
 from search.corpus.bulk_insert import insert_rows
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from tests.support.concurrency import at_once
@@ -36,6 +36,26 @@ def test_each_has_its_outcome_and_the_changed_ones_their_numbers_in_the_order_gi
     ]
     texts = Chunk.objects.order_by("document__path", "ordinal").values_list("document__path", "text")
     assert list(texts) == [("new.md", "three"), ("old.md", "two"), ("same.md", "one")]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda rows: rows.update(overrides={"title": "Stated"}), "two"),
+        (lambda rows: rows.update(content_hash="f" * 64), "one"),
+        (lambda rows: rows.delete(), "one"),
+    ],
+    ids=["restated", "replaced", "deleted"],
+)
+def test_draft_of_a_document_that_has_changed_is_refused(workspace, change, text):
+    write(workspace, "a.md", "one")
+    known = Document.objects.get()
+    wanted = draft(text, based_on=known)
+    change(Document.objects.all())
+    with pytest.raises(DocumentsChanged) as refused:
+        replace_documents([(make_place(workspace, "a.md"), wanted)])
+    assert refused.value.doc_ids == {known.doc_id}
 
 
 @pytest.mark.django_db

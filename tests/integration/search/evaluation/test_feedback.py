@@ -5,7 +5,12 @@ import pytest
 from kebab.http.api.errors import NotFound
 from kebab.people.models import Group
 from search.corpus import delete_documents
-from search.evaluation.feedback import record_feedback, store_topics_from_feedback, visible_feedback
+from search.evaluation.feedback import (
+    own_feedback,
+    record_feedback,
+    store_topics_from_feedback,
+    visible_feedback,
+)
 from search.evaluation.judged import Qrel
 from search.evaluation.topic_sets import TopicChanges, judged_topics
 from search.models import Document, Feedback, Source
@@ -40,6 +45,9 @@ def test_feedback_names_its_giver_and_place(place):
     )  # fmt: skip
     assert (given.actor, given.creator, given.source.key) == (access.actor, access.identity, "docs")
     assert say(token_of(*place), citation="secret.md", source="vault").source.key == "vault"
+    write(place[0], "C# guide.md", "generics")
+    assert say(access, citation="C%23 guide.md#L1").path == "C# guide.md"
+    assert ("docs", "", "C%23 guide.md#L1") in own_feedback(access, "apple harvest")
 
 
 def test_last_word_on_a_document_counts(place):

@@ -10,6 +10,7 @@ from search.embedders.minilm.tokenizer import TokenCounter
 def assert_tiled(content: str | bytes, chunks: Sequence[ChunkDraft], exact_counter: TokenCounter) -> None:
     """Assert that every line lies in exactly one span, in order, and each chunk fits in the embedder."""
     lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
+    chunks = [chunk for chunk in chunks if chunk.text]  # a file without text has one that names it
     next_line = 1
     spans = list(dict.fromkeys((c.spans[0]["start"], c.spans[0]["end"]) for c in chunks))
     for start, end in spans:

@@ -1,6 +1,5 @@
 """Pictures of text in several formats, through the limited process and OCR."""
 
-import re
 import struct
 import zlib
 from itertools import pairwise
@@ -12,6 +11,7 @@ from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images import image
 from ingest.parsers.images.ocr import INSTALL, PictureLine, _bands, paragraph_starts
 from ingest.parsers.registry import parse
+from ingest.parsers.types import LineSpan, RegionSpan
 from search.retrieval.citation import parse_uri
 from tests.support.samples import citation_of, content_of, digest_sample
 
@@ -67,7 +67,7 @@ def test_text_far_below_has_a_region_of_its_own_and_memory_stays_bounded(shared_
     assert psutil.Process(shared_digester.child_pid).memory_info().rss < 500 * 1024**2
 
 
-def test_unusable_pictures_are_refused(monkeypatch, subtests):
+def test_unusable_pictures_are_refused(subtests):
     # The claimed size is refused before anything is decoded.
     for content, code in [
         (content_of(NOTICE)[:9_000], "damaged"),
@@ -77,13 +77,18 @@ def test_unusable_pictures_are_refused(monkeypatch, subtests):
         with subtests.test(case=code), pytest.raises(ParseRefused) as refusal:
             parse(content, "a.png")
         assert refusal.value.code == code
+
+
+def test_picture_without_text_is_a_document(monkeypatch):
     monkeypatch.setattr(image, "recognise", lambda picture: [])
-    with pytest.raises(ParseRefused) as without_text:
-        parse(content_of(NOTICE), NOTICE)
+    without_text = parse(content_of(NOTICE), NOTICE)
+    width, height = without_text.metadata["width"], without_text.metadata["height"]
+    assert (without_text.title, list(without_text.outline.lines)) == ("notice", [])
+    assert without_text.source_span(1, 1) == RegionSpan(0, 0, width, height)
     monkeypatch.setattr(image, "is_ocr_installed", lambda: False)
-    with pytest.raises(ParseRefused, match=f"{re.escape(INSTALL)}$") as refusal:
-        parse(content_of(NOTICE), NOTICE)
-    assert (without_text.value.code, refusal.value.code) == ("no_text", "no_ocr")
+    without_ocr = parse(content_of(NOTICE)[:9_000], "a.png")
+    assert (list(without_ocr.outline.lines), without_ocr.warnings[0].endswith(INSTALL)) == ([], True)
+    assert without_ocr.source_span(1, 1) == LineSpan(1, 1)
 
 
 def test_bands_cover_a_picture_and_own_each_height_once(subtests):

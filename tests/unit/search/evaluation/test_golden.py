@@ -19,7 +19,7 @@ topics:
     filters: {lang: en, tags_any: [ops, "on"]}
     relevant:
       - guide.md
-      - ops/run.md#L7-L12
+      - ops/C%23 run.md#L7-L12
       - {doc: "plan.pdf", source: handbook, version: v2, grade: 2}
       - citation: plan.pdf#page=4
         source: handbook
@@ -38,7 +38,7 @@ READ = TopicCollection(
             filters={"lang": "en", "tags_any": ["ops", "on"]},
             qrels=(
                 Qrel(path="guide.md"),
-                Qrel(path="ops/run.md", fragment="L7-L12"),
+                Qrel(path="ops/C# run.md", fragment="L7-L12"),
                 Qrel(path="plan.pdf", source="handbook", version="v2", grade=2),
                 Qrel(path="plan.pdf", fragment="page=4", source="handbook", grade=0),
             ),

@@ -8,6 +8,7 @@ from ingest.parsers.images.ocr import INSTALL, PictureLine
 from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.pdf import scanned
 from ingest.parsers.registry import parse
+from ingest.parsers.types import PageSpan
 from tests.support.samples import citation_of, content_of, digest_sample
 
 PRINTED, OUTLINED, SCANNED = "pdf/printed.pdf", "pdf/outlined.pdf", "pdf/scanned.pdf"
@@ -103,7 +104,7 @@ def test_damaged_pdf_is_repaired(shared_digester, subtests):
             try:
                 assert shared_digester.digest(whole[:size], "a.pdf").chunks
             except ParseRefused as refusal:
-                assert refusal.code in ("damaged", "no_text")
+                assert refusal.code == "damaged"
 
 
 def test_unreadable_pdf_is_refused():
@@ -130,16 +131,16 @@ def test_recognised_lines_of_a_scanned_page_are_its_text(monkeypatch):
     assert outline.origins[0].page == 1
 
 
-def test_scanned_pdf_without_ocr_is_refused_with_the_remedy(monkeypatch):
+def test_scanned_pdf_without_ocr_is_a_document_without_text(monkeypatch):
     monkeypatch.setattr(pdf_parse, "is_ocr_installed", lambda: False)
-    refusal = operation_refusal(SCANNED)
-    assert refusal.code == "no_text"
-    assert refusal.detail.endswith(INSTALL)
+    parsed = parse(content_of(SCANNED), SCANNED)
+    assert (list(parsed.outline.lines), parsed.source_span(1, 1)) == ([], PageSpan(1))
+    assert (parsed.metadata["pages"], parsed.warnings[-1].endswith(INSTALL)) == (1, True)
 
 
-def test_limits_of_pages_are_refused(monkeypatch):
+def test_limits_of_pages(monkeypatch):
     monkeypatch.setattr(pdf_parse, "MAX_RECOGNISED", 0)
-    assert operation_refusal(SCANNED).code == "no_text"
+    assert list(parse(content_of(SCANNED), SCANNED).outline.lines) == []
     monkeypatch.setattr(pdf_parse, "MAX_PAGES", 2)
     refusal = operation_refusal(PRINTED)
     assert refusal.code == "too_many_pages"
