@@ -72,7 +72,7 @@ def test_upload_becomes_a_job_and_then_a_document(client, workspace):
     assert run(workspace, response).state == "succeeded"
     document = client.get(document_path).json()
     shown = (document["path"], document["title"], document["chunk_count"])
-    assert shown == ("guides/install.md", "Install", 2)
+    assert shown == ("guides/install.md", "Install", 1)
 
 
 def test_stated_fields_override_what_is_found(client, workspace):

@@ -237,7 +237,7 @@ def test_source_has_its_standing_as_a_library(client, workspace):
     path = address(workspace, f"/sources/{source.pk}")
     body = client.get(path).json()
 
-    assert (body["library_id"], body["total_snippets"], body["rules"]) == ("/local/docs", 2, [])
+    assert (body["library_id"], body["total_snippets"], body["rules"]) == ("/local/docs", 1, [])
     assert (body["state"], body["trust_score"]) == ("indexed", 1.0)
     assert client.patch(path, {"description": "All."}, format="json").json()["trust_score"] == 2.0
 
