@@ -39,6 +39,7 @@ _DTYPES = {
     "tier": "u1",
     "rerank_score": "<f8",
     "rerank_rank": "<u2",
+    "related": "u1",
 }
 
 _Column = npt.NDArray[np.generic]
@@ -62,6 +63,8 @@ class RankingSnapshot:
     def from_ranking(cls, ranking: Ranking) -> "RankingSnapshot":
         """Take a snapshot of a fused list."""
         columns = {name: column[:MAX_PLACES] for name, column in ranking.columns().items()}
+        if ranking.is_related is not None:
+            columns["related"] = ranking.is_related[:MAX_PLACES]
         ids = ranking.ids[:MAX_PLACES].tobytes()
         return cls(method=ranking.mode, chunk_ids=ids, columns=_build_columns(columns))
 
@@ -69,7 +72,9 @@ class RankingSnapshot:
     def from_entries(cls, mode: Mode, entries: Sequence[RankedEntry]) -> "RankingSnapshot":
         """Take a snapshot of the list after the post-fusion stages, ranks 1, 2, 3, …"""
         kept = entries[:MAX_PLACES]
-        values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in _DTYPES}
+        details = _DTYPES.keys() - {"related"}
+        values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in details}
+        values["related"] = [entry.related for entry in kept]
         ids = pack_ids(entry.chunk_id for entry in kept).tobytes()
         return cls(method=mode, chunk_ids=ids, columns=_build_columns(values))
 
@@ -80,8 +85,10 @@ class RankingSnapshot:
     def entries(self, start: int) -> Iterator[RankedEntry]:
         """Return the entries from position `start` on, counted from 0, as they were ranked."""
         for position, chunk_id in enumerate(self.ids(start), start=start):
-            detail = self._detail(position)
-            yield RankedEntry(rank=position + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail)
+            detail, related = self._detail(position)
+            yield RankedEntry(
+                rank=position + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail, related=related
+            )
 
     def to_bytes(self) -> bytes:
         """Return the ids, followed by the columns in the order of `columns`."""
@@ -102,9 +109,10 @@ class RankingSnapshot:
             raise ValueError(f"{places} places of {names} take {at} bytes, not {len(stored)}.")
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
-    def _detail(self, position: int) -> RetrievalDetail:
+    def _detail(self, position: int) -> tuple[RetrievalDetail, bool]:
         values = {name: column[position].item() for name, column in self.columns.items()}
-        return RetrievalDetail(method=self.method, **detail_values(values))
+        related = bool(values.pop("related", False))
+        return RetrievalDetail(method=self.method, **detail_values(values)), related
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:
@@ -202,6 +210,7 @@ def _result_to_json(result: SearchResult) -> dict[str, Any]:
         "corrected_query": result.corrected_query,
         "index_version": result.index_version,
         "seq": result.seq,
+        "related_total": result.related_total,
         "degraded": result.degraded,
         "warnings": result.warnings,
         "rerank": _fields_dict(result.rerank),
@@ -218,6 +227,7 @@ def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
         mode=mode,
         index_version=head["index_version"],
         seq=head["seq"],
+        related_total=head["related_total"],
         lag=0,
         took_ms=0.0,
         degraded=tuple(head["degraded"]),

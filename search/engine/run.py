@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from kebab.people.models import Workspace
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
+from search.embedders.minilm.tokenizer import has_common_word
+from search.embedders.minilm.weights import MODEL
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.explain import build_explanation
@@ -20,6 +23,7 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.floor import apply_floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
@@ -153,6 +157,12 @@ class _Search:
             fusion=query.fusion or self._settings.fusion,
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
+        )
+        ranked = apply_floor(
+            ranked,
+            is_calibrated=vector.space is not None and vector.space.model == MODEL,
+            has_common_word=partial(has_common_word, query.effective_channels.vector),
+            leaves_out=query.floor,
         )
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")

@@ -10,6 +10,7 @@ from search.access.scope import SearchScope, conditions
 from search.mirror.query.lexical import Match, chunks_that_match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
+from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
 from search.retrieval.fusion.ranking import Ranking
 from search.retrieval.query.filters import SearchFilters
@@ -35,9 +36,10 @@ class Gate(IntEnum):
     NOT_INDEXED = 2
     NO_QUERY_TERM = 3
     OUTSIDE_WINDOW = 4
-    CAP = 5
-    CUTOFF = 6
-    RETURNED = 7
+    FLOOR = 5
+    CAP = 6
+    CUTOFF = 7
+    RETURNED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,9 @@ def _verdict_on_unfound(
         return WhyNotVerdict(
             gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
         )
+    if pack_ids([chunk_id])[0] in outcome.ranked.below_floor:
+        detail = "Below the floor: too little of the query is in it."
+        return WhyNotVerdict(gate=Gate.FLOOR, detail=detail, chunk_id=chunk_id, ranks={})
     legs = ", ".join(f"{len(found.ids)} by the {name} leg" for name, found in outcome.ranked.lists.items())
     gate = Gate.OUTSIDE_WINDOW
     if matching is None:

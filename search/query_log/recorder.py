@@ -48,7 +48,7 @@ def _to_logged_query(workspace: Workspace, result: SearchResult, door: Door, cal
         text=result.query[:MAX_ASKED_CHARS],
         door=door,
         mode=result.mode,
-        hits=len(result.hits),
+        hits=sum(not hit.related for hit in result.hits),
         lexical_total=None if total is None else total.value,
         took_ms=result.took_ms,
         degraded=result.degraded,

@@ -71,6 +71,8 @@ class SearchQuery:
     #: Maximum length of a snippet, in code points.
     snippet_chars: int = DEFAULT_SNIPPET_CHARS
     cutoff: bool = False
+    #: Whether hits that are only related are left out.
+    floor: bool = False
     #: None, 0 or less: unlimited.
     per_file_cap: int | None = None
     rerank: bool = False
@@ -155,6 +157,8 @@ class SearchHit:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     code_lang: str | None
+    #: Whether it is below the floor: too little of the query is in it.
+    related: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +206,8 @@ class SearchResult:
     lexical_total: LexicalTotal | None = None
     vector_window: VectorWindow | None = None
     hits: tuple[SearchHit, ...] = ()
+    #: Number of hits in the whole list that are only related: labelled, or left out.
+    related_total: int = 0
     next_cursor: str | None = None
     #: The query that was searched, if it is another than the one asked.
     corrected_query: str | None = None

@@ -1,6 +1,7 @@
 """The lexical leg: chunks with all terms first, then with some, by bm25, in one read transaction."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,8 +26,8 @@ from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.fusion.legs import TIERS, LegName, LegResult
-from search.retrieval.fusion.scores import lexical_scores
+from search.retrieval.fusion.legs import TIERS, LegName, LegResult, WordWeights
+from search.retrieval.fusion.scores import lexical_scores, rarity
 from search.retrieval.query.parser import (
     Complete,
     Frequencies,
@@ -39,6 +40,7 @@ from search.retrieval.query.parser import (
     parse_query,
     raw_units,
 )
+from search.retrieval.text.unicode_scripts import is_unspaced
 from search.retrieval.types import LexicalTotal
 
 #: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
@@ -134,6 +136,10 @@ class LexicalResult(LegResult):
         """Return the scores of chunks, 0.0 for one without any term, and for one that the mirror lacks."""
         return self.leg.score(ids, self)
 
+    def word_weights(self, ids: np.ndarray) -> WordWeights | None:
+        """Return the weights of the query's words that chunks have; None if the time is up."""
+        return self.leg.word_weights(ids, self)
+
 
 class LexicalLeg:
     """The lexical search of one query in one workspace's mirror."""
@@ -216,6 +222,36 @@ class LexicalLeg:
             raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
             return raw.sums(rows)
         return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
+
+    def word_weights(self, ids: np.ndarray, found: LexicalResult) -> WordWeights | None:
+        """Return the weights of the words of a result's query that chunks have.
+
+        A raw query has no words; its hits have all of them. None when the time is up.
+        """
+        if found.match is None or found.match.is_raw:
+            return WordWeights(found=np.zeros(len(ids)), whole=1.0, count=1)
+        if found.unit_scores is None:
+            return None
+        try:
+            with self._view.limited_time():
+                rows = self._view.rows_of(ids)
+        except apsw.InterruptError:
+            return None
+        size = self._view.collection.chunks.chunk_count
+        weights: dict[str, tuple[float, np.ndarray]] = {}
+        for unit in found.match.some_units:
+            contribution = found.unit_scores.by_unit[unit]
+            weight, (has, _) = rarity(len(contribution), size), contribution.at(rows)
+            if unit.term in weights:  # the beginning of a word, and the word
+                least, had = weights[unit.term]
+                weight, has = min(weight, least), has | had
+            weights[unit.term] = weight, has
+        whole = math.fsum(weight for weight, _ in weights.values())
+        return WordWeights(
+            found=sum((weight * has for weight, has in weights.values()), np.zeros(len(ids))),
+            whole=whole / 2 if is_unspaced(found.match.some_units[0].term[0]) else whole,
+            count=len(weights),
+        )
 
     def matching_rows(self) -> MatchingRows:
         """Return the rows that match the query, regardless of filters.

@@ -137,6 +137,7 @@ def apply_stages(
     if stages.rerank:
         with _measure("rerank", timings, clock):
             kept, outcome = _rerank(kept, passages_of, query, reranker)
+            kept = _lift_above_floor(kept)
     n_kept = len(kept)
     if stages.cutoff:
         with _measure("cutoff", timings, clock):
@@ -161,6 +162,15 @@ def _rerank(
     passages = passages_of([entry.chunk_id for entry in entries])
     remaining = [entry for entry in entries if entry.chunk_id in passages]
     return rerank_entries(remaining, [passages[entry.chunk_id] for entry in remaining], query, reranker)
+
+
+def _lift_above_floor(entries: Sequence[RankedEntry]) -> list[RankedEntry]:
+    """Return related entries last, save those that the reranker finds relevant."""
+    judged = (
+        replace(entry, related=entry.related and (entry.retrieval.rerank_score or 0.0) < FLOOR)
+        for entry in entries
+    )
+    return sorted(judged, key=lambda entry: entry.related)
 
 
 def _cutoff_size(entries: Sequence[RankedEntry], outcome: RerankOutcome | None) -> int:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from search.retrieval.fusion.legs import (
     LegName,
     LegResult,
     LegResults,
+    no_ids,
     pack_ids,
     run_legs,
     unpack_ids,
@@ -94,6 +95,8 @@ class RankedEntry:
     chunk_id: str
     score: float
     retrieval: RetrievalDetail
+    #: Whether it is below the floor.
+    related: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,16 +121,37 @@ class Ranking:
     known_scores: Mapping[LegName, np.ndarray] = field(default_factory=dict)
     #: Whether all candidates were visible.
     is_whole: bool = True
+    #: (m,) bool, chunks below the floor; None if there are none.
+    is_related: np.ndarray | None = None
+    #: ID of those chunks, whether they are in the list or were left out.
+    below_floor: np.ndarray = field(default_factory=no_ids)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def take(self, order: np.ndarray) -> "Ranking":
+        """Return the ranking of the chunks at these positions, in this order."""
+        return replace(
+            self,
+            ids=self.ids[order],
+            scores=self.scores[order],
+            ranks={name: ranks[order] for name, ranks in self.ranks.items()},
+            known_scores={name: scores[order] for name, scores in self.known_scores.items()},
+        )
 
     def entries(self, stop: int) -> tuple[RankedEntry, ...]:
         """Return the first entries, up to position `stop`."""
         details = self.details(stop)
         chunk_ids = unpack_ids(self.ids[:stop])
+        related = [False] * len(details) if self.is_related is None else self.is_related[:stop].tolist()
         return tuple(
-            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
+            RankedEntry(
+                rank=rank,
+                chunk_id=chunk_id,
+                score=detail.fusion_score,
+                retrieval=detail,
+                related=related[rank - 1],
+            )
             for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=1)
         )
 
