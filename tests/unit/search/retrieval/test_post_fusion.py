@@ -1,5 +1,6 @@
 """Cap, rerank and cutoff in sequence: the numbers of the contract."""
 
+from dataclasses import replace
 from itertools import count
 
 from search.retrieval.errors import RerankerUnavailable
@@ -47,6 +48,20 @@ def run(n, *, documents=None, reranker=None, gone=(), **stages):
 
 def ids(after):
     return [int(entry.chunk_id) for entry in after.entries]
+
+
+def test_reranker_lifts_related_hits_that_it_finds_relevant():
+    related = [replace(entry, related=True) for entry in entries(4)]
+    reranker = TableReranker([0.1, 0.9, 0.2, 0.5])
+    after = apply_stages(
+        [*related[:3], entries(4)[3]], Stages(rerank=True), query="q", document_of={},
+        passages_of=lambda ids: {each: each for each in ids}, reranker=reranker,
+    )  # fmt: skip
+    assert (ids(after), [entry.related for entry in after.entries]) == (
+        [1, 3, 2, 0],
+        [False, False, True, True],
+    )
+    assert [entry.rank for entry in after.entries] == [1, 2, 3, 4]
 
 
 def test_list_stays_without_stages_and_gone_candidates_are_left_out():
