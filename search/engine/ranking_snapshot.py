@@ -227,7 +227,7 @@ def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
         mode=mode,
         index_version=head["index_version"],
         seq=head["seq"],
-        related_total=head["related_total"],
+        related_total=head.get("related_total", 0),
         lag=0,
         took_ms=0.0,
         degraded=tuple(head["degraded"]),
