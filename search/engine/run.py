@@ -23,7 +23,7 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.fusion.floor import apply_floor
+from search.retrieval.fusion.floor import Floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import Ranking, rank_candidates
@@ -158,12 +158,11 @@ class _Search:
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
         )
-        ranked = apply_floor(
-            ranked,
+        floor = Floor(
             is_calibrated=vector.space is not None and vector.space.model == MODEL,
             has_common_word=partial(has_common_word, query.effective_channels.vector),
-            leaves_out=query.floor,
         )
+        ranked = floor.apply(ranked, leaves_out=query.floor)
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")
         match = words.match if isinstance(words, LexicalResult) else None

@@ -1,7 +1,6 @@
 """The lexical leg: chunks with all terms first, then with some, by bm25, in one read transaction."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
@@ -224,10 +223,7 @@ class LexicalLeg:
         return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
 
     def word_weights(self, ids: np.ndarray, found: LexicalResult) -> WordWeights | None:
-        """Return the weights of the words of a result's query that chunks have.
-
-        A raw query has no words; its hits have all of them. None when the time is up.
-        """
+        """Return the weights of the words of a result's query that chunks have; None if the time is up."""
         if found.match is None or found.match.is_raw:
             return WordWeights(found=np.zeros(len(ids)), whole=1.0, count=1)
         if found.unit_scores is None:
@@ -237,19 +233,14 @@ class LexicalLeg:
                 rows = self._view.rows_of(ids)
         except apsw.InterruptError:
             return None
+        # The beginning of a word, which stands behind the word, has its place.
+        units = {unit.term: unit for unit in found.match.some_units}.values()
+        contributions = found.unit_scores.of(units)
         size = self._view.collection.chunks.chunk_count
-        weights: dict[str, tuple[float, np.ndarray]] = {}
-        for unit in found.match.some_units:
-            contribution = found.unit_scores.by_unit[unit]
-            weight, (has, _) = rarity(len(contribution), size), contribution.at(rows)
-            if unit.term in weights:  # the beginning of a word, and the word
-                least, had = weights[unit.term]
-                weight, has = min(weight, least), has | had
-            weights[unit.term] = weight, has
-        whole = math.fsum(weight for weight, _ in weights.values())
+        weights = np.array([rarity(len(each), size) for each in contributions])
         return WordWeights(
-            found=sum((weight * has for weight, has in weights.values()), np.zeros(len(ids))),
-            whole=whole / 2 if is_unspaced(found.match.some_units[0].term[0]) else whole,
+            found=weights @ [each.at(rows)[0] for each in contributions],
+            whole=float(weights.sum()) / (2 if is_unspaced(found.match.some_units[0].term[0]) else 1),
             count=len(weights),
         )
 

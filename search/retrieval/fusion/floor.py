@@ -15,7 +15,7 @@ candidate by, as a share of what that lacks to 1: no shift and no scale of the c
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -40,66 +40,73 @@ _CONTRAST_RANK: Final = 30
 _SOME: Final = TIERS.index("some")
 
 
-def apply_floor(
-    ranking: Ranking, *, is_calibrated: bool, has_common_word: Callable[[], bool], leaves_out: bool
-) -> Ranking:
-    """Return the ranking with related hits after the others, or without them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """The floor of a query."""
 
-    `is_calibrated` says that the cosines are the default model's, `has_common_word` whether the query has a
-    word that is common in its language.
-    """
-    if not len(ranking):
-        return ranking
-    is_related = find_related(ranking, is_calibrated=is_calibrated, has_common_word=has_common_word)
-    if not is_related.any():
-        return ranking
-    order = np.flatnonzero(~is_related) if leaves_out else np.argsort(is_related, kind="stable")
-    return replace(ranking.take(order), is_related=is_related[order], below_floor=ranking.ids[is_related])
+    #: Whether the cosines are the default model's.
+    is_calibrated: bool
+    #: Returns whether the query has a word that is common in its language.
+    has_common_word: Callable[[], bool]
 
+    def apply(self, ranking: Ranking, *, leaves_out: bool) -> Ranking:
+        """Return the ranking with related hits after the others, or without them."""
+        is_related = self._find_related(ranking)
+        if not is_related.any():
+            return ranking
+        order = np.flatnonzero(~is_related) if leaves_out else np.argsort(is_related, kind="stable")
+        return replace(ranking.take(order), is_related=is_related[order], below_floor=ranking.ids[is_related])
 
-def find_related(ranking: Ranking, *, is_calibrated: bool, has_common_word: Callable[[], bool]) -> np.ndarray:
-    """Return (m,) bool, which hits of a ranking are below the floor."""
-    words, vectors = ranking.lists.get("lexical"), ranking.lists.get("vector")
-    if vectors is not None and not len(vectors.ids):
-        vectors = None
-    weights = None if words is None else words.word_weights(ranking.ids[:LOOK])
-    limit = _limit(weights, vectors, is_calibrated=is_calibrated, has_common_word=has_common_word)
-    none = np.zeros(len(ranking), bool)
-    if limit is None:
-        return none
-    is_sure = _has_all(ranking, words)
-    closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
-    best = closeness[:LOOK]
-    scale = 0.0 if weights is None else WORD_SHARE * weights.count**0.25 / weights.whole
-    evidence = np.nan_to_num(best) + (0.0 if weights is None else weights.found * scale)
-    # A hit without a vector, as it was just written, is judged by its words.
-    if not (is_sure[:LOOK] | (evidence >= np.where(np.isnan(best), WORDS, limit))).any():
-        return ~is_sure
-    if vectors is None or not is_calibrated:
-        return none
-    if words is not None and weights is not None:
-        closeness += scale * bm25_magnitudes(np.nan_to_num(_scores(ranking, "lexical", words)))
-    is_related: np.ndarray = (closeness < HIT) & ~is_sure
-    return is_related
+    def _find_related(self, ranking: Ranking) -> np.ndarray:
+        """Return (m,) bool, which hits are below the floor."""
+        none = np.zeros(len(ranking), bool)
+        words, vectors = ranking.lists.get("lexical"), ranking.lists.get("vector")
+        if vectors is not None and not len(vectors.ids):
+            vectors = None
+        weights = None if words is None else words.word_weights(ranking.ids[:LOOK])
+        limit = self._limit(weights, vectors)
+        if limit is None:
+            return none
+        is_sure = _has_all(ranking, words)
+        closeness = self._closeness(ranking, vectors)
+        evidence, scale = np.nan_to_num(closeness[:LOOK]), 0.0
+        if weights is not None:
+            scale = WORD_SHARE * weights.count**0.25 / weights.whole
+            evidence += weights.found * scale
+        # A hit without a vector, as it was just written, is judged by its words.
+        is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
+        if not (is_sure[:LOOK] | is_enough).any():
+            return ~is_sure
+        if vectors is None or not self.is_calibrated:
+            return none
+        if words is not None and scale:
+            closeness += scale * bm25_magnitudes(np.nan_to_num(_scores(ranking, "lexical", words)))
+        is_related: np.ndarray = (closeness < HIT) & ~is_sure
+        return is_related
 
+    def _limit(self, weights: WordWeights | None, vectors: LegResult | None) -> float | None:
+        """Return the least evidence of the best hit; None if nothing can be said."""
+        if vectors is None:
+            return None if weights is None else WORDS
+        if self.is_calibrated:
+            if weights is not None:
+                return BOTH
+            return COSINES if self.has_common_word() else COSINES_OF_UNKNOWN_WORDS
+        is_contrastive = weights is not None and len(vectors.ids) >= _CONTRAST_RANK
+        return BOTH_BY_CONTRAST if is_contrastive else None
 
-def _limit(
-    weights: WordWeights | None,
-    vectors: LegResult | None,
-    *,
-    is_calibrated: bool,
-    has_common_word: Callable[[], bool],
-) -> float | None:
-    """Return the least evidence of the best hit; None if nothing can be said."""
-    if vectors is None:
-        return None if weights is None else WORDS
-    if weights is None:
-        if not is_calibrated:
-            return None
-        return COSINES if has_common_word() else COSINES_OF_UNKNOWN_WORDS
-    if is_calibrated:
-        return BOTH
-    return BOTH_BY_CONTRAST if len(vectors.ids) >= _CONTRAST_RANK else None
+    def _closeness(self, ranking: Ranking, vectors: LegResult | None) -> np.ndarray:
+        """Return (m,) float64, at least 0, cosines or contrasts of hits; NaN where unknown."""
+        if vectors is None:
+            return np.full(len(ranking), np.nan)
+        scores = _scores(ranking, "vector", vectors)
+        if not ranking.known_scores:
+            missing = np.isnan(scores[:LOOK])
+            scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
+        # A score is (1 + cosine) / 2.
+        base = 0.5 if self.is_calibrated else min(float(vectors.scores[_CONTRAST_RANK - 1]), 0.999)
+        closeness: np.ndarray = np.maximum(0.0, (scores - base) / (1.0 - base))
+        return closeness
 
 
 def _has_all(ranking: Ranking, words: LegResult | None) -> np.ndarray:
@@ -109,22 +116,6 @@ def _has_all(ranking: Ranking, words: LegResult | None) -> np.ndarray:
         # Rank 0, not found, indexes the appended value; a raw query has no tiers.
         has_all |= np.append(words.tiers, np.uint8(_SOME))[ranking.ranks["lexical"] - 1] != _SOME
     return has_all
-
-
-def _closeness(ranking: Ranking, vectors: LegResult | None, *, is_calibrated: bool) -> np.ndarray:
-    """Return (m,) float64, at least 0, cosines or contrasts of hits; NaN where unknown."""
-    if vectors is None:
-        return np.full(len(ranking), np.nan)
-    scores = _scores(ranking, "vector", vectors)
-    if not ranking.known_scores:
-        missing = np.isnan(scores[:LOOK])
-        scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
-    base = 0.5
-    if not is_calibrated:
-        base = min(float(vectors.scores[_CONTRAST_RANK - 1]), 0.999)
-    # A score is (1 + cosine) / 2.
-    closeness: np.ndarray = np.maximum(0.0, (scores - base) / (1.0 - base))
-    return closeness
 
 
 def _scores(ranking: Ranking, name: LegName, found: LegResult) -> np.ndarray:

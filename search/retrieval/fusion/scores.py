@@ -46,11 +46,7 @@ MIN_CHUNKS: Final = 1_000
 
 
 def rarity(chunks_with_word: int, chunk_count: int) -> float:
-    """Return the weight of a word, `ln(1 + (N - n + 0.5) / (n + 0.5))`, which is never negative.
-
-    It is the idf of S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-    2009, in Lucene's variant.
-    """
+    """Return the weight of a word, `ln(1 + (N - n + 0.5) / (n + 0.5))`: bm25's idf, in Lucene's variant."""
     n = chunks_with_word
     return math.log(1 + (max(MIN_CHUNKS, chunk_count, n) - n + 0.5) / (n + 0.5))
 

@@ -8,7 +8,7 @@ import pytest
 
 from search.engine.ranking_snapshot import RankingSnapshot
 from search.retrieval.fusion import floor
-from search.retrieval.fusion.floor import apply_floor
+from search.retrieval.fusion.floor import Floor
 from search.retrieval.fusion.legs import WordWeights
 from search.retrieval.types import Fusion, Mode
 from tests.unit.search.retrieval.static_legs import (
@@ -57,9 +57,8 @@ def vectors(cosines: dict[str, float]):
 
 def floored(*legs, mode=Mode.HYBRID, is_calibrated=True, common=True, leaves_out=False):
     ranked = rank(*legs, mode=mode, fusion=Fusion.CONVEX, k=100)
-    return apply_floor(
-        ranked, is_calibrated=is_calibrated, has_common_word=lambda: common, leaves_out=leaves_out
-    )
+    here = Floor(is_calibrated=is_calibrated, has_common_word=lambda: common)
+    return here.apply(ranked, leaves_out=leaves_out)
 
 
 def related(*legs: StaticLeg, **options: Any) -> set[str]:
