@@ -13,10 +13,7 @@ _EXPLAINED = 10
 
 
 def print_result(console: Console, result: SearchResult) -> None:
-    """Print each hit: rank, score, title and headings, citation, snippet, and the ranks of its legs.
-
-    A line stands before the hits that are only related.
-    """
+    """Print each hit with its scores, citation and snippet, and a line before those that are only related."""
     first_related = next((hit for hit in result.hits if hit.related), None)
     for hit in result.hits:
         if hit is first_related:
@@ -30,10 +27,8 @@ def print_result(console: Console, result: SearchResult) -> None:
 def summary(result: SearchResult) -> str:
     """Return a sentence with the number of hits, the time and the mode."""
     related = sum(hit.related for hit in result.hits)
-    found = (
-        f"{_pluralize(len(result.hits), 'hit')}{f', {related:,} only related' if related else ''}"
-        f" in {result.took_ms:.1f} ms ({result.mode})"
-    )
+    found = _pluralize(len(result.hits), "hit") + (f", {related:,} only related" if related else "")
+    found += f" in {result.took_ms:.1f} ms ({result.mode})"
     return found + (
         "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total)}."
     )

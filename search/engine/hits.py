@@ -100,5 +100,4 @@ class HitBuilder:
             tags=chunk.tags,
             trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
-            related=entry.related,
         )

@@ -63,8 +63,6 @@ class RankingSnapshot:
     def from_ranking(cls, ranking: Ranking) -> "RankingSnapshot":
         """Take a snapshot of a fused list."""
         columns = {name: column[:MAX_PLACES] for name, column in ranking.columns().items()}
-        if ranking.is_related is not None:
-            columns["related"] = ranking.is_related[:MAX_PLACES]
         ids = ranking.ids[:MAX_PLACES].tobytes()
         return cls(method=ranking.mode, chunk_ids=ids, columns=_build_columns(columns))
 
@@ -72,9 +70,7 @@ class RankingSnapshot:
     def from_entries(cls, mode: Mode, entries: Sequence[RankedEntry]) -> "RankingSnapshot":
         """Take a snapshot of the list after the post-fusion stages, ranks 1, 2, 3, …"""
         kept = entries[:MAX_PLACES]
-        details = _DTYPES.keys() - {"related"}
-        values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in details}
-        values["related"] = [entry.related for entry in kept]
+        values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in _DTYPES}
         ids = pack_ids(entry.chunk_id for entry in kept).tobytes()
         return cls(method=mode, chunk_ids=ids, columns=_build_columns(values))
 
@@ -85,10 +81,8 @@ class RankingSnapshot:
     def entries(self, start: int) -> Iterator[RankedEntry]:
         """Return the entries from position `start` on, counted from 0, as they were ranked."""
         for position, chunk_id in enumerate(self.ids(start), start=start):
-            detail, related = self._detail(position)
-            yield RankedEntry(
-                rank=position + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail, related=related
-            )
+            detail = self._detail(position)
+            yield RankedEntry(rank=position + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail)
 
     def to_bytes(self) -> bytes:
         """Return the ids, followed by the columns in the order of `columns`."""
@@ -109,10 +103,9 @@ class RankingSnapshot:
             raise ValueError(f"{places} places of {names} take {at} bytes, not {len(stored)}.")
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
-    def _detail(self, position: int) -> tuple[RetrievalDetail, bool]:
+    def _detail(self, position: int) -> RetrievalDetail:
         values = {name: column[position].item() for name, column in self.columns.items()}
-        related = bool(values.pop("related", False))
-        return RetrievalDetail(method=self.method, **detail_values(values)), related
+        return RetrievalDetail(method=self.method, **detail_values(values))
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:

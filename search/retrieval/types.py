@@ -118,6 +118,8 @@ class RetrievalDetail:
     tier: Tier | None = None
     rerank_score: float | None = None
     rerank_rank: int | None = None
+    #: Whether the hit is below the floor: too little of the query is in it.
+    related: bool = False
 
     @property
     def score(self) -> float:
@@ -157,8 +159,11 @@ class SearchHit:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     code_lang: str | None
-    #: Whether it is below the floor: too little of the query is in it.
-    related: bool = False
+
+    @property
+    def related(self) -> bool:
+        """Return whether it is only related to the query."""
+        return self.retrieval.related
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from search.mirror.query.raw_match import RawQuery, bm25_call, bm25_values
 from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.fusion.legs import TIERS, LegName, LegResult, WordWeights
+from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.scores import lexical_scores, rarity
 from search.retrieval.query.parser import (
     Complete,
@@ -135,9 +135,25 @@ class LexicalResult(LegResult):
         """Return the scores of chunks, 0.0 for one without any term, and for one that the mirror lacks."""
         return self.leg.score(ids, self)
 
-    def word_weights(self, ids: np.ndarray) -> WordWeights | None:
-        """Return the weights of the query's words that chunks have; None if the time is up."""
-        return self.leg.word_weights(ids, self)
+    def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """Return the shares of the words' weights, times n^¼ for n words; None if the time is up."""
+        if self.match is None or self.match.is_raw:
+            return np.zeros(len(ids)), 0.0
+        if self.unit_scores is None:
+            return None
+        # The beginning of a word, which stands behind the word, has its place.
+        units = {unit.term: unit for unit in self.match.some_units}.values()
+        view, words = self.leg.view, self.unit_scores.of(units)
+        weights = np.array([rarity(len(each), view.collection.chunks.chunk_count) for each in words])
+        share = len(words) ** 0.25 / float(weights.sum())
+        # Many pairs of characters span two words.
+        share *= 2 if is_unspaced(self.match.some_units[0].term[0]) else 1
+        try:
+            with view.limited_time():
+                rows = view.rows_of(ids)
+        except apsw.InterruptError:
+            return None
+        return share * (weights @ np.array([each.has(rows) for each in words])), share
 
 
 class LexicalLeg:
@@ -162,7 +178,8 @@ class LexicalLeg:
         The last word of an unfinished query also matches words that begin with it.
         """
         self.is_checked = is_checked
-        self._view = view
+        #: The mirror that it reads.
+        self.view = view
         self._text = text
         self._is_unfinished = is_unfinished
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
@@ -175,7 +192,7 @@ class LexicalLeg:
         match: Match | None = None
         with stage(self.name, LEG_SECONDS):
             try:
-                with self._view.limited_time():
+                with self.view.limited_time():
                     match = self.compile()
                     if match is None:
                         return LexicalResult(leg=self, match=None)
@@ -190,13 +207,13 @@ class LexicalLeg:
         """Return the compiled query; None when it has no terms. Raises InvalidQuery, apsw.InterruptError."""
 
         def frequencies(terms: Iterable[str]) -> dict[str, int]:
-            return self._view.collection.frequencies(self._view.connection, terms)
+            return self.view.collection.frequencies(self.view.connection, terms)
 
         def complete(word: str) -> list[str]:
-            return Vocabulary(self._view).most_common_terms(word, (), _COMPLETIONS)
+            return Vocabulary(self.view).most_common_terms(word, (), _COMPLETIONS)
 
         return compile_match(
-            self._text, frequencies, self._view.analysis, complete=complete if self._is_unfinished else None
+            self._text, frequencies, self.view.analysis, complete=complete if self._is_unfinished else None
         )
 
     def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
@@ -205,10 +222,10 @@ class LexicalLeg:
         if match is None:
             return np.zeros(len(ids))
         try:
-            with self._view.limited_time():
-                rows = self._view.rows_of(ids)
+            with self.view.limited_time():
+                rows = self.view.rows_of(ids)
                 # Document 0 stands for chunks outside the reader's collection.
-                belong = self._view.documents(rows) != 0
+                belong = self.view.documents(rows) != 0
                 sums = np.zeros(len(ids))
                 sums[belong] = self._sum_scores(match, rows[belong], found.unit_scores)
         except apsw.InterruptError:
@@ -217,32 +234,10 @@ class LexicalLeg:
 
     def _sum_scores(self, match: Match, rows: np.ndarray, unit_scores: _UnitScores | None) -> np.ndarray:
         if match.is_raw:
-            view = self._view
+            view = self.view
             raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
             return raw.sums(rows)
         return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
-
-    def word_weights(self, ids: np.ndarray, found: LexicalResult) -> WordWeights | None:
-        """Return the weights of the words of a result's query that chunks have; None if the time is up."""
-        if found.match is None or found.match.is_raw:
-            return WordWeights(found=np.zeros(len(ids)), whole=1.0, count=1)
-        if found.unit_scores is None:
-            return None
-        try:
-            with self._view.limited_time():
-                rows = self._view.rows_of(ids)
-        except apsw.InterruptError:
-            return None
-        # The beginning of a word, which stands behind the word, has its place.
-        units = {unit.term: unit for unit in found.match.some_units}.values()
-        contributions = found.unit_scores.of(units)
-        size = self._view.collection.chunks.chunk_count
-        weights = np.array([rarity(len(each), size) for each in contributions])
-        return WordWeights(
-            found=weights @ [each.at(rows)[0] for each in contributions],
-            whole=float(weights.sum()) / (2 if is_unspaced(found.match.some_units[0].term[0]) else 1),
-            count=len(weights),
-        )
 
     def matching_rows(self) -> MatchingRows:
         """Return the rows that match the query, regardless of filters.
@@ -252,9 +247,9 @@ class LexicalLeg:
         match = self.compile()
         if match is None:
             return MatchingRows(np.empty(0, np.int64), None)
-        n_rows = len(self._view.collection.chunks.docs)
+        n_rows = len(self.view.collection.chunks.docs)
         if match.is_raw:
-            raw = RawQuery(self._view.connection, match.every, None, self._weights)
+            raw = RawQuery(self.view.connection, match.every, None, self._weights)
             found = np.fromiter(raw.rows(), np.int64)
             return MatchingRows(np.sort(found[found < n_rows]), None)
         units = dict(self._score_units(match))
@@ -267,7 +262,7 @@ class LexicalLeg:
         return MatchingRows(every, np.flatnonzero(has_any))
 
     def _search_raw(self, match: Match, limit: int) -> LexicalResult:
-        view, clause = self._view, filter_clause(self._view.scope)
+        view, clause = self.view, filter_clause(self.view.scope)
         raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
         try:
             found = raw.best(clause, limit)
@@ -286,7 +281,7 @@ class LexicalLeg:
         )
 
     def _search_units(self, match: Match, limit: int) -> LexicalResult:
-        view = self._view
+        view = self.view
         chunks = view.collection.chunks
         passes = view.passes
         unit_scores = self._collect_unit_scores(match)
@@ -329,11 +324,11 @@ class LexicalLeg:
             by_unit.update(self._score_units(match))
         except apsw.InterruptError:
             is_complete = False
-        return _UnitScores(len(self._view.collection.chunks.docs), by_unit, is_complete)
+        return _UnitScores(len(self.view.collection.chunks.docs), by_unit, is_complete)
 
     def _score_units(self, match: Match) -> Iterator[tuple[MatchUnit, Contribution]]:
         """Yield each unit with its contribution. Raises apsw.InterruptError when the time is up."""
-        view, collection = self._view, self._view.collection
+        view, collection = self.view, self.view.collection
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
         word_terms = (unit.positions[0] for unit in units if unit.is_word)
         words = collection.score_words(view.connection, word_terms, self._weights)

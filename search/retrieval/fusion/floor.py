@@ -15,12 +15,12 @@ candidate by, as a share of what that lacks to 1: no shift and no scale of the c
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from search.retrieval.fusion.legs import TIERS, LegName, LegResult, WordWeights
+from search.retrieval.fusion.legs import TIERS, LegName, LegResult
 from search.retrieval.fusion.ranking import Ranking
 from search.retrieval.fusion.scores import bm25_magnitudes
 
@@ -54,8 +54,8 @@ class Floor:
         is_related = self._find_related(ranking)
         if not is_related.any():
             return ranking
-        order = np.flatnonzero(~is_related) if leaves_out else np.argsort(is_related, kind="stable")
-        return replace(ranking.take(order), is_related=is_related[order], below_floor=ranking.ids[is_related])
+        order = np.flatnonzero(~is_related) if leaves_out else is_related.argsort(kind="stable")
+        return ranking.take(order, is_related=is_related[order], below_floor=ranking.ids[is_related])
 
     def _find_related(self, ranking: Ranking) -> np.ndarray:
         """Return (m,) bool, which hits are below the floor."""
@@ -63,37 +63,35 @@ class Floor:
         words, vectors = ranking.lists.get("lexical"), ranking.lists.get("vector")
         if vectors is not None and not len(vectors.ids):
             vectors = None
-        weights = None if words is None else words.word_weights(ranking.ids[:LOOK])
-        limit = self._limit(weights, vectors)
+        shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
+        limit = self._limit(vectors, knows_words=shares is not None)
         if limit is None:
             return none
         is_sure = _has_all(ranking, words)
         closeness = self._closeness(ranking, vectors)
-        evidence, scale = np.nan_to_num(closeness[:LOOK]), 0.0
-        if weights is not None:
-            scale = WORD_SHARE * weights.count**0.25 / weights.whole
-            evidence += weights.found * scale
-        # A hit without a vector, as it was just written, is judged by its words.
+        found, share = (0.0, 0.0) if shares is None else shares
+        # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
+        evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
         is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
         if not (is_sure[:LOOK] | is_enough).any():
             return ~is_sure
         if vectors is None or not self.is_calibrated:
             return none
-        if words is not None and scale:
-            closeness += scale * bm25_magnitudes(np.nan_to_num(_scores(ranking, "lexical", words)))
+        if words is not None and share:
+            bm25 = bm25_magnitudes(np.fmax(_scores(ranking, "lexical", words), 0.0))
+            closeness += WORD_SHARE * share * bm25
         is_related: np.ndarray = (closeness < HIT) & ~is_sure
         return is_related
 
-    def _limit(self, weights: WordWeights | None, vectors: LegResult | None) -> float | None:
+    def _limit(self, vectors: LegResult | None, *, knows_words: bool) -> float | None:
         """Return the least evidence of the best hit; None if nothing can be said."""
         if vectors is None:
-            return None if weights is None else WORDS
-        if self.is_calibrated:
-            if weights is not None:
-                return BOTH
-            return COSINES if self.has_common_word() else COSINES_OF_UNKNOWN_WORDS
-        is_contrastive = weights is not None and len(vectors.ids) >= _CONTRAST_RANK
-        return BOTH_BY_CONTRAST if is_contrastive else None
+            return WORDS if knows_words else None
+        if not self.is_calibrated:
+            return BOTH_BY_CONTRAST if knows_words and len(vectors.ids) >= _CONTRAST_RANK else None
+        if knows_words:
+            return BOTH
+        return COSINES if self.has_common_word() else COSINES_OF_UNKNOWN_WORDS
 
     def _closeness(self, ranking: Ranking, vectors: LegResult | None) -> np.ndarray:
         """Return (m,) float64, at least 0, cosines or contrasts of hits; NaN where unknown."""
@@ -111,10 +109,11 @@ class Floor:
 
 def _has_all(ranking: Ranking, words: LegResult | None) -> np.ndarray:
     """Return (m,) bool, which hits have all words of the query, or a name as it is written."""
-    has_all = ranking.ranks.get("exact", np.zeros(len(ranking), np.int64)) > 0
-    if words is not None and words.tiers is not None:
-        # Rank 0, not found, indexes the appended value; a raw query has no tiers.
-        has_all |= np.append(words.tiers, np.uint8(_SOME))[ranking.ranks["lexical"] - 1] != _SOME
+    ranks = ranking.ranks
+    has_all = ranks["exact"] > 0 if "exact" in ranks else np.zeros(len(ranking), bool)
+    if words is not None and words.tiers is not None and len(words.tiers):
+        # A raw query has no tiers.
+        has_all |= (ranks["lexical"] > 0) & (words.tiers[ranks["lexical"] - 1] != _SOME)
     return has_all
 
 

@@ -31,8 +31,7 @@ def unpack_ids(ids: np.ndarray) -> list[str]:
     return [digits[start : start + _HEX_DIGITS] for start in range(0, len(digits), _HEX_DIGITS)]
 
 
-def no_ids() -> np.ndarray:
-    """Return no chunk ids."""
+def _no_ids() -> np.ndarray:
     return np.empty(0, ID)
 
 
@@ -41,23 +40,11 @@ def _no_scores() -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WordWeights:
-    """Weights of a query's words, by their rarity."""
-
-    #: (m,) float64, of the words that each chunk has.
-    found: np.ndarray
-    #: Of all words; the half of it in an unspaced script, where many pairs of characters span two words.
-    whole: float
-    #: Number of words, at least 1.
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LegResult:
     """The candidates that a leg found, best first."""
 
     #: (n,) ID, each once.
-    ids: np.ndarray = field(default_factory=no_ids)
+    ids: np.ndarray = field(default_factory=_no_ids)
     #: (n,) float64 in [0, 1], higher is better.
     scores: np.ndarray = field(default_factory=_no_scores)
     #: (n,) uint8, indexes in TIERS; None for a leg without tiers.
@@ -85,8 +72,8 @@ class LegResult:
         """Return the vectors of any chunks, (m, dim) float32, zeros if unknown."""
         return np.zeros((len(ids), 1), np.float32)
 
-    def word_weights(self, ids: np.ndarray) -> WordWeights | None:
-        """Return the weights of the query's words that any chunks have; None if unknown."""
+    def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """Return the shares of the query's words that chunks have, and that of a bm25 of 1; None: unknown."""
         return None
 
 

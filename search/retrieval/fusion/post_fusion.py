@@ -166,11 +166,9 @@ def _rerank(
 
 def _lift_above_floor(entries: Sequence[RankedEntry]) -> list[RankedEntry]:
     """Return related entries last, save those that the reranker finds relevant."""
-    judged = (
-        replace(entry, related=entry.related and (entry.retrieval.rerank_score or 0.0) < FLOOR)
-        for entry in entries
-    )
-    return sorted(judged, key=lambda entry: entry.related)
+    for detail in (entry.retrieval for entry in entries):
+        detail.related = detail.related and (detail.rerank_score or 0.0) < FLOOR
+    return sorted(entries, key=lambda entry: entry.retrieval.related)
 
 
 def _cutoff_size(entries: Sequence[RankedEntry], outcome: RerankOutcome | None) -> int:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from search.retrieval.fusion.legs import (
+    ID,
     TIERS,
     CheckVisible,
     Leg,
     LegName,
     LegResult,
     LegResults,
-    no_ids,
     pack_ids,
     run_legs,
     unpack_ids,
@@ -95,8 +95,6 @@ class RankedEntry:
     chunk_id: str
     score: float
     retrieval: RetrievalDetail
-    #: Whether it is below the floor.
-    related: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,34 +122,28 @@ class Ranking:
     #: (m,) bool, chunks below the floor; None if there are none.
     is_related: np.ndarray | None = None
     #: ID of those chunks, whether they are in the list or were left out.
-    below_floor: np.ndarray = field(default_factory=no_ids)
+    below_floor: np.ndarray = field(default_factory=lambda: np.empty(0, ID))
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, order: np.ndarray) -> "Ranking":
-        """Return the ranking of the chunks at these positions, in this order."""
+    def take(self, order: np.ndarray, **changes: Any) -> "Ranking":
+        """Return the ranking of the chunks at these positions, in this order, with other fields changed."""
         return replace(
             self,
             ids=self.ids[order],
             scores=self.scores[order],
             ranks={name: ranks[order] for name, ranks in self.ranks.items()},
             known_scores={name: scores[order] for name, scores in self.known_scores.items()},
+            **changes,
         )
 
     def entries(self, stop: int) -> tuple[RankedEntry, ...]:
         """Return the first entries, up to position `stop`."""
         details = self.details(stop)
         chunk_ids = unpack_ids(self.ids[:stop])
-        related = [False] * len(details) if self.is_related is None else self.is_related[:stop].tolist()
         return tuple(
-            RankedEntry(
-                rank=rank,
-                chunk_id=chunk_id,
-                score=detail.fusion_score,
-                retrieval=detail,
-                related=related[rank - 1],
-            )
+            RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
             for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=1)
         )
 
@@ -166,6 +158,8 @@ class Ranking:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the fields of `RetrievalDetail` as (m,) columns; NaN, rank 0, tier 0 are absent values."""
         columns = {"fusion_score": self.scores}
+        if self.is_related is not None:
+            columns["related"] = self.is_related
         for name, found in self.lists.items():
             ranks = self.ranks[name]
             columns[f"{name}_rank"] = ranks
@@ -193,6 +187,8 @@ def detail_values(values: dict[str, float]) -> dict[str, Any]:
     for name, value in values.items():
         if name == "tier":
             detail[name] = TIERS[int(value)]
+        elif name == "related":
+            detail[name] = bool(value)
         elif name.endswith("_rank"):
             detail[name] = value or None
         else:

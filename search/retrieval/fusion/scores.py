@@ -45,9 +45,8 @@ def lexical_scores(sums: np.ndarray) -> np.ndarray:
 MIN_CHUNKS: Final = 1_000
 
 
-def rarity(chunks_with_word: int, chunk_count: int) -> float:
-    """Return the weight of a word, `ln(1 + (N - n + 0.5) / (n + 0.5))`: bm25's idf, in Lucene's variant."""
-    n = chunks_with_word
+def rarity(n: int, chunk_count: int) -> float:
+    """Return the weight of a word of `n` chunks, `ln(1 + (N - n + 0.5) / (n + 0.5))`: Lucene's idf."""
     return math.log(1 + (max(MIN_CHUNKS, chunk_count, n) - n + 0.5) / (n + 0.5))
 
 

@@ -1,6 +1,6 @@
 """The floor: the evidence that a hit needs, by words, by vectors and by both."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import pytest
 from search.engine.ranking_snapshot import RankingSnapshot
 from search.retrieval.fusion import floor
 from search.retrieval.fusion.floor import Floor
-from search.retrieval.fusion.legs import WordWeights
 from search.retrieval.types import Fusion, Mode
 from tests.unit.search.retrieval.static_legs import (
     StaticLeg,
@@ -24,27 +23,25 @@ from tests.unit.search.retrieval.static_legs import (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Words(StaticResult):
-    """A result of words: the share of the query's weight that each chunk has, by name."""
+    """A result of words: the share of the query's words that each chunk has, by name."""
 
-    shares: dict[str, float] | None = field(default_factory=dict)
-    count: int = 1
+    shares: dict[str, float] | None
 
-    def word_weights(self, ids: np.ndarray) -> WordWeights | None:
+    def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
         if self.shares is None:
             return None
-        found = np.array([self.shares.get(name, 0.0) for name in names_of(ids)])
-        return WordWeights(found=found, whole=1.0, count=self.count)
+        return np.array([self.shares.get(name, 0.0) for name in names_of(ids)]), 1.0
 
 
-def words(shares: dict[str, float] | None, *, count=1, tiers=None, found=None):
-    """Return the lexical leg; `found` are its candidates, by default those with a share."""
-    listed = list(shares or {}) if found is None else found
+def words(shares: dict[str, float] | None, *, tiers=None):
+    """Return the lexical leg."""
+    listed = list(shares or {})
     base = result(listed, [0.001] * len(listed), tiers=tiers or ["some"] * len(listed))
     return StaticLeg(
         "lexical",
         Words(
             ids=base.ids, scores=base.scores, tiers=base.tiers, scored=dict.fromkeys(listed, 0.001),
-            shares=shares, count=count,
+            shares=shares,
         ),
     )  # fmt: skip
 
@@ -69,7 +66,7 @@ def test_nonsense_has_related_hits_only_and_none_with_the_floor():
     legs = words({}), vectors({"a": 0.4, "b": 0.3})
     marked = floored(*legs)
     assert (names(marked), marked.is_related.tolist()) == (["a", "b"], [True, True])
-    assert [entry.related for entry in marked.entries(10)] == [True, True]
+    assert [entry.retrieval.related for entry in marked.entries(10)] == [True, True]
     left = floored(*legs, leaves_out=True)
     assert (names(left), names_of(left.below_floor)) == ([], ["a", "b"])
     assert len(RankingSnapshot.from_ranking(left)) == 0
@@ -77,7 +74,7 @@ def test_nonsense_has_related_hits_only_and_none_with_the_floor():
 
 def test_related_hits_follow_the_others_in_their_order_with_their_scores():
     cosines = {"a": 0.6, "b": 0.1, "c": 0.5, "d": 0.05}
-    legs = words({"a": 0.5, "b": 0.01}, count=16), vectors(cosines)
+    legs = words({"a": 0.8, "b": 0.02}), vectors(cosines)
     fused = rank(*legs, fusion=Fusion.CONVEX, k=100)
     marked = floored(*legs)
     order = [name for name in names(fused) if name in "ac"] + [name for name in names(fused) if name in "bd"]
@@ -94,10 +91,9 @@ def test_hit_with_all_words_or_a_name_is_never_related():
     assert related(words({}), found, StaticLeg("exact", ["b"])) == {"a"}
 
 
-@pytest.mark.parametrize(("count", "least"), [(1, 0.3), (16, 0.15)])
-def test_long_query_needs_a_smaller_share_of_its_words(count, least):
-    for share, found in ((least - 0.01, {"a"}), (least + 0.01, set())):
-        assert related(words({"a": share}, count=count), mode=Mode.LEXICAL) == found
+def test_words_alone_have_a_limit_of_their_own():
+    for share, found in ((0.29, {"a"}), (0.31, set())):
+        assert related(words({"a": share}), mode=Mode.LEXICAL) == found
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Cap, rerank and cutoff in sequence: the numbers of the contract."""
 
-from dataclasses import replace
 from itertools import count
 
 from search.retrieval.errors import RerankerUnavailable
@@ -51,16 +50,15 @@ def ids(after):
 
 
 def test_reranker_lifts_related_hits_that_it_finds_relevant():
-    related = [replace(entry, related=True) for entry in entries(4)]
-    reranker = TableReranker([0.1, 0.9, 0.2, 0.5])
+    found = entries(4)
+    for entry in found[:3]:
+        entry.retrieval.related = True
     after = apply_stages(
-        [*related[:3], entries(4)[3]], Stages(rerank=True), query="q", document_of={},
-        passages_of=lambda ids: {each: each for each in ids}, reranker=reranker,
+        found, Stages(rerank=True), query="q", document_of={},
+        passages_of=lambda ids: {each: each for each in ids}, reranker=TableReranker([0.1, 0.9, 0.2, 0.5]),
     )  # fmt: skip
-    assert (ids(after), [entry.related for entry in after.entries]) == (
-        [1, 3, 2, 0],
-        [False, False, True, True],
-    )
+    labels = [entry.retrieval.related for entry in after.entries]
+    assert (ids(after), labels) == ([1, 3, 2, 0], [False, False, True, True])
     assert [entry.rank for entry in after.entries] == [1, 2, 3, 4]
 
 

@@ -25,12 +25,12 @@ def rankings(draw):
         RetrievalDetail, method=st.just(mode), fusion_score=scores,
         **{f"{leg}_score": st.none() | scores for leg in ("lexical", "vector", "rerank")},
         **{f"{leg}_rank": st.none() | ranks for leg in ("lexical", "vector", "exact", "rerank")},
-        tier=st.sampled_from([None, "all", "some"]),
+        tier=st.sampled_from([None, "all", "some"]), related=st.booleans(),
     )  # fmt: skip
-    found = draw(st.lists(st.tuples(chunk_ids, details, st.booleans()), max_size=20))
+    found = draw(st.lists(st.tuples(chunk_ids, details), max_size=20))
     entries = [
-        RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.score, retrieval=detail, related=related)
-        for rank, (chunk_id, detail, related) in enumerate(found, start=1)
+        RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.score, retrieval=detail)
+        for rank, (chunk_id, detail) in enumerate(found, start=1)
     ]
     return mode, entries
 
