@@ -7,6 +7,8 @@ from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_BREADCRUMB_TOKENS
 
 SEPARATOR = " > "
+#: between the headings of sections that share a chunk
+NAME_SEPARATOR = " · "
 ELLIPSIS = "…"
 #: characters of a title or heading in a breadcrumb
 PART_CHARS = 200

@@ -1,28 +1,59 @@
-"""Chunker of prose: sections at headings, paragraphs packed up to the embedder's limit."""
+"""Chunker of prose: sections at headings, small ones merged, paragraphs packed up to the embedder's limit."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, takewhile
 
-from ingest.chunking.breadcrumbs import Breadcrumb, breadcrumb_of
+from ingest.chunking.breadcrumbs import NAME_SEPARATOR, Breadcrumb, breadcrumb_of
 from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
 from ingest.chunking.packing import pack
 from ingest.chunking.tokens import TokenCounts
-from ingest.chunking.types import MAX_TOKENS, ChunkDraft
+from ingest.chunking.types import MAX_TOKENS, MIN_SECTION_TOKENS, ChunkDraft
 from ingest.parsers.types import Block, ParsedDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading, or the start of a document, with the blocks up to the next heading."""
+    """Successive headings with the blocks up to the next heading; the start of a document has no heading."""
 
-    heading: Block | None
+    #: In document order; no heading has blocks between it and the next.
+    headings: tuple[Block, ...]
     body: tuple[Block, ...]
-    #: headings from the outermost to this one
-    path: tuple[str, ...]
-    has_subsections: bool
+    #: The headings it is below, outermost first, and its own last.
+    path: tuple[Block, ...]
+    #: Of merged sections: the texts of their headings right below `path`.
+    names: tuple[str, ...] = ()
+    #: Whether text right below `path` is one of them.
+    has_introduction: bool = False
+
+    @property
+    def headings_above(self) -> tuple[Block, ...]:
+        """Return those of the first headings that all of the text is below."""
+        above = tuple(takewhile(self.path.__contains__, self.headings))
+        return above if self.body else above[: len(self.headings) - 1]
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Return headings and body."""
+        return (*self.headings, *self.body)
+
+    def followed_by(self, following: "Section") -> "Section":
+        """Return the section of both, below the headings that they share."""
+        shared = tuple(
+            heading for heading, other in zip(self.path, following.path, strict=False) if heading is other
+        )
+        return Section(
+            headings=self.headings,
+            body=(*self.body, *following.blocks),
+            path=shared,
+            names=(*self._names_below(len(shared)), *following._names_below(len(shared))),
+            has_introduction=len(self.path) == len(shared) and (self.has_introduction or not self.names),
+        )
+
+    def _names_below(self, depth: int) -> tuple[str, ...]:
+        return self.names if len(self.path) == depth else (self.path[depth].text,)
 
 
 def chunk_prose(
@@ -30,22 +61,28 @@ def chunk_prose(
 ) -> list[ChunkDraft]:
     """Return the chunks of a document with an outline, in document order.
 
-    A heading line is in no text: its lines are a further span of the section's first chunk. A
-    section without a body passes them on to its first subsection; without one, or where the
-    breadcrumb had to be shortened, the heading line and those passed on to it are text. Front
-    matter is a further span of the first chunk, and text where the document has nothing else.
+    A section of less than MIN_SECTION_TOKENS shares a chunk with its neighbours under the same heading, if
+    they fit. The headings that a chunk's text is below are in its breadcrumb, and their lines are further
+    spans of the first such chunk; a breadcrumb that had to be shortened lacks some, which are text as all
+    other heading lines are. Front matter is a further span of the first chunk, and text where the document
+    has nothing else.
     """
     sized = SizedLines(parsed.outline.lines, counts)
     drafts = Drafts(parsed=parsed)
     front_matter = [block for block in parsed.outline.blocks if block.kind == "front_matter"]
     drafts.outline_lines = [block.span for block in front_matter]
-    pending_headings: list[Block] = []
-    for section in _sections(parsed.outline.blocks):
-        crumb = breadcrumb_of(parsed.title, section.path, counts)
-        label = section.path[-1] if section.path else parsed.title
-        context = SectionContext(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
-        for body in _split_at_walls(_body(section, crumb, pending_headings, drafts), parsed.outline.walls):
-            pack(body, context, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
+    merger = _Merger(parsed, sized, max_tokens)
+    for section in merger.merge(_sections(parsed.outline.blocks)):
+        path, crumb = _name(section, parsed.title, counts)
+        label = path[-1] if path else parsed.title
+        context = SectionContext(heading_path=path, breadcrumb=crumb.text, section_label=label)
+        body = section.blocks
+        if crumb.is_complete:
+            above = section.headings_above
+            drafts.outline_lines.extend(heading.span for heading in above)
+            body = body[len(above) :]
+        for page in _split_at_walls(body, parsed.outline.walls):
+            pack(page, context, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
     if not drafts.chunks:
         drafts.outline_lines = []
         crumb = breadcrumb_of(parsed.title, (), counts)
@@ -54,49 +91,103 @@ def chunk_prose(
     return drafts.chunks
 
 
+def _name(section: Section, title: str, counts: TokenCounts) -> tuple[tuple[str, ...], Breadcrumb]:
+    """Return the texts of the headings, and the breadcrumb; those of merged sections are one, if it fits.
+
+    Where the text begins above merged sections, they are named in the breadcrumb alone.
+    """
+    path = tuple(heading.text for heading in section.path)
+    if section.names:
+        named = (*path, NAME_SEPARATOR.join(section.names))
+        crumb = breadcrumb_of(title, named, counts)
+        if crumb.is_complete:
+            return (path if section.has_introduction else named), crumb
+    return path, breadcrumb_of(title, path, counts)
+
+
+class _Merger:
+    """Merger of small sections with their neighbours under the same heading."""
+
+    def __init__(self, parsed: ParsedDocument, sized: SizedLines, max_tokens: int) -> None:
+        self._parsed = parsed
+        self._sized = sized
+        self._max_tokens = max_tokens
+
+    def merge(self, sections: Sequence[Section], depth: int = 0) -> list[Section]:
+        """Return the sections, which share `depth` headings; a small one shares a chunk if another fits.
+
+        Those below a further heading are merged first, and then as a whole with those beside it.
+        """
+        if len(sections) < 2:
+            return list(sections)
+        wholes: list[tuple[Section, bool]] = []
+        for heading, group in groupby(sections, key=lambda each: each.path[depth : depth + 1]):
+            below = list(group)
+            parts = self.merge(below, depth + 1) if heading else below
+            wholes += [(part, len(parts) == 1) for part in parts]
+        # A section goes with the next one first; the last may go with the one before.
+        forward = self._join(wholes, lambda one, _: self._is_small(one))
+        return [section for section, _ in self._join(forward, lambda _, other: self._is_small(other))]
+
+    def _join(
+        self, wholes: Sequence[tuple[Section, bool]], joins: Callable[[Section, Section], bool]
+    ) -> list[tuple[Section, bool]]:
+        joined: list[tuple[Section, bool]] = []
+        for section, is_whole in wholes:
+            if joined and is_whole and joined[-1][1] and joins(joined[-1][0], section):
+                both = joined[-1][0].followed_by(section)
+                if self._fits(both):
+                    joined[-1] = (both, True)
+                    continue
+            joined.append((section, is_whole))
+        return joined
+
+    def _is_small(self, section: Section) -> bool:
+        first, last = section.body[0], section.body[-1]
+        return self._sized.tokens(first.span.start, last.span.end) < MIN_SECTION_TOKENS
+
+    def _fits(self, section: Section) -> bool:
+        """Return whether a section is one chunk, on one page."""
+        blocks, walls = section.blocks, self._parsed.outline.walls
+        start, end = blocks[0].span.start, blocks[-1].span.end
+        if walls and bisect_right(walls, start) != bisect_right(walls, end):
+            return False
+        if not self._sized.fits(start, end, self._max_tokens):
+            return False
+        _, crumb = _name(section, self._parsed.title, self._sized.counts)
+        return self._sized.fits(start, end, self._max_tokens - crumb.tokens)
+
+
 def _split_at_walls(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequence[Block]]:
     """Yield the blocks of each page, because no chunk crosses a wall."""
     for _, page in groupby(blocks, key=lambda block: bisect_right(walls, block.span.start)):
         yield tuple(page)
 
 
-def _body(
-    section: Section, crumb: Breadcrumb, pending_headings: list[Block], drafts: Drafts
-) -> tuple[Block, ...]:
-    """Return the blocks whose lines are text; other heading lines become spans of the next chunk.
+def _sections(blocks: Sequence[Block]) -> list[Section]:
+    """Return the sections that have text; a heading without text goes with the next section, or the last."""
+    sections: list[Section] = []
+    open_headings: tuple[Block, ...] = ()
+    headings: tuple[Block, ...] = ()
+    body: list[Block] = []
 
-    `pending_headings` has the headings right above that have no chunk yet.
-    """
-    if section.heading is None:
-        return section.body
-    headings = (*pending_headings, section.heading)
-    pending_headings.clear()
-    if not crumb.is_complete:
-        return (*headings, *section.body)
-    if not section.body and section.has_subsections:
-        pending_headings.extend(headings)
-        return ()
-    in_breadcrumb = headings if section.body else headings[:-1]
-    drafts.outline_lines.extend(heading.span for heading in in_breadcrumb)
-    return section.body or headings[-1:]
+    def close() -> None:
+        nonlocal headings
+        if body:
+            sections.append(Section(headings=headings, body=tuple(body), path=open_headings))
+            headings = ()
+            body.clear()
 
-
-def _sections(blocks: Sequence[Block]) -> Iterator[Section]:
-    headings = [index for index, block in enumerate(blocks) if block.kind == "heading"]
-    starts = [-1, *headings]
-    open_headings: list[Block] = []
-    for start, end in zip(starts, [*headings, len(blocks)], strict=True):
-        body = tuple(block for block in blocks[start + 1 : end] if block.kind != "front_matter")
-        heading = blocks[start] if start >= 0 else None
-        if heading is not None:
-            open_headings = [above for above in open_headings if above.level < heading.level]
-            open_headings.append(heading)
-        elif not body:
-            continue
-        following = blocks[end] if end < len(blocks) else None
-        yield Section(
-            heading=heading,
-            body=body,
-            path=tuple(above.text for above in open_headings),
-            has_subsections=heading is not None and following is not None and following.level > heading.level,
-        )
+    for block in blocks:
+        if block.kind == "heading":
+            close()
+            open_headings = (*(above for above in open_headings if above.level < block.level), block)
+            headings = (*headings, block)
+        elif block.kind != "front_matter":
+            body.append(block)
+    close()
+    if headings and sections:
+        sections[-1] = replace(sections[-1], body=(*sections[-1].body, *headings))
+    elif headings:
+        sections.append(Section(headings=headings, body=(), path=open_headings))
+    return sections

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 #: incremented whenever the same document would yield other chunks
-CHUNKER_VERSION: Final = "c4"
+CHUNKER_VERSION: Final = "c5"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
+#: a section of prose with fewer tokens shares a chunk with its neighbours
+MIN_SECTION_TOKENS: Final = 64
 #: smallest chunk size of a workspace: 32 tokens are left for text, however long the breadcrumb is
 LEAST_TOKENS: Final = 128
 #: tokens of a breadcrumb; a longer one is shortened, so that every chunk has room for text

@@ -32,6 +32,7 @@ from kebab.uuids import parse_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.operators import QueryOperators
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 
 #: The Django lookup of each condition on a document.
@@ -80,6 +81,8 @@ class SearchScope:
     version_tags: tuple[str, ...]
     #: Whether the search has waited for a change; then it must miss nothing indexed since.
     has_waited: bool = False
+    #: The operators typed in the query; None without any.
+    operators: QueryOperators | None = None
 
     @property
     def values(self) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
         {
             **query_fields,
             "q": given["information_request"],
+            "operators": False,
             "k": given.get("k", TOP_M),
             "rerank": given.get("rerank", runtime().reranker is not None),
             "per_file_cap": given.get("per_file_cap", SearchSettings.of(workspace).pre_rerank_max_per_file),

@@ -20,7 +20,7 @@ from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, parse_moment
 from search.retrieval.query.filters import NO_FILTERS, ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
+from search.retrieval.types import Fusion, Group, Mode, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 
 MAX_SNIPPET_CHARS = 10_000
@@ -156,7 +156,11 @@ class QueryFields(StrictSerializer):
         help_text="False: names, as `rateLimit`, have no list of their own; the two legs are fused alone."
     )
     typos = FlagField(help_text="False: words that no passage has are not corrected.")
+    operators = FlagField(help_text="False: all of `q` is text, also `-word`, `path:` and the like.")
     prefix = FlagField(help_text="The last word may be the beginning of a word.")
+    group = EnumeratedField(
+        Group, required=False, allow_null=True, help_text="document: a hit is a document, with its sections."
+    )
     k = serializers.IntegerField(
         required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
     )
@@ -274,11 +278,13 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     with _ErrorsAbout("snippet_chars"):
         return SearchQuery(
             text=given["q"],
+            operators=given.get("operators", True),
             mode=parse_enum(Mode, "mode", given.get("mode", Mode.HYBRID)),
             fusion=parse_enum(Fusion, "fusion", given.get("fusion", settings.fusion)),
             exact=given.get("exact", True),
             typos=given.get("typos", True),
             prefix=given.get("prefix", False),
+            group=parse_enum(Group, "group", given.get("group", Group.PASSAGE)),
             k=k or settings.default_k,
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),

@@ -5,7 +5,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kebab.cli.output import plain, table
-from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
+from search.retrieval.types import HitSection, LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
 # A line break inside a snippet would break the indentation; replacing it by one space keeps the offsets.
 _ON_ONE_LINE = str.maketrans("\n\t", "  ")
@@ -21,16 +21,22 @@ def print_result(console: Console, result: SearchResult) -> None:
         console.print(_headline(hit))
         for line in (_citation_line(hit), _snippet(hit), Text(legs(hit.retrieval), style="dim")):
             console.print(Padding(line, (0, 0, 0, 4), expand=False), soft_wrap=False)
+        for section in (hit.sections or ())[1:]:
+            console.print(Padding(_section(section), (0, 0, 0, 4), expand=False), soft_wrap=False)
+        if hit.also_in:
+            also = Text(plain(f"also in {', '.join(hit.also_in)}"), style="dim")
+            console.print(Padding(also, (0, 0, 0, 4), expand=False), soft_wrap=False)
         console.print()
 
 
 def summary(result: SearchResult) -> str:
     """Return a sentence with the number of hits, the time and the mode."""
+    noun = "document" if result.hits and result.hits[0].sections is not None else "chunk"
     related = sum(hit.related for hit in result.hits)
     found = _pluralize(len(result.hits), "hit") + (f", {related:,} only related" if related else "")
     found += f" in {result.took_ms:.1f} ms ({result.mode})"
     return found + (
-        "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total)}."
+        "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total, noun)}."
     )
 
 
@@ -60,6 +66,9 @@ def print_explanation(console: Console, result: SearchResult) -> None:
         for name in ("every", "some"):
             if match[name] is not None:
                 console.print(plain(f"{name} term  {match[name]}"))
+    operators = explain.get("operators")
+    if isinstance(operators, dict):
+        console.print(plain(f"operators  {', '.join(operators['conditions'])}"))
     timings = explain.get("timings_ms")
     if isinstance(timings, dict):
         console.print("  ".join(f"{stage} {ms:.1f} ms" for stage, ms in timings.items()))
@@ -85,20 +94,26 @@ def _citation_line(hit: SearchHit) -> Text:
     return line.append(plain(f"  {place}, {hit.trust_level}{stale}"), style="dim")
 
 
-def _snippet(hit: SearchHit) -> Text:
+def _snippet(hit: SearchHit | HitSection) -> Text:
     line = Text(plain(hit.snippet).translate(_ON_ONE_LINE))
     for start, end in hit.highlights:
         line.stylize("bold yellow", start, end)
     return line
 
 
-def _lexical_total_text(total: LexicalTotal) -> str:
+def _section(section: HitSection) -> Text:
+    line = Text(plain(section.section_label))
+    line.append(plain(f"  {section.citation.uri}"), style="cyan")
+    return line.append("\n").append_text(_snippet(section))
+
+
+def _lexical_total_text(total: LexicalTotal, noun: str) -> str:
     have = (
-        "no chunk has"
+        f"no {noun} has"
         if total.value == 0
-        else "1 chunk has"
+        else f"1 {noun} has"
         if total.value == 1
-        else f"{total.value:,} chunks have"
+        else f"{total.value:,} {noun}s have"
     )
     return f"{have} every word" + (", others have some" if total.relation == "gte" else "")
 

@@ -21,6 +21,9 @@ from search.retrieval.text.unicode_scripts import words_of
 MOSTLY_KNOWN: Final = 0.9
 HARDLY_KNOWN: Final = 0.05
 
+# A shorter query shows its language too badly to disable the leg.
+_LEAST_WORDS = 3
+_LEAST_LETTERS = 12
 # A score of this size, from function words and the detector, overrides the workspace's language.
 _DECISIVE = 2
 # The least share of letters in foreign scripts: a single Greek letter makes no Greek query.
@@ -63,14 +66,17 @@ def knows_language(model: SpaceIdentity, text: str, known_share: float | None = 
     """Return whether `model` knows the language of `text`; True if it can't be determined.
 
     `known_share`, in [0, 1], is the share of the workspace's documents whose language the model knows. The
-    script decides first; then function words and a detector if they are clear; then the workspace if nearly
-    all or none of its documents are known; then the sign of the score.
+    script decides first; for a short query then the workspace, if it has hardly any known documents; for
+    others function words and a detector if they are clear, then the workspace if nearly all or none of its
+    documents are known, then the sign of the score.
     """
     if ANY_LANGUAGE in model.languages:
         return True
     words = [word for word in text[:_READ_CHARS].split() if _NAME_PATTERN.search(word) is None]
     if _is_in_foreign_script(model, text[:_READ_CHARS]):
         return False
+    if len(text.split()) < _LEAST_WORDS or sum(map(str.isalpha, text)) < _LEAST_LETTERS:
+        return known_share is None or known_share > HARDLY_KNOWN
     score = _language_score(model, " ".join(words))
     is_open = abs(score) < _DECISIVE
     if is_open and known_share is not None and not HARDLY_KNOWN < known_share < MOSTLY_KNOWN:

@@ -17,7 +17,11 @@ from search.metrics import stage
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.view import MirrorSource, MirrorView
+from search.retrieval.fusion.copies import CopyKeys
 from search.vectors.nearest import Nearest, QueryPoint, nearest_chunks
+
+# Chunks that PostgreSQL finds by their ids to compare their vectors.
+_MAX_PASSING = 20_000
 
 
 class Corpus(Protocol):
@@ -48,6 +52,10 @@ class Corpus(Protocol):
 
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks, (m,) ID, are visible."""
+        ...
+
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
+        """Return the keys that tell copies among chunks; None if there is no index."""
         ...
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
@@ -117,9 +125,34 @@ class PostgresCorpus:
             pass
         return read_visible(self.scope, ids)
 
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys | None:
+        """Return the keys that tell copies among chunks; None without a mirror."""
+        try:
+            with self._mirror.open_for_leg() as view:
+                return view.copy_keys(ids)
+        except (MirrorError, apsw.InterruptError):
+            return None
+
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` visible chunks nearest to `point`."""
-        return nearest_chunks(self.scope, point, limit=limit, check_visible=self.check_visible)
+        return nearest_chunks(
+            self.scope,
+            point,
+            limit=limit,
+            check_visible=self.check_visible,
+            find_passing=self._find_passing,
+        )
+
+    def _find_passing(self) -> np.ndarray | None:
+        """Return the ids of the chunks that pass by a current mirror; None without one, or for too many."""
+        try:
+            with self._mirror.open_for_leg() as view:
+                if self.is_current(view) and np.count_nonzero(view.passes) <= _MAX_PASSING:
+                    passing: np.ndarray = view.collection.chunks.ids[np.flatnonzero(view.passes)]
+                    return passing
+        except (MirrorError, apsw.InterruptError):
+            pass
+        return None
 
     def read_hits(self, chunk_ids: Sequence[str]) -> Mapping[str, VisibleChunk]:
         """Return the visible ones of the chunks, with the fields of hits, by id."""

@@ -88,7 +88,7 @@ def add_cursor(
 ) -> SearchResult:
     """Return the first page with the cursor of the second, or with a warning if it could not be stored."""
     try:
-        cursor = store_list(snapshot, workspace_id, caller, position=snapshot.query.k)
+        cursor = store_list(snapshot, workspace_id, caller, position=len(result.hits))
     except RedisError:
         return replace(result, warnings=(*result.warnings, _UNREACHABLE))
     if cursor is None:

@@ -36,6 +36,13 @@ class CorrectedQuery:
     text: str
     #: Whether words begin with its last word, which is none itself: it is still being typed.
     is_unfinished: bool
+    #: The same with its operators; None without any.
+    typed: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """Return it with its operators."""
+        return self.typed or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +54,44 @@ class _TypedWord:
     spellings: Sequence[Spelling]
 
 
-def suggest_query(view: MirrorView, text: str, read_passages: ReadPassages) -> str | None:
+def suggest_query(
+    view: MirrorView, text: str, read_passages: ReadPassages, *, typed: str | None = None
+) -> str | None:
     """Return the query as it was probably meant; None if the corpus suggests nothing else.
 
-    Call it if nothing matched. A word is replaced only by one of a visible chunk. Raises MirrorDamaged.
+    Call it if nothing matched. A word is replaced only by one of a visible chunk. `typed` is the query with
+    its operators, if `text` has blanks in their place. Raises MirrorDamaged.
     """
     if parse_query(text).raw is not None:
         return None
     try:
         with view.limited_time():
-            typed = list(_find_spellings(Vocabulary(view), text[:_READ_CHARS]))
+            words = list(_find_spellings(Vocabulary(view), text[:_READ_CHARS]))
     except apsw.InterruptError:
         return None
-    chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
+    chunk_ids = {id_ for each in words for spelling in each.spellings for id_ in spelling.chunk_ids}
     visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
-    suggestion = _apply_spellings(text, typed, visible)
-    return None if fold(suggestion) == fold(text) else suggestion
+    suggestion = _apply_spellings(typed or text, words, visible)
+    return None if fold(suggestion) == fold(typed or text) else suggestion
 
 
 def correct_query(
-    view: MirrorView, text: str, read_passages: ReadPassages, *, weights: tuple[float, float]
+    view: MirrorView,
+    text: str,
+    read_passages: ReadPassages,
+    *,
+    weights: tuple[float, float],
+    typed: str | None = None,
 ) -> CorrectedQuery:
     """Return the query with those words corrected that no chunk has which its reader may read.
 
     Such a word is left as it is if it may be a name or a code, if it is a common English word, or if nothing
     near it is under the filters. One error is corrected from five letters on, two from nine. A word that no
     chunk under the filters has is written as two if one of these has both in a row. `weights` are those of
-    breadcrumb and text. Raises MirrorDamaged.
+    breadcrumb and text; `typed` is the query with its operators, if `text` has blanks in their place.
+    Raises MirrorDamaged.
     """
-    unchanged = CorrectedQuery(text, is_unfinished=False)
+    unchanged = CorrectedQuery(text, is_unfinished=False, typed=typed)
     if parse_query(text).raw is not None:
         return unchanged
     try:
@@ -86,7 +102,7 @@ def correct_query(
             unknown = [word for word, is_unknown in missing if is_unknown]
             vocabulary = Vocabulary(view)
             is_unfinished = bool(unknown) and _is_beginning(vocabulary, unknown[-1], text)
-            typed = [
+            words = [
                 _TypedWord(
                     word.start(), word.end(), _safe_spellings(vocabulary, word[0], is_unknown=is_unknown)
                 )
@@ -95,9 +111,13 @@ def correct_query(
             ]
     except apsw.InterruptError:
         return unchanged
-    chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
+    chunk_ids = {id_ for each in words for spelling in each.spellings for id_ in spelling.chunk_ids}
     visible = read_passages(sorted(chunk_ids)) if chunk_ids else {}
-    return CorrectedQuery(_apply_spellings(text, typed, visible), is_unfinished=is_unfinished)
+    return CorrectedQuery(
+        _apply_spellings(text, words, visible),
+        is_unfinished=is_unfinished,
+        typed=typed and _apply_spellings(typed, words, visible),
+    )
 
 
 def _find_missing(

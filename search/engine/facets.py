@@ -13,10 +13,12 @@ from kebab.uuids import parse_uuid
 from search.access.querysets import visible_sources
 from search.access.scope import resolve_scope
 from search.engine.corpus import mirror_source
+from search.engine.search import apply_operators
 from search.mirror import local_mirrors
 from search.mirror.errors import MirrorError
 from search.mirror.query.facets import FACETS, count_documents
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.types import SearchQuery
 
 #: Maximum number of values returned for one filter.
 MAX_VALUES = 10
@@ -51,15 +53,17 @@ def count_facets(
 ) -> Facets | None:
     """Count the documents that `reader` may read, that pass `filters` and match the words of `text`.
 
+    Operators in `text` are obeyed.
     A filter doesn't narrow its own counts. Its chosen values are always returned, and so is every moment of
     `moments`, in ISO 8601. The counts are those of this node's mirror; None if it has no mirror, or the
     counting exceeds the time limit of a leg. Raises InvalidQuery, Workspace.DoesNotExist.
     """
     scope = resolve_scope(workspace, filters, reader)
+    scope, query = apply_operators(workspace, scope, SearchQuery(text=text, operators=True))
     local_mirrors.ensure_mirror(workspace.pk, scope.head_seq)
     since = {moment.isoformat(): moment.timestamp() for moment in moments}
     try:
-        counted = count_documents(mirror_source(workspace, scope), text, since)
+        counted = count_documents(mirror_source(workspace, scope), query.effective_channels.lexical, since)
     except (MirrorError, apsw.InterruptError):
         return None
     by_filter = {

@@ -1,7 +1,7 @@
 """Building of hits from ranked chunk ids: fields and text from Postgres, snippets around the matches."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.utils import timezone
@@ -10,18 +10,64 @@ from search.engine.corpus import Corpus
 from search.engine.readback import VisibleChunk
 from search.mirror.query.lexical import Match
 from search.mirror.sync.snapshot import analysis_for
-from search.retrieval.citation import citation_of
+from search.retrieval.citation import Citation, citation_of
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.query.filters import TrustLevel
 from search.retrieval.query.parser import marked_units
 from search.retrieval.staleness import stale_before
-from search.retrieval.text.snippet import Snippet, SnippetBuilder
-from search.retrieval.types import SearchHit, SearchQuery
+from search.retrieval.text.plain_text import plain_text
+from search.retrieval.text.snippet import Highlight, Snippet, SnippetBuilder
+from search.retrieval.types import HitSection, SearchHit, SearchQuery
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import LiveSpace
 
+#: Passages of a document that its hit shows.
+MAX_SECTIONS = 3
+# Chunks with this share of their words in common, and some words, are near-copies; a page shows two of them.
+_NEAR_SHARE = 0.9
+_LEAST_WORDS = 20
+_MAX_NEAR = 2
+# Statements for a page, each for as many entries as it has near-copies too many.
+_MAX_READS = 4
+# Copies whose paths a hit lists.
+_MAX_COPIES = 50
 _TRUST_LEVELS = {level.value: level for level in TrustLevel}
 _NO_SNIPPET: Snippet = ("", [])
+
+#: Returns the ranked entries from one position to another; fewer at the end of the list.
+ReadEntries = Callable[[int, int], Sequence[RankedEntry]]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Place:
+    """A hit to be."""
+
+    position: int
+    entry: RankedEntry
+    chunk: VisibleChunk
+    #: Further passages of a document.
+    sections: Sequence[VisibleChunk]
+    #: Chunks of the same text.
+    copies: Sequence[VisibleChunk]
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitPage:
+    """The hits of a page, and the entries that were read for it."""
+
+    hits: tuple[SearchHit, ...]
+    #: Positions of the hits, and of near-copies that are left for later pages.
+    positions: tuple[int, ...]
+    near_copies: tuple[int, ...]
+    #: Position after the last entry that was read.
+    stop: int
+    #: Whether all entries that were read are visible.
+    is_whole: bool
+
+    def order(self, size: int) -> tuple[int, ...]:
+        """Return the positions in a list of `size` in the order of its pages."""
+        return (*self.positions, *self.near_copies, *range(self.stop, size))
 
 
 class HitBuilder:
@@ -36,8 +82,13 @@ class HitBuilder:
         space: LiveSpace | None,
         index_version: str,
         with_snippets: bool = True,
+        copies: Mapping[str, Sequence[str]],
     ) -> None:
-        """`match` is the compiled query; without it snippets are made for the query's words."""
+        """`match` is the compiled query; without it snippets are made for the query's words.
+
+        `copies` are the ids of chunks of the same text, by the id of the one in the list.
+        """
+        self._copies = copies
         self._corpus = corpus
         self._query = query
         self._match = match
@@ -56,28 +107,67 @@ class HitBuilder:
         units, language = marked_units(self._query.effective_channels.lexical, self._analysis)
         return SnippetBuilder(units, self._analysis, language)
 
-    def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Return a hit for each entry whose chunk is still visible, ranks 1, 2, 3, …"""
-        hits = self.build_as_ranked(entries)
-        if len(hits) == len(entries):
-            return hits
-        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+    def build(self, read_entries: ReadEntries, k: int, *, is_first: bool = True) -> HitPage:
+        """Return a page of `k` hits from the visible entries: with the ranks 1, 2, 3, … if it is the first.
 
-    def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Return a hit for each entry whose chunk is still visible, with the ranks of the entries."""
-        chunk_ids = [entry.chunk_id for entry in entries]
-        chunks = self._corpus.read_hits(chunk_ids) if chunk_ids else {}
-        return tuple(
-            self._hit(entry, chunks[entry.chunk_id]) for entry in entries if entry.chunk_id in chunks
+        On the first page the third of some near-copies and further ones are left for later pages; their
+        places go to the entries that follow.
+        """
+        places, near = list[_Place](), list[_Place]()
+        stop, is_whole = 0, True
+        for _ in range(_MAX_READS):
+            wanted = k - len(places)
+            entries = read_entries(stop, stop + wanted)
+            chunks = self._read(entries) if entries else {}
+            for position, entry in enumerate(entries, start=stop):
+                chunk = chunks.get(entry.chunk_id)
+                if chunk is None:
+                    is_whole = False
+                    continue
+                is_near = is_first and _are_near(chunk.text, places)
+                (near if is_near else places).append(
+                    _Place(
+                        position=position,
+                        entry=entry,
+                        chunk=chunk,
+                        sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
+                        copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
+                        size=len(chunk.text),
+                    )
+                )
+            stop += len(entries)
+            if len(entries) < wanted or len(places) == k or not near:
+                break
+        # Without enough others, near-copies fill the page after all, before hits that are only related.
+        found = sorted([*places, *near], key=lambda place: place.entry.retrieval.related)
+        places, near = found[:k], found[k:]
+        return HitPage(
+            hits=tuple(
+                self._hit(rank if is_first else place.entry.rank, place)
+                for rank, place in enumerate(places, start=1)
+            ),
+            positions=tuple(place.position for place in places),
+            near_copies=tuple(place.position for place in near),
+            stop=stop,
+            is_whole=is_whole,
         )
 
-    def _hit(self, entry: RankedEntry, chunk: VisibleChunk) -> SearchHit:
-        snippet, highlights = _NO_SNIPPET
-        if self._with_snippets:
-            snippet, highlights = self._snippets.build(chunk.text, self._query.snippet_chars)
+    def _read(self, entries: Sequence[RankedEntry]) -> Mapping[str, VisibleChunk]:
+        chunk_ids = [entry.chunk_id for entry in entries]
+        chunk_ids += [id_ for entry in entries if entry.sections for id_ in _section_ids(entry)]
+        if self._copies:
+            chunk_ids += [id_ for entry in entries for id_ in self._copy_ids(entry)]
+        return self._corpus.read_hits(chunk_ids)
+
+    def _copy_ids(self, entry: RankedEntry) -> Sequence[str]:
+        return self._copies.get(entry.chunk_id, ())[:_MAX_COPIES]
+
+    def _hit(self, rank: int, place: _Place) -> SearchHit:
+        entry, chunk = place.entry, place.chunk
+        snippet, highlights = self._snippet(chunk)
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
-        return SearchHit(
-            rank=entry.rank,
+        hit = SearchHit(
+            rank=rank,
             score=entry.score,
             chunk_id=entry.chunk_id,
             doc_id=chunk.doc_id,
@@ -87,7 +177,7 @@ class HitBuilder:
             section_label=chunk.section_label,
             snippet=snippet,
             highlights=tuple(highlights),
-            citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
+            citation=_cite(chunk),
             retrieval=entry.retrieval,
             index_version=self._index_version,
             chunker_version=chunk.chunker_version,
@@ -101,3 +191,54 @@ class HitBuilder:
             trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
         )
+        if place.copies:
+            paths = dict.fromkeys(copy.path for copy in place.copies)
+            hit.also_in = tuple(path for path in paths if path != chunk.path)
+        if entry.sections is not None:
+            hit.sections = (
+                self._section(chunk, snippet, highlights),
+                *(self._section(each, *self._snippet(each)) for each in place.sections),
+            )
+            hit.section_count = 1 + len(entry.sections)
+        return hit
+
+    def _snippet(self, chunk: VisibleChunk) -> Snippet:
+        if not self._with_snippets:
+            return _NO_SNIPPET
+        plain = plain_text(chunk.text, chunk.path, is_code=bool(chunk.language))
+        return self._snippets.build(plain, self._query.snippet_chars)
+
+    def _section(self, chunk: VisibleChunk, snippet: str, highlights: Sequence[Highlight]) -> HitSection:
+        return HitSection(
+            chunk_id=chunk.chunk_id,
+            heading_path=chunk.heading_path,
+            section_label=chunk.section_label,
+            snippet=snippet,
+            highlights=tuple(highlights),
+            citation=_cite(chunk),
+        )
+
+
+def _cite(chunk: VisibleChunk) -> Citation:
+    return citation_of(chunk.path, chunk.section_label, chunk.source_spans)
+
+
+def _section_ids(entry: RankedEntry) -> list[str]:
+    return [section.chunk_id for section in (entry.sections or ())[: MAX_SECTIONS - 1]]
+
+
+def _are_near(text: str, places: Sequence[_Place]) -> bool:
+    """Return whether enough of the texts of `places` are near-copies of `text`."""
+    size = len(text)
+    similar = [place for place in places if -size <= 10 * (place.size - size) <= size]
+    if len(similar) < _MAX_NEAR:
+        return False
+    words = set(text.split())
+    if len(words) < _LEAST_WORDS:
+        return False
+    shares = (_share_of_words(words, set(place.chunk.text.split())) for place in similar)
+    return sum(share >= _NEAR_SHARE for share in shares) >= _MAX_NEAR
+
+
+def _share_of_words(one: Set[str], other: Set[str]) -> float:
+    return len(one & other) / len(one | other)

@@ -6,13 +6,12 @@ from itertools import islice
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.access.scope import SearchScope, resolve_scope
+from search.access.scope import resolve_scope
 from search.engine.corpus import PostgresCorpus
 from search.engine.cursors import cursor_at, load_list
 from search.engine.hits import HitBuilder
-from search.engine.ranking_snapshot import ResultSnapshot
 from search.engine.readback import read_documents
-from search.engine.search import milliseconds_since
+from search.engine.search import apply_operators, milliseconds_since
 from search.metrics import PAGES
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.types import SearchResult
@@ -31,28 +30,32 @@ def fetch_next_page(
     started = time.perf_counter()
     snapshot, position = load_list(cursor, workspace.pk, caller)
     query = replace(snapshot.query, k=k or snapshot.query.k)
-    scope = resolve_scope(workspace, query.filters, reader)
-    visible = _visible_entries(scope, snapshot, position, query.k + 1)
-    page, rest = visible[: query.k], visible[query.k :]
+    scope, query = apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)
+    chunk_ids = snapshot.ranking.ids(position)
+    visible = read_documents(scope, chunk_ids) if chunk_ids else {}
+    following = snapshot.ranking.entries(position, visible)
+    entries: list[RankedEntry] = []
+
+    def read_entries(start: int, stop: int) -> list[RankedEntry]:
+        entries.extend(islice(following, stop - len(entries)))
+        return entries[start:stop]
+
     corpus = PostgresCorpus(workspace, scope)
     builder = HitBuilder(
-        corpus, query, None, space=snapshot.space, index_version=snapshot.result.index_version
+        corpus,
+        query,
+        None,
+        space=snapshot.space,
+        index_version=snapshot.result.index_version,
+        copies=snapshot.copies,
     )
-    hits = builder.build_as_ranked(page)
+    page = builder.build(read_entries, query.k, is_first=False)
+    rest = read_entries(page.stop, page.stop + 1)
     PAGES.add()
     return replace(
         snapshot.result,
-        hits=hits,
+        hits=page.hits,
         lag=max(0, scope.head_seq - snapshot.result.seq),
         next_cursor=cursor_at(cursor, rest[0].rank - 1) if rest else None,
         took_ms=milliseconds_since(started),
     )
-
-
-def _visible_entries(
-    scope: SearchScope, snapshot: ResultSnapshot, position: int, limit: int
-) -> list[RankedEntry]:
-    """Return the first `limit` visible entries from `position` on, read back in one query."""
-    chunk_ids = snapshot.ranking.ids(position)
-    visible = read_documents(scope, chunk_ids) if chunk_ids else {}
-    return list(islice((e for e in snapshot.ranking.entries(position) if e.chunk_id in visible), limit))

@@ -2,8 +2,9 @@
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from search.retrieval.fusion.ranking import RankedEntry, Ranking, detail_values
 from search.retrieval.query.channels import QueryChannels
 from search.retrieval.query.filter_codec import filters_from_json, filters_to_json
 from search.retrieval.types import (
+    Group,
     LexicalTotal,
     Mode,
     RerankOutcome,
@@ -41,13 +43,19 @@ _DTYPES = {
     "rerank_rank": "<u2",
     "related": "u1",
 }
+# The number of the document, from 1, whose best passage or further section a chunk is.
+_DOCUMENT = "document"
+_COLUMN_DTYPES = {**_DTYPES, _DOCUMENT: "<u2"}
 
 _Column = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingSnapshot:
-    """Chunks in their order, 1,000 at most, with the scores and ranks behind it."""
+    """Chunks in their order, 1,000 at most, with the scores and ranks behind it.
+
+    In a list of documents the sections of each follow its best passage.
+    """
 
     method: Mode
     #: 16 bytes per chunk.
@@ -69,20 +77,49 @@ class RankingSnapshot:
     @classmethod
     def from_entries(cls, mode: Mode, entries: Sequence[RankedEntry]) -> "RankingSnapshot":
         """Take a snapshot of the list after the post-fusion stages, ranks 1, 2, 3, …"""
-        kept = entries[:MAX_PLACES]
-        values = {name: [_encode_number(name, entry.retrieval) for entry in kept] for name in _DTYPES}
-        ids = pack_ids(entry.chunk_id for entry in kept).tobytes()
+        numbered = [
+            (number, passage)
+            for number, entry in enumerate(entries, start=1)
+            for passage in (entry, *(entry.sections or ()))
+        ][:MAX_PLACES]
+        values: dict[str, Sequence[float]] = {
+            name: [_encode_number(name, passage.retrieval) for _, passage in numbered] for name in _DTYPES
+        }
+        if any(entry.sections is not None for entry in entries):
+            values[_DOCUMENT] = [number for number, _ in numbered]
+        ids = pack_ids(passage.chunk_id for _, passage in numbered).tobytes()
         return cls(method=mode, chunk_ids=ids, columns=_build_columns(values))
 
     def ids(self, start: int) -> list[str]:
-        """Return the chunk ids from position `start` on, counted from 0."""
-        return unpack_ids(np.frombuffer(self.chunk_ids, ID)[start:])
+        """Return the chunk ids from entry `start` on, counted from 0."""
+        return unpack_ids(np.frombuffer(self.chunk_ids, ID)[self._place_of(start) :])
 
-    def entries(self, start: int) -> Iterator[RankedEntry]:
-        """Return the entries from position `start` on, counted from 0, as they were ranked."""
-        for position, chunk_id in enumerate(self.ids(start), start=start):
-            detail = self._detail(position)
-            yield RankedEntry(rank=position + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail)
+    def entries(self, start: int, visible: Container[str] | None = None) -> Iterator[RankedEntry]:
+        """Return the entries from number `start` on, counted from 0, as they were ranked.
+
+        Chunks that are not `visible` are left out (None: all are); of a document the next section is taken.
+        """
+        place = self._place_of(start)
+        numbers = self.columns.get(_DOCUMENT)
+        passages = (
+            self._entry(place, chunk_id)
+            for place, chunk_id in enumerate(self.ids(start), start=place)
+            if visible is None or chunk_id in visible
+        )
+        if numbers is None:
+            yield from passages
+            return
+        for _, (best, *sections) in groupby(passages, key=lambda passage: passage.rank):
+            yield replace(best, sections=tuple(sections))
+
+    def _place_of(self, entry: int) -> int:
+        numbers = self.columns.get(_DOCUMENT)
+        return entry if numbers is None else int(np.searchsorted(numbers, entry + 1))
+
+    def _entry(self, place: int, chunk_id: str) -> RankedEntry:
+        detail, numbers = self._detail(place), self.columns.get(_DOCUMENT)
+        rank = place + 1 if numbers is None else int(numbers[place])
+        return RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.score, retrieval=detail)
 
     def to_bytes(self) -> bytes:
         """Return the ids, followed by the columns in the order of `columns`."""
@@ -97,19 +134,22 @@ class RankingSnapshot:
         at = places * ID.itemsize
         chunk_ids, columns = stored[:at], dict[str, _Column]()
         for name in names:
-            columns[name] = np.frombuffer(stored, dtype=_DTYPES[name], count=places, offset=at)
+            columns[name] = np.frombuffer(stored, dtype=_COLUMN_DTYPES[name], count=places, offset=at)
             at += columns[name].nbytes
         if at != len(stored):
             raise ValueError(f"{places} places of {names} take {at} bytes, not {len(stored)}.")
         return cls(method=mode, chunk_ids=chunk_ids, columns=columns)
 
     def _detail(self, position: int) -> RetrievalDetail:
-        values = {name: column[position].item() for name, column in self.columns.items()}
+        columns = ((name, column) for name, column in self.columns.items() if name != _DOCUMENT)
+        values = {name: column[position].item() for name, column in columns}
         return RetrievalDetail(method=self.method, **detail_values(values))
 
 
 def _build_columns(values: Mapping[str, Sequence[float] | _Column]) -> dict[str, _Column]:
-    columns = {name: np.array(values[name], dtype=type_) for name, type_ in _DTYPES.items() if name in values}
+    columns = {
+        name: np.array(values[name], dtype=type_) for name, type_ in _COLUMN_DTYPES.items() if name in values
+    }
     return {name: column for name, column in columns.items() if name == "fusion_score" or _has_any(column)}
 
 
@@ -133,13 +173,15 @@ _LENGTH = struct.Struct(">I")
 class ResultSnapshot:
     """A ranked list with the data common to all its pages."""
 
-    #: With the parts for later pages: text, mode, k, snippet length, filters, lexical channel.
+    #: With the parts for later pages: text, mode, group, k, snippet length, filters, lexical channel.
     query: SearchQuery
     #: The first page without its hits.
     result: SearchResult
     #: The space of the searched vectors.
     space: LiveSpace | None
     ranking: RankingSnapshot
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, Sequence[str]]
 
     def to_bytes(self) -> bytes:
         """Return the list in a compact form; equal lists have equal bytes."""
@@ -149,6 +191,7 @@ class ResultSnapshot:
             "space": _fields_dict(self.space),
             "places": len(self.ranking),
             "columns": list(self.ranking.columns),
+            "copies": self.copies,
         }
         text = json.dumps(head, separators=(",", ":")).encode()
         return _LENGTH.pack(len(text)) + text + self.ranking.to_bytes()
@@ -172,14 +215,17 @@ def _parse_snapshot(content: bytes) -> ResultSnapshot:
         result=_result_from_json(head, mode),
         space=None if head["space"] is None else LiveSpace(**head["space"]),
         ranking=RankingSnapshot.from_bytes(mode, head["places"], head["columns"], content[start:]),
+        copies=head["copies"],
     )
 
 
 def _query_to_json(query: SearchQuery) -> dict[str, Any]:
     return {
         "text": query.text,
+        "operators": query.operators,
         "lexical": None if query.channels is None else query.channels.lexical,
         "mode": query.mode,
+        "group": query.group,
         "k": query.k,
         "snippet_chars": query.snippet_chars,
         "filters": filters_to_json(query.filters),
@@ -190,7 +236,9 @@ def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
     text, lexical = head["text"], head["lexical"]
     return SearchQuery(
         text=text,
+        operators=head["operators"],
         mode=mode,
+        group=Group(head["group"]),
         k=head["k"],
         filters=filters_from_json(head["filters"]),
         channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),

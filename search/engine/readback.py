@@ -1,4 +1,4 @@
-"""Reads of chunks from Postgres by id, under workspace, rights and filters.
+"""Reads of chunks from Postgres by id, under workspace, rights, filters and typed operators.
 
 Mirrors and vector indexes may be outdated: only chunks that Postgres has are shown.
 """
@@ -19,7 +19,9 @@ from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk
+from search.retrieval.document_date import document_date
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
+from search.retrieval.query.passage_conditions import ConditionedPassage
 
 _WORKSPACE = Param("workspace", UUIDField())
 
@@ -56,13 +58,13 @@ def read_documents(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, in
     """Return the document keys of those of `chunk_ids` that are visible under the scope. One query."""
     if not failpoints.is_on("readback"):
         return unchecked_documents(scope.workspace_id, chunk_ids)
-    return dict(_rows(_ids_query, scope, chunk_ids))
+    return dict(_rows(_ids_query, scope, _meeting_conditions(scope, chunk_ids)))
 
 
 def read_hits(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, VisibleChunk]:
     """Return the chunks for hits, by id, read again under the scope."""
     if failpoints.is_on("readback"):
-        rows = _rows(_hits_query, scope, chunk_ids)
+        rows = _rows(_hits_query, scope, _meeting_conditions(scope, chunk_ids))
     else:
         rows = unchecked_hits(scope.workspace_id, chunk_ids)
     return {row[0]: _build_chunk(row) for row in rows}
@@ -71,6 +73,30 @@ def read_hits(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, Visible
 def read_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return breadcrumb and text of those of `chunk_ids` that are visible under the scope. One query."""
     return {row[0]: (row[1], row[2]) for row in _rows(_passages_query, scope, chunk_ids)}
+
+
+def _meeting_conditions(scope: SearchScope, chunk_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of `chunk_ids` whose passages meet the conditions of operators, without rights."""
+    if scope.operators is None:
+        return chunk_ids
+    passages = read_conditioned_passages(scope, chunk_ids)
+    return [id_ for id_, passage in passages.items() if not any(passage.unmet(scope.operators))]
+
+
+def read_conditioned_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> dict[str, ConditionedPassage]:
+    """Return what conditions of operators are about, by chunk id; regardless of rights and filters."""
+    if scope.operators is None:
+        return {}
+    analysis = scope.operators.analysis
+    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}"}
+    return {
+        id_: ConditionedPassage(
+            analysis=analysis,
+            dated_at=document_date(orjson.loads(metadata), indexed_at),
+            **dict(zip(_CONDITIONED, fields, strict=True)),
+        )
+        for id_, metadata, indexed_at, *fields in _conditioned_query().fetch(values)
+    }
 
 
 def _rows(
@@ -86,6 +112,29 @@ def _rows(
 @cache
 def _ids_query(narrowing: frozenset[str]) -> CompiledQuery:
     return _compile(narrowing, _visible_chunks(narrowing).values_list(_hex_column("chunk_id"), "document_id"))
+
+
+# The columns of the fields of ConditionedPassage.
+_CONDITIONED = {
+    "breadcrumb": "breadcrumb",
+    "text": "text",
+    "code_lang": "language",
+    "path": "document__path",
+    "title": "document__title",
+    "media": "document__media",
+    "lang": "document__lang",
+    "tags": "document__tags",
+    "source": "document__source__key",
+}
+
+
+@cache
+def _conditioned_query() -> CompiledQuery:
+    chunks = _visible_chunks(frozenset()).filter(
+        document__workspace=_WORKSPACE, document__source__workspace=_WORKSPACE
+    )
+    dates = ("document__metadata", "document__indexed_at")
+    return _compile(frozenset(), chunks.values_list(_hex_column("chunk_id"), *dates, *_CONDITIONED.values()))
 
 
 @cache

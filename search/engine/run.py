@@ -14,7 +14,7 @@ from search.embedders.minilm.weights import MODEL
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.explain import build_explanation
-from search.engine.hits import HitBuilder
+from search.engine.hits import HitBuilder, HitPage
 from search.engine.why_not import SearchOutcome
 from search.metrics import DEGRADED, stage
 from search.mirror.errors import MirrorError
@@ -23,12 +23,13 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.copies import fold_copies
 from search.retrieval.fusion.floor import Floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
-from search.retrieval.fusion.ranking import Ranking, rank_candidates
+from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
-from search.retrieval.types import LexicalTotal, Mode, SearchHit, SearchQuery, VectorWindow
+from search.retrieval.types import Group, LexicalTotal, Mode, SearchQuery, VectorWindow
 from search.runtime import runtime
 from search.settings.search_settings import SearchSettings
 from search.vectors.leg import VectorLeg, warn_of_mismatch
@@ -50,7 +51,9 @@ class Run:
 
     ranked: Ranking
     after: PostFusionResult
-    hits: tuple[SearchHit, ...]
+    page: HitPage
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
     #: The query as it was searched, and the text of its words if some were corrected.
     query: SearchQuery
     corrected_query: str | None
@@ -128,14 +131,16 @@ class _Search:
         if not query.typos or query.channels is not None:
             return self
         weights = (self._settings.breadcrumb_weight, lexical.TEXT_WEIGHT)
-        corrected = correct_query(view, query.text, self._corpus.read_passages, weights=weights)
-        if corrected == CorrectedQuery(query.text, is_unfinished=False):
+        text = query.effective_channels.lexical
+        typed = None if query.bare_text is None else query.text
+        corrected = correct_query(view, text, self._corpus.read_passages, weights=weights, typed=typed)
+        if corrected == CorrectedQuery(text, is_unfinished=False, typed=typed):
             return self
         # A model understands words that the index lacks, and most misspelt ones.
         words = replace(query.effective_channels, lexical=corrected.text)
         return _Search(
             self._corpus,
-            query if corrected.text == query.text else replace(query, channels=words),
+            query if corrected.text == text else replace(query, channels=words),
             self._stages,
             with_snippets=self._with_snippets,
             executor=self._executor,
@@ -158,6 +163,7 @@ class _Search:
             k_rrf=self._settings.rrf_k,
             vector_share=self._settings.vector_share,
         )
+        ranked, copies = self._fold_copies(view, ranked)
         floor = Floor(
             is_calibrated=vector.space is not None and vector.space.model == MODEL,
             has_common_word=partial(has_common_word, query.effective_channels.vector),
@@ -168,34 +174,56 @@ class _Search:
         match = words.match if isinstance(words, LexicalResult) else None
         analysis = analysis_for(corpus.workspace) if view is None else view.analysis
         version = index_version_of(corpus.workspace, query.mode, vector.space, analysis)
-        entries = after.entries[: query.k]
         # A stage leaves out what is gone when it reads documents or texts.
         n_kept = len(after.entries) + len(after.over_cap) + len(after.below_cutoff)
         is_lost = n_kept < min(len(ranked), window)
+
+        def read_entries(start: int, stop: int) -> Sequence[RankedEntry]:
+            if self._stages.are_any or stop <= len(after.entries):
+                return after.entries[start:stop]
+            return ranked.entries(stop, start)
+
         with stage("hits"):
-            hits = HitBuilder(
+            page = HitBuilder(
                 corpus,
                 query,
                 match,
                 space=vector.space,
                 index_version=version,
                 with_snippets=self._with_snippets,
-            ).build(entries)
+                copies=copies,
+            ).build(read_entries, query.k)
         return Run(
             ranked=ranked,
             after=after,
-            hits=hits,
+            page=page,
+            copies=copies,
             query=query,
-            corrected_query=self._corrected.text if self._corrected and query.channels else None,
+            corrected_query=self._corrected.shown if self._corrected and query.channels else None,
             version=version,
             seq=self._seq(view),
-            has_lost_candidates=not ranked.is_whole or is_lost or len(hits) < len(entries),
+            has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
             lexical_total=words.total if isinstance(words, LexicalResult) else None,
             vector_window=_vector_window(ranked, window),
-            warnings=(vector.mismatch,) if vector.mismatch and query.mode is not Mode.LEXICAL else (),
+            warnings=self._warn(vector, page),
             did_you_mean=self._suggest_query(view, words),
-            explanation=self._explain(view, match, ranked, after, legs, vector, hits),
+            explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    def _fold_copies(
+        self, view: MirrorView | None, ranked: Ranking
+    ) -> tuple[Ranking, Mapping[str, tuple[str, ...]]]:
+        if len(ranked) < 2:
+            return ranked, {}
+        keys = self._corpus.copy_keys(ranked.ids) if view is None else view.copy_keys(ranked.ids)
+        return (ranked, {}) if keys is None else fold_copies(ranked, keys)
+
+    def _warn(self, vector: VectorLeg, page: HitPage) -> tuple[str, ...]:
+        """Return why the vector leg takes no part, and which operators let nothing through."""
+        operators = self._corpus.scope.operators
+        message = vector.mismatch or vector.language_message
+        warnings = () if message is None or self._query.mode is Mode.LEXICAL else (message,)
+        return warnings if operators is None else (*warnings, *operators.messages(has_hits=bool(page.hits)))
 
     def _seq(self, view: MirrorView | None) -> int:
         if self._query.mode is Mode.VECTOR or self.is_blank:
@@ -234,6 +262,7 @@ class _Search:
             breadcrumb_weight=self._settings.breadcrumb_weight,
             is_unfinished=query.prefix or (self._corrected is not None and self._corrected.is_unfinished),
             is_checked=is_checked,
+            counts_documents=query.group is Group.DOCUMENT,
         )
         if query.mode is Mode.LEXICAL:
             return [words]
@@ -266,8 +295,11 @@ class _Search:
     def _suggest_query(self, view: MirrorView | None, words: LegResult | None) -> str | None:
         if view is None or words is None or not words.is_available or len(words.ids):
             return None
-        text = self._query.effective_channels.lexical
-        return suggest_query(view, text, self._corpus.read_passages)
+        query, text = self._query, self._query.effective_channels.lexical
+        typed = query.text if query.channels is None else None
+        if self._corrected is not None:
+            typed = self._corrected.typed
+        return suggest_query(view, text, self._corpus.read_passages, typed=typed)
 
     def _explain(
         self,
@@ -277,17 +309,22 @@ class _Search:
         after: PostFusionResult,
         legs: Sequence[Leg],
         vector: VectorLeg,
-        hits: Sequence[SearchHit],
+        page: HitPage,
+        copies: Mapping[str, tuple[str, ...]],
     ) -> Mapping[str, object] | None:
         query, explained = self._query, dict[str, object]()
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
+            explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
+            if (operators := self._corpus.scope.operators) is not None:
+                explained["operators"] = {"text": operators.text, "conditions": operators.typed}
         if query.why_not is not None:
-            returned = [hit.chunk_id for hit in hits]
-            outcome = SearchOutcome(view=view, match=match, ranked=ranked, after=after, returned=returned)
+            outcome = SearchOutcome(
+                view=view, match=match, ranked=ranked, after=after, hits=page.hits, copies=copies
+            )
             verdict = self._corpus.explain_absence(query.why_not, outcome)
             if verdict is not None:
                 explained["why_not"] = verdict.as_json(query.why_not)

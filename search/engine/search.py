@@ -29,6 +29,7 @@ from search.retrieval.errors import NotSearchableYet
 from search.retrieval.fusion.legs import LegName
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.operators import may_have_operators, parse_operators
 from search.retrieval.types import Mode, SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
 from search.vectors.spaces import live_space
@@ -150,24 +151,44 @@ def search_in_scope(
     `took_ms` is 0; the caller fills it in, including the time for the scope.
     """
     started = time.perf_counter()
+    scope, query = apply_operators(workspace, scope, query)
     stages = Stages.of(query, SearchSettings.of(workspace).pre_rerank_max_per_file)
     scope, run = retry_until_current(scope, partial(_run_visible, workspace, query, stages, with_snippets))
     if run.seq != scope.head_seq:
         local_mirrors.trigger_sync(workspace.pk)
     is_whole = not may_be_incomplete(scope, run)
     result = build_result(query, run, head_seq=scope.head_seq, degraded=_degraded_legs(run, is_whole))
-    whole = len(run.after.entries) if stages.are_any else len(run.ranked)
-    if caller is not None and whole > query.k:
+    order = run.page.order(len(run.after.entries) if stages.are_any else len(run.ranked))
+    if caller is not None and len(order) > len(run.page.hits):
         ranking = (
-            RankingSnapshot.from_entries(query.mode, run.after.entries)
+            RankingSnapshot.from_entries(query.mode, [run.after.entries[position] for position in order])
             if stages.are_any
-            else RankingSnapshot.from_ranking(run.ranked)
+            else RankingSnapshot.from_ranking(run.ranked.take(order))
         )
-        snapshot = ResultSnapshot(query=run.query, result=result, space=scope.space, ranking=ranking)
+        snapshot = ResultSnapshot(
+            query=run.query, result=result, space=scope.space, ranking=ranking, copies=run.copies
+        )
         result = add_cursor(result, snapshot, workspace.pk, caller)
     timings_ms = {**run.ranked.timings_ms, **run.after.timings_ms}
     count_search(result, timings_ms, time.perf_counter() - started)
     return result
+
+
+def apply_operators(
+    workspace: Workspace, scope: SearchScope, query: SearchQuery
+) -> tuple[SearchScope, SearchQuery]:
+    """Return the scope with the operators typed in the query, and the query with its text without them.
+
+    Channels other than the typed text stay as they are.
+    """
+    if not query.operators or not may_have_operators(query.text):
+        return scope, query
+    found = parse_operators(query.text, analysis_for(workspace))
+    if found is None:
+        return scope, query
+    bare = found.text
+    channels = query.channels and query.channels.map(lambda text: bare if text == query.text else text)
+    return replace(scope, operators=found), replace(query, bare_text=bare, channels=channels)
 
 
 def _run_visible(
@@ -202,7 +223,7 @@ def build_result(
         rerank=run.after.rerank,
         lexical_total=run.lexical_total,
         vector_window=run.vector_window,
-        hits=run.hits,
+        hits=run.page.hits,
         related_total=len(run.ranked.below_floor),
         corrected_query=run.corrected_query,
         did_you_mean=run.did_you_mean,

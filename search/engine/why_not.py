@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from search.access.scope import SearchScope, conditions
+from search.engine.readback import read_conditioned_passages
 from search.mirror.query.lexical import Match, chunks_that_match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
-from search.retrieval.fusion.ranking import Ranking
+from search.retrieval.fusion.ranking import RankedEntry, Ranking
 from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.passage_conditions import ConditionedPassage
+from search.retrieval.types import SearchHit
 
 # Of a document with more chunks only the first ones are checked.
 _MAX_CHUNKS = 1_000
@@ -34,12 +37,16 @@ class Gate(IntEnum):
     UNKNOWN = 0
     FILTERED = 1
     NOT_INDEXED = 2
-    NO_QUERY_TERM = 3
-    OUTSIDE_WINDOW = 4
-    FLOOR = 5
-    CAP = 6
-    CUTOFF = 7
-    RETURNED = 8
+    EXCLUDED = 3
+    REQUIRED = 4
+    NO_QUERY_TERM = 5
+    OUTSIDE_WINDOW = 6
+    FLOOR = 7
+    CAP = 8
+    CUTOFF = 9
+    GROUPED = 10
+    COPY = 11
+    RETURNED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +82,9 @@ class SearchOutcome:
     match: Match | None
     ranked: Ranking
     after: PostFusionResult
-    #: The hits' chunk ids, best first.
-    returned: Sequence[str]
+    hits: Sequence[SearchHit]
+    #: Chunk ids of the copies of a text, by that of the one in the list.
+    copies: Mapping[str, tuple[str, ...]]
 
 
 def explain_absence(target: str, scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
@@ -156,15 +164,52 @@ def _furthest_found(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVe
 
 def _furthest_unfound(chunks: Sequence[Chunk], scope: SearchScope, outcome: SearchOutcome) -> WhyNotVerdict:
     document = chunks[0].document
-    verdict = _check_document_filters(document, scope) or _check_indexed(document, outcome)
+    verdict = (
+        _check_document_filters(document, scope)
+        or _check_indexed(document, outcome)
+        or _check_copies(chunks, outcome)
+    )
     if verdict is not None:
         return verdict
     matching = _chunks_with_terms(chunks, outcome)
+    passages = read_conditioned_passages(scope, [chunk.chunk_id.hex for chunk in chunks])
     verdict = max(
-        (_verdict_on_unfound(chunk, matching, scope, outcome) for chunk in chunks),
+        (
+            _verdict_on_unmet(chunk.chunk_id.hex, passages, scope)
+            or _verdict_on_unfound(chunk, matching, scope, outcome)
+            for chunk in chunks
+        ),
         key=lambda each: each.gate,
     )
-    return verdict if verdict.gate is Gate.FILTERED else _add_missing_vector(verdict, scope, outcome)
+    return verdict if verdict.gate <= Gate.REQUIRED else _add_missing_vector(verdict, scope, outcome)
+
+
+def _verdict_on_unmet(
+    chunk_id: str, passages: Mapping[str, ConditionedPassage], scope: SearchScope
+) -> WhyNotVerdict | None:
+    """Return the verdict on a chunk that doesn't meet an operator; None if it meets all, or is gone."""
+    if scope.operators is None or chunk_id not in passages:
+        return None
+    unmet = next(passages[chunk_id].unmet(scope.operators), None)
+    if unmet is None:
+        return None
+    gate, detail = Gate.FILTERED, f"Filtered by {unmet.typed}."
+    if unmet.is_on_words:
+        gate, detail = Gate.REQUIRED, f"It lacks the required {unmet.typed}."
+        if unmet.is_exclusion:
+            gate, detail = Gate.EXCLUDED, f"Excluded by {unmet.typed}."
+    return WhyNotVerdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
+
+
+def _check_copies(chunks: Sequence[Chunk], outcome: SearchOutcome) -> WhyNotVerdict | None:
+    ids = {chunk.chunk_id.hex for chunk in chunks}
+    for original, copies in outcome.copies.items():
+        for copy in ids.intersection(copies):
+            position = outcome.ranked.position_of(original)
+            rank = None if position is None else position + 1
+            detail = f"Its text is also that of chunk {original}, rank {rank}, which stands for it."
+            return WhyNotVerdict(gate=Gate.COPY, detail=detail, chunk_id=copy, ranks={})
+    return None
 
 
 def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
@@ -176,13 +221,21 @@ def _failed_chunk_filters(chunk: Chunk, filters: SearchFilters) -> list[str]:
 
 
 def _gate_of_found(chunk_id: str, rank: int, outcome: SearchOutcome) -> tuple[Gate, str]:
-    if chunk_id in outcome.returned:
-        return Gate.RETURNED, f"It is hit {outcome.returned.index(chunk_id) + 1}."
+    hit_of = {hit.chunk_id: hit.rank for hit in outcome.hits}
+    if chunk_id in hit_of:
+        return Gate.RETURNED, f"It is hit {hit_of[chunk_id]}."
+    document = next((each for each in outcome.after.entries if _is_section(chunk_id, each)), None)
+    if document is not None:
+        return Gate.GROUPED, f"It is a further section of document {document.rank} in the list."
     if chunk_id in outcome.after.over_cap:
         return Gate.CAP, f"Rank {rank}; cut by the cap: enough of its document stand before it."
     if chunk_id in outcome.after.below_cutoff:
         return Gate.CUTOFF, f"Rank {rank}; below the cutoff."
-    return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.returned)}."
+    return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.hits)}."
+
+
+def _is_section(chunk_id: str, document: RankedEntry) -> bool:
+    return any(section.chunk_id == chunk_id for section in document.sections or ())
 
 
 def _chunks_with_terms(chunks: Sequence[Chunk], outcome: SearchOutcome) -> Set[str] | None:

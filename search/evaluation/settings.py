@@ -62,6 +62,7 @@ class RunSettings:
         """Return the query for `hits` hits of `topic`."""
         return SearchQuery(
             text=topic.text,
+            operators=True,
             mode=self.mode,
             k=hits,
             filters=filters_from_json(topic.filters),

@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.
@@ -24,7 +24,7 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
 # `breadcrumb` of chunks_fts has title, headings and path, `text` nothing of them. `title_key` and `name_key`
 # are the folded words of a document's title and of its file name. The tokenizer is one of `search.analysis`.
 # Parts, postings and blocks belong to `search.mirror.postings`, which needs chunk numbers to grow: a part has
-# the chunks of each term, a block the lengths, documents, kinds and ids of chunks.
+# the chunks of each term, a block the lengths, documents, kinds, ids and text keys of chunks.
 _CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
@@ -39,7 +39,8 @@ CREATE TABLE documents (
     media TEXT NOT NULL,
     source_key TEXT NOT NULL,
     version_tag TEXT NOT NULL,
-    indexed_at REAL NOT NULL
+    indexed_at REAL NOT NULL,
+    dated_at REAL NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_name ON documents (name_key);
@@ -81,7 +82,8 @@ CREATE TABLE blocks (
     lengths BLOB NOT NULL,
     docs BLOB NOT NULL,
     kinds BLOB NOT NULL,
-    ids BLOB NOT NULL
+    ids BLOB NOT NULL,
+    text_keys BLOB NOT NULL
 ) STRICT;
 """
 

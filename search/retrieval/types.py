@@ -46,15 +46,27 @@ class Fusion(QueryValue):
     CONVEX = "convex"
 
 
+class Group(QueryValue):
+    """The kinds of hits."""
+
+    PASSAGE = "passage"
+    #: A document, with its best passages.
+    DOCUMENT = "document"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """A query; `k=0` means the default, k is at most 1,000. Raises: InvalidQuery, naming the parameter.
 
-    Mode and fusion may also be given by their names.
+    Mode, fusion and group may also be given by their names.
     """
 
     #: As typed; NULs and lone surrogates are dropped, from the channels as well.
     text: str
+    #: Whether operators in `text`, like `-word`, are obeyed (`search.retrieval.query.operators`).
+    operators: bool = False
+    #: `text` with blanks in the place of its operators; None: it has none.
+    bare_text: str | None = None
     mode: Mode = Mode.HYBRID
     #: None: the workspace's setting.
     fusion: Fusion | None = None
@@ -64,6 +76,8 @@ class SearchQuery:
     typos: bool = True
     #: Whether the last word may be the beginning of a word. One that no chunk has may be in any case.
     prefix: bool = False
+    #: `k` counts these.
+    group: Group = Group.PASSAGE
     k: int = DEFAULT_K
     filters: SearchFilters = field(default_factory=SearchFilters)
     #: None: every stage uses `text`.
@@ -92,6 +106,7 @@ class SearchQuery:
         # A frozen dataclass allows no ordinary assignment, not even here.
         object.__setattr__(self, "mode", Mode(self.mode))
         object.__setattr__(self, "fusion", None if self.fusion is None else Fusion(self.fusion))
+        object.__setattr__(self, "group", Group(self.group))
         object.__setattr__(self, "text", strip_unstorable(self.text))
         if self.channels is not None:
             object.__setattr__(self, "channels", self.channels.map(strip_unstorable))
@@ -100,7 +115,8 @@ class SearchQuery:
     @property
     def effective_channels(self) -> QueryChannels:
         """Return the channels, `text` for each stage unless the query has channels of its own."""
-        return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
+        text = self.text if self.bare_text is None else self.bare_text
+        return self.channels or QueryChannels(vector=text, lexical=text, rerank=text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -127,6 +143,20 @@ class RetrievalDetail:
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitSection:
+    """A passage of a document that is a hit."""
+
+    chunk_id: str
+    heading_path: tuple[str, ...]
+    section_label: str
+    #: Plain text.
+    snippet: str
+    #: Code-point offsets into the snippet, in order, without overlap.
+    highlights: tuple[Highlight, ...]
+    citation: Citation
+
+
 # Not frozen, as is RetrievalDetail: a frozen dataclass takes five times as long to make.
 @dataclass(slots=True, kw_only=True)
 class SearchHit:
@@ -142,7 +172,7 @@ class SearchHit:
     title: str
     heading_path: tuple[str, ...]
     section_label: str
-    #: Plain text.
+    #: Plain text without markup; line breaks are those of code.
     snippet: str
     #: Code-point offsets into the snippet, in order, without overlap.
     highlights: tuple[Highlight, ...]
@@ -159,6 +189,11 @@ class SearchHit:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     code_lang: str | None
+    #: Paths of other documents with the same text.
+    also_in: tuple[str, ...] = ()
+    #: Of a document: its best passages, the hit's own first, and the number of those found; else None.
+    sections: tuple[HitSection, ...] | None = None
+    section_count: int | None = None
 
     @property
     def related(self) -> bool:
@@ -168,7 +203,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalTotal:
-    """The number of chunks that have every term.
+    """The number of chunks that have every term, or of documents with such chunks if the hits are documents.
 
     It is exact (`eq`), or a lower bound of the matches (`gte`): other chunks have some of the terms, or the
     leg was stopped.

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from search.retrieval.citation import Citation
-from search.retrieval.types import SearchHit, SearchResult
+from search.retrieval.types import HitSection, SearchHit, SearchResult
 
 Wire = dict[str, object]
 
@@ -37,6 +37,17 @@ def hit_to_wire(hit: SearchHit) -> Wire:
         "tags": list(hit.tags),
         "trust_level": hit.trust_level.value,
         "related": related,
+        "also_in": list(hit.also_in),
+        "sections": None if hit.sections is None else [_section_to_wire(each) for each in hit.sections],
+    }
+
+
+def _section_to_wire(section: HitSection) -> Wire:
+    return {
+        **field_values(section),
+        "heading_path": list(section.heading_path),
+        "highlights": [list(highlight) for highlight in section.highlights],
+        "citation": citation_to_wire(section.citation),
     }
 
 

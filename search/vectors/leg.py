@@ -99,10 +99,18 @@ class VectorLeg:
             return "No embedder is configured; set KEBAB_EMBEDDER."
         if self.mismatch is not None:
             return self.mismatch
+        return self.language_message
+
+    @cached_property
+    def language_message(self) -> str | None:
+        """Return the message that the leg is disabled because of the query's language, None if it isn't."""
+        if self._embedder is None or not self._requires_known_language or not self._text:
+            return None
         model, share = self._embedder.space, self.space.known_share if self.space else None
-        if self._requires_known_language and self._text and not knows_language(model, self._text, share):
-            return f"{model.model} knows {', '.join(model.languages)}; the query is in another language."
-        return None
+        if knows_language(model, self._text, share):
+            return None
+        known = ", ".join(model.languages)
+        return f"The query seems to be in another language than {model.model} knows ({known})."
 
     def search(self, limit: int) -> VectorResult:
         """Return up to `limit` candidates; none when no embedder is available, or the time is up."""

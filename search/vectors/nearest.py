@@ -8,7 +8,7 @@ all, so that a filter never makes the list shorter while matches exist.
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ from kebab.database.compiled_queries import CompiledQuery, Param, compile_querys
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
-from search.retrieval.fusion.legs import ID, CheckVisible
+from search.retrieval.fusion.legs import ID, CheckVisible, unpack_ids
 from search.vectors.quantised_index import code_cache
 from search.vectors.quantised_rows import read_some_rows
 from search.vectors.quantised_scan import Codes, cosines
@@ -66,6 +66,8 @@ _WORKSPACE = Param("workspace", UUIDField())
 
 #: The filters of a query, as names of `SearchScope.values` and `kind`; each set has its own statement.
 Narrowing = frozenset[str]
+#: Returns the ids, (n,) ID, of the chunks that pass filters and operators; None if unknown, or too many.
+FindPassing = Callable[[], np.ndarray | None]
 
 
 # Attempts by codes while too few of the nearest pass the filters, the limit of compared vectors, and the
@@ -73,6 +75,8 @@ Narrowing = frozenset[str]
 _LOOKS = 2
 _MOST_COMPARED = 4_000
 _MARGIN = 1.5
+# Factor on the candidates for a query with operators, which PostgreSQL can't check.
+_WIDER = 4
 # Enough digits to distinguish half-precision numbers.
 _HALF_DIGITS = "%.5g"
 
@@ -122,11 +126,17 @@ class Nearest:
 
 
 def nearest_chunks(
-    scope: SearchScope, point: QueryPoint, *, limit: int, check_visible: CheckVisible
+    scope: SearchScope,
+    point: QueryPoint,
+    *,
+    limit: int,
+    check_visible: CheckVisible,
+    find_passing: FindPassing = lambda: None,
 ) -> Nearest:
     """Return up to `limit` chunks in the scope, the most similar to `point` first, ties by chunk id.
 
-    `check_visible` returns which chunks are in the scope.
+    `check_visible` returns which chunks are in the scope. With operators PostgreSQL compares the chunks of
+    `find_passing`; if that returns None, the list may be too short.
     """
     if not point.space.is_indexed:
         codes = code_cache().codes(scope, point.space)
@@ -135,9 +145,18 @@ def nearest_chunks(
             VECTOR_LEGS.add("codes")
             return found
     narrowing, values = _narrow(scope)
-    query = _NearestQuery(scope, point, narrowing, values | {**point.values, "limit": limit}, limit)
-    rows = _find_by_index(query) if point.space.is_indexed else None
-    return _to_nearest(_find_exactly(query) if rows is None else rows, query)
+    passing = None if scope.operators is None else find_passing()
+    wanted = limit if scope.operators is None or passing is not None else _WIDER * limit
+    if passing is not None:
+        narrowing |= {_PASSING}
+        values[_PASSING] = f"{{{','.join(unpack_ids(passing))}}}"
+    query = _NearestQuery(scope, point, narrowing, values | {**point.values, "limit": wanted}, wanted)
+    rows = _find_by_index(query) if point.space.is_indexed and passing is None else None
+    found = _to_nearest(_find_exactly(query) if rows is None else rows, query)
+    if scope.operators is None:
+        return found
+    is_visible = check_visible(found.ids)
+    return Nearest(found.ids[is_visible][:limit], found.similarities[is_visible][:limit], found.vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +225,8 @@ def _narrow(scope: SearchScope) -> tuple[Narrowing, dict[str, Any]]:
     return narrowing, values
 
 
+# The name of the ids of `FindPassing`.
+_PASSING = "passing"
 # Filters on versions, whose id a vector's row contains.
 _ON_VERSIONS = frozenset({"source", "version"})
 
@@ -255,8 +276,11 @@ def _vector_queryset(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
     rows = ChunkVector.objects.filter(workspace_id=_WORKSPACE, space_id=Param("space", BigIntegerField()))
     if narrowing & _ON_VERSIONS:
         rows = rows.filter(version_id__any_of=Param("versions"))
-    if narrowing - _ON_VERSIONS:
-        rows = rows.filter(chunk_id__in=chunks_in(_WORKSPACE, query_params(narrowing)).values("chunk_id"))
+    if _PASSING in narrowing:
+        rows = rows.filter(chunk_id__any_of=Param(_PASSING))
+    if narrowing - _ON_VERSIONS - {_PASSING}:
+        narrowed = chunks_in(_WORKSPACE, query_params(narrowing - {_PASSING}))
+        rows = rows.filter(chunk_id__in=narrowed.values("chunk_id"))
     return rows
 
 

@@ -6,6 +6,8 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 _NAME = re.compile("[^a-z0-9]+")
+#: The made-up handbook of the evaluation, which does not describe Kebab.
+_HANDBOOK = "docs/evaluation/handbook"
 
 
 def write_corpus(folder: Path, project: Path) -> int:
@@ -24,8 +26,9 @@ def write_corpus(folder: Path, project: Path) -> int:
 
 def _own_documents(project: Path) -> Mapping[str, bytes]:
     # Not the README: it quotes a search of the demonstration, which would find itself first.
-    files = sorted((project / "docs").rglob("*.md"))
-    return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files}
+    handbook = project / _HANDBOOK
+    files = (file for file in (project / "docs").rglob("*.md") if not file.is_relative_to(handbook))
+    return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in sorted(files)}
 
 
 def _package_readmes() -> dict[str, bytes]:

@@ -9,7 +9,9 @@ from search.bundles.format.sections import SECTIONS_BY_NAME
 from search.bundles.format.values import canonical_json, row_to_json
 from search.mirror.sync.snapshot import ChunkState, DocumentState
 from search.models import Chunk, Document
+from search.retrieval.document_date import document_date
 
+_STATED = ("path", "title", "lang", "trust_level", "media", "tags", "metadata", "indexed_at")
 # Documents fetched per round trip.
 _BATCH = 100
 
@@ -51,11 +53,10 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
     """Return a document's state for a mirror, equal to that of `search.mirror.sync.snapshot`."""
     return build_document_state(
-        {name: getattr(document, name) for name in ("path", "title", "lang", "trust_level", "media", "tags")},
+        {name: getattr(document, name) for name in _STATED},
         doc_id=document.doc_id.hex,
         source_key=document.source.key,
         version_tag=document.version.tag,
-        indexed_at=document.indexed_at.timestamp(),
         chunks=[
             {name: getattr(chunk, name) for name in SECTIONS_BY_NAME["chunks"].fields} for chunk in chunks
         ],
@@ -68,7 +69,6 @@ def build_document_state(
     doc_id: str,
     source_key: str,
     version_tag: str,
-    indexed_at: float,
     chunks: Sequence[Mapping[str, Any]],
 ) -> DocumentState:
     """Return a document's state for a mirror from the values of its row and its chunks' rows."""
@@ -81,7 +81,8 @@ def build_document_state(
         media=values["media"],
         source_key=source_key,
         version_tag=version_tag,
-        indexed_at=indexed_at,
+        indexed_at=values["indexed_at"].timestamp(),
+        dated_at=document_date(values["metadata"], values["indexed_at"]),
         tags=tuple(sorted(set(values["tags"]))),
         chunks=tuple(
             ChunkState(

@@ -84,6 +84,5 @@ def _document_state(row: DocumentRow, versions: Mapping[int, tuple[str, str]]) -
         doc_id=row.values["doc_id"].hex,
         source_key=key,
         version_tag=tag,
-        indexed_at=row.values["indexed_at"].timestamp(),
         chunks=row.chunks,
     )

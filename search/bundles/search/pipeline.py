@@ -24,10 +24,11 @@ from search.bundles.search.index import BundleIndex
 from search.bundles.search.vectors import BundleVectors
 from search.engine.readback import VisibleChunk
 from search.engine.run import run_search
-from search.engine.search import build_result, milliseconds_since
+from search.engine.search import apply_operators, build_result, milliseconds_since
 from search.engine.why_not import SearchOutcome
 from search.mirror.query.view import MirrorSource, MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.fusion.copies import CopyKeys
 from search.retrieval.fusion.post_fusion import Stages
 from search.retrieval.types import SearchQuery, SearchResult
 from search.settings.search_settings import SearchSettings
@@ -66,6 +67,7 @@ class SearchableBundle:
             with translate_damage(path):
                 stages = Stages.of(query, SearchSettings.of(self.workspace).pre_rerank_max_per_file)
                 scope = self._corpus.scope(query.filters)
+                scope, query = apply_operators(self.workspace, scope, query)
                 mirror = MirrorSource(self._index, self._index.pool, scope, limit_s=_LEG_LIMIT_S)
                 rows = _FilteredRows(self.workspace, self._reader.connection, mirror, self._rows)
                 run = run_search(rows, query, stages)
@@ -105,6 +107,11 @@ class _FilteredRows:
         """Return (m,) bool: which of the chunks pass the filters."""
         with self._mirror.open_for_leg() as view:
             return view.check_visible(ids)
+
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys:
+        """Return the keys that tell copies among chunks."""
+        with self._mirror.open_for_leg() as view:
+            return view.copy_keys(ids)
 
     def find_nearest(self, point: QueryPoint, limit: int) -> Nearest:
         """Return up to `limit` chunks nearest to `point` that pass the filters."""

@@ -19,13 +19,16 @@ from search.engine.search import search
 from search.models import Door
 from search.query_log.recorder import record_query
 from search.retrieval.degradation import degradation_messages
-from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
+from search.retrieval.types import MAX_K, Fusion, Group, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
 
 # The identity that cursors are bound to: anybody who may run commands here.
 _CALLER = "command-line"
 # Options with the names of the HTTP API's fields.
-_FIELDS = ("mode", "fusion", "k", "per_file_cap", "rerank", "cutoff", "floor", "explain", "why_not")
+_FIELDS = (
+    *("mode", "fusion", "group", "k", "per_file_cap"),
+    *("rerank", "cutoff", "floor", "explain", "why_not"),
+)
 
 
 class Command(KebabCommand):
@@ -52,6 +55,9 @@ class Command(KebabCommand):
         parser.add_argument("--mode", choices=[mode.value for mode in Mode], help="default: hybrid")
         parser.add_argument(
             "--fusion", choices=[fusion.value for fusion in Fusion], help="default: the workspace's"
+        )
+        parser.add_argument(
+            "--group", choices=[group.value for group in Group], help="what a hit is; default: passage"
         )
         parser.add_argument("-k", type=int, metavar="N", help=f"at most so many hits, up to {MAX_K}")
         add_filters(parser)

@@ -67,7 +67,13 @@ class SearchArguments:
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 
-    query: Annotated[QueryText, Field(description='Words or a question; "…" keeps words together.')]
+    query: Annotated[
+        QueryText,
+        Field(
+            description='Words or a question. "a phrase" is required, -word and -"a phrase" exclude passages;'
+            " title: path: source: type: lang: tag: after: before: filter, as type:pdf after:2026-03."
+        ),
+    ]
     mode: Annotated[
         Literal["hybrid", "lexical", "vector"],
         Field(description="By words and meaning, by words alone, by meaning alone."),

@@ -22,6 +22,7 @@ def search_tool(call: Call, given: SearchArguments) -> str:
     settings = SearchSettings.of(workspace)
     query = SearchQuery(
         text=given.query,
+        operators=True,
         mode=Mode(given.mode),
         k=given.k or settings.default_k,
         filters=given.filters,

@@ -106,7 +106,9 @@ class Collection:
         members = belongs[whole.docs]
         members &= whole.docs != 0
         docs, lengths = (np.where(members, column, 0) for column in (whole.docs, whole.lengths))
-        return Collection(ChunkTable.of(lengths, docs, whole.kinds, whole.ids), members, tuple(keys))
+        return Collection(
+            ChunkTable.of(lengths, docs, whole.kinds, whole.ids, whole.text_keys), members, tuple(keys)
+        )
 
     def main_language(self, connection: apsw.Connection) -> str:
         """Return the language of most of its documents; '' without any document."""
@@ -190,7 +192,7 @@ class CollectionCache:
     def __init__(self, max_rows: int = 1_000_000) -> None:
         """Create a cache; `max_rows` bounds all tables together.
 
-        A row takes 34 bytes, and up to 144 for cached contributions; attributes take another 100 bytes per
+        A row takes 42 bytes, and up to 144 for cached contributions; attributes take another 100 bytes per
         document once they are used.
         """
         self._max_rows = max_rows

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 import apsw
@@ -17,9 +18,25 @@ ENTRY: Final = np.dtype([("in_text", "<u2"), ("in_breadcrumb", "<u2"), ("row", "
 MOST: Final = 0xFFFF
 #: Rows per block of the table of chunks.
 BLOCK_ROWS: Final = 4_096
-#: Its columns: tokens over all columns of the index, the document's row, the index of its kind, the id.
-COLUMNS: Final[tuple[np.dtype, ...]] = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"), ID)
+#: Its columns: tokens over all columns of the index, the document's row, the index of its kind, the id, the
+#: key of its text.
+COLUMNS: Final[tuple[np.dtype, ...]] = (
+    np.dtype("<u4"),
+    np.dtype("<u4"),
+    np.dtype("u1"),
+    ID,
+    np.dtype("<u8"),
+)
+# A shorter text says too little without its headings to be a copy of another: "None.", "See above."
+_LEAST_COPIED_CHARS = 40
 KINDS: Final = ("info", "code")
+
+
+def text_key(text: str) -> int:
+    """Return a number of 64 bits that equal texts share; 0 for a text that is too short to be a copy."""
+    if len(text) < _LEAST_COPIED_CHARS:
+        return 0
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 # Bit offsets of the row and of the breadcrumb's count, and the mask of a count.
@@ -127,7 +144,7 @@ _ENTRIES = """
 SELECT p.term, p.entries FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p
 ON p.part = q.part AND p.term = t.value ORDER BY q.part
 """
-_BLOCKS = "SELECT block, lengths, docs, kinds, ids FROM blocks ORDER BY block"
+_BLOCKS = "SELECT block, lengths, docs, kinds, ids, text_keys FROM blocks ORDER BY block"
 
 
 #: bm25's constants, as FTS5 has them.
@@ -148,18 +165,22 @@ class ChunkTable:
     kinds: np.ndarray
     #: (n,) ID.
     ids: np.ndarray
+    #: (n,) uint64 of `text_key`.
+    text_keys: np.ndarray
     #: Number of chunks.
     chunk_count: int
     #: (n,) float64: k1 · (1 − b + b · length / average length).
     damping: np.ndarray
 
     @staticmethod
-    def of(lengths: np.ndarray, docs: np.ndarray, kinds: np.ndarray, ids: np.ndarray) -> "ChunkTable":
+    def of(
+        lengths: np.ndarray, docs: np.ndarray, kinds: np.ndarray, ids: np.ndarray, text_keys: np.ndarray
+    ) -> "ChunkTable":
         """Create the table from its columns."""
         count = int(np.count_nonzero(docs))
         average = lengths.sum() / count if count else 0.0
         damping = K1 * (1 - _B + _B * lengths / (average or 1.0))
-        return ChunkTable(lengths, docs, kinds, ids, count, damping)
+        return ChunkTable(lengths, docs, kinds, ids, text_keys, count, damping)
 
     def are_of(self, kinds: Collection[str]) -> np.ndarray:
         """Return (n,) bool, whether each row's chunk is of one of `kinds`."""

@@ -11,7 +11,15 @@ import numpy as np
 from search.analysis import Analysis
 from search.mirror import schema
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack_entry, without_rows
+from search.mirror.postings.entries import (
+    BLOCK_ROWS,
+    COLUMNS,
+    KINDS,
+    MOST,
+    pack_entry,
+    text_key,
+    without_rows,
+)
 from search.mirror.sync.snapshot import ChunkState
 
 # Parts of this many chunks are not merged any more, so that a merge takes half a second at most.
@@ -30,8 +38,10 @@ _LIST = "SELECT entries FROM postings WHERE part = ? AND term = ?"
 _ADD_LIST = "INSERT INTO postings (part, term, entries) VALUES (?, ?, ?)"
 _PUT_LIST = _ADD_LIST + " ON CONFLICT (part, term) DO UPDATE SET entries = excluded.entries"
 _DROP_LIST = "DELETE FROM postings WHERE part = ? AND term = ?"
-_BLOCK = "SELECT lengths, docs, kinds, ids FROM blocks WHERE block = ?"
-_PUT_BLOCK = "INSERT OR REPLACE INTO blocks (block, lengths, docs, kinds, ids) VALUES (?, ?, ?, ?, ?)"
+_BLOCK = "SELECT lengths, docs, kinds, ids, text_keys FROM blocks WHERE block = ?"
+_PUT_BLOCK = (
+    "INSERT OR REPLACE INTO blocks (block, lengths, docs, kinds, ids, text_keys) VALUES (?, ?, ?, ?, ?, ?)"
+)
 
 
 _EMPTY_BLOCK = tuple(bytes(BLOCK_ROWS * dtype.itemsize) for dtype in COLUMNS)
@@ -48,8 +58,8 @@ class PostingsWriter:
         self._connection = connection
         self._analysis = schema.analysis_of(connection)
         self._lists: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
-        # Row -> entry in the table of chunks (length, document, kind, id); zeros for a removed chunk.
-        self._chunks: dict[int, tuple[int, int, int, bytes]] = {}
+        # Row -> entry in the table of chunks (length, document, kind, id, text key); zeros for a removed one.
+        self._chunks: dict[int, tuple[int, int, int, bytes, int]] = {}
         self._removed: defaultdict[str, list[int]] = defaultdict(list)
         self._added = self._removed_entries = 0
 
@@ -68,14 +78,15 @@ class PostingsWriter:
     def update(self, row: int, doc: int, chunk: ChunkState, headings: str) -> None:
         """Update the chunk at `row` in the table of chunks; its words are unchanged."""
         length = sum(len(self._analysis.analyse(each)) for each in (headings, chunk.text))
-        self._chunks[row] = (length, doc, KINDS.index(chunk.kind), bytes.fromhex(chunk.chunk_id))
+        id_, kind = bytes.fromhex(chunk.chunk_id), KINDS.index(chunk.kind)
+        self._chunks[row] = (length, doc, kind, id_, text_key(chunk.text))
 
     def remove(self, row: int, breadcrumb: str, text: str) -> None:
         """Delete the chunk at `row`, given its indexed columns."""
         terms = _count_terms(self._analysis, breadcrumb).keys() | _count_terms(self._analysis, text).keys()
         for term in terms:
             self._removed[term].append(row)
-        self._chunks[row] = (0, 0, 0, b"")
+        self._chunks[row] = (0, 0, 0, b"", 0)
         self._removed_entries += len(terms)
         if self._removed_entries >= _MOST_REMOVED:
             self.flush()

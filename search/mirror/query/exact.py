@@ -187,6 +187,11 @@ class _Search:
         self._narrowed = view.narrowed_collection
         self._vocabulary = Vocabulary(view)
         self._clause = self._vocabulary.clause
+        self._conditions = ""
+        if view.scope.operators is not None:
+            row_passes: Any = view.passes.item
+            view.connection.create_scalar_function("row_passes", row_passes, 1)
+            self._conditions = " AND row_passes(chunks_fts.rowid)"
         self._passages = passages
         self._langs: dict[int, str] = {}
 
@@ -305,7 +310,8 @@ class _Search:
     ) -> list[tuple[Any, ...]]:
         """Return a statement's rows; it binds `before`, `matched`, the clause's values and `values`."""
         bm25 = bm25_call(self._narrowed)
-        sql = statement.format(clause=self._clause.sql, bm25=bm25, order=order.format(bm25=bm25))
+        clause = self._clause.sql + self._conditions
+        sql = statement.format(clause=clause, bm25=bm25, order=order.format(bm25=bm25))
         return list(self._connection.execute(sql, (*before, *matched, *self._clause.values, *values)))
 
     def _read_passages(self, rows: Iterable[int]) -> None:

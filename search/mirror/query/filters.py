@@ -10,8 +10,10 @@ import numpy as np
 
 from search.access.scope import SearchScope, Sources
 from search.mirror.postings import ChunkTable
+from search.mirror.query.conditions import meet_conditions
 from search.retrieval.query.filters import SearchFilters
 from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.operators import Condition
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
 _AFTER = "d.indexed_at > ?"
@@ -47,6 +49,8 @@ class Clause:
     document_values: tuple[str | float, ...] = ()
     kinds: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    #: Of typed operators; for `mask` only.
+    typed: tuple[Condition, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -81,6 +85,8 @@ class Clause:
             found = _fetch_rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
             written[found[found < len(written)]] = True
             passes &= written
+        if self.typed:
+            passes &= meet_conditions(connection, chunks, self.typed)
         fitting: np.ndarray = passes & chunks.are_of(self.kinds) if self.kinds else passes
         return fitting
 
@@ -127,7 +133,8 @@ def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
         conditions_and_values.append((_AFTER, (filters.ingested_after.timestamp(),)))
     on_document = " AND ".join(sql for sql, _ in conditions_and_values)
     values = tuple(value for _, values in conditions_and_values for value in values)
-    return Clause(on_document, values, filters.kind, filters.code_lang_names)
+    typed = () if scope.operators is None else scope.operators.conditions
+    return Clause(on_document, values, filters.kind, filters.code_lang_names, typed)
 
 
 def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> None:

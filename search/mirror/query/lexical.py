@@ -143,7 +143,7 @@ class LexicalResult(LegResult):
             return None
         # The beginning of a word, which stands behind the word, has its place.
         units = {unit.term: unit for unit in self.match.some_units}.values()
-        view, words = self.leg.view, self.unit_scores.of(units)
+        view, words = self.leg._view, self.unit_scores.of(units)
         weights = np.array([rarity(len(each), view.collection.chunks.chunk_count) for each in words])
         share = len(words) ** 0.25 / float(weights.sum())
         # Many pairs of characters span two words.
@@ -172,16 +172,18 @@ class LexicalLeg:
         breadcrumb_weight: float = BREADCRUMB_WEIGHT,
         is_unfinished: bool = False,
         is_checked: bool = False,
+        counts_documents: bool = False,
     ) -> None:
         """Create the leg; `is_checked` says that what the mirror shows is visible.
 
-        The last word of an unfinished query also matches words that begin with it.
+        The last word of an unfinished query also matches words that begin with it. The total is one of
+        chunks, or of documents.
         """
         self.is_checked = is_checked
-        #: The mirror that it reads.
-        self.view = view
+        self._view = view
         self._text = text
         self._is_unfinished = is_unfinished
+        self._counts_documents = counts_documents
         self._weights = (breadcrumb_weight, TEXT_WEIGHT)
 
     def search(self, limit: int) -> LexicalResult:
@@ -192,7 +194,7 @@ class LexicalLeg:
         match: Match | None = None
         with stage(self.name, LEG_SECONDS):
             try:
-                with self.view.limited_time():
+                with self._view.limited_time():
                     match = self.compile()
                     if match is None:
                         return LexicalResult(leg=self, match=None)
@@ -207,13 +209,13 @@ class LexicalLeg:
         """Return the compiled query; None when it has no terms. Raises InvalidQuery, apsw.InterruptError."""
 
         def frequencies(terms: Iterable[str]) -> dict[str, int]:
-            return self.view.collection.frequencies(self.view.connection, terms)
+            return self._view.collection.frequencies(self._view.connection, terms)
 
         def complete(word: str) -> list[str]:
-            return Vocabulary(self.view).most_common_terms(word, (), _COMPLETIONS)
+            return Vocabulary(self._view).most_common_terms(word, (), _COMPLETIONS)
 
         return compile_match(
-            self._text, frequencies, self.view.analysis, complete=complete if self._is_unfinished else None
+            self._text, frequencies, self._view.analysis, complete=complete if self._is_unfinished else None
         )
 
     def score(self, ids: np.ndarray, found: LexicalResult) -> np.ndarray:
@@ -222,10 +224,10 @@ class LexicalLeg:
         if match is None:
             return np.zeros(len(ids))
         try:
-            with self.view.limited_time():
-                rows = self.view.rows_of(ids)
+            with self._view.limited_time():
+                rows = self._view.rows_of(ids)
                 # Document 0 stands for chunks outside the reader's collection.
-                belong = self.view.documents(rows) != 0
+                belong = self._view.documents(rows) != 0
                 sums = np.zeros(len(ids))
                 sums[belong] = self._sum_scores(match, rows[belong], found.unit_scores)
         except apsw.InterruptError:
@@ -234,7 +236,7 @@ class LexicalLeg:
 
     def _sum_scores(self, match: Match, rows: np.ndarray, unit_scores: _UnitScores | None) -> np.ndarray:
         if match.is_raw:
-            view = self.view
+            view = self._view
             raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
             return raw.sums(rows)
         return (unit_scores or self._collect_unit_scores(match)).sums(rows, match.some_units)
@@ -247,9 +249,9 @@ class LexicalLeg:
         match = self.compile()
         if match is None:
             return MatchingRows(np.empty(0, np.int64), None)
-        n_rows = len(self.view.collection.chunks.docs)
+        n_rows = len(self._view.collection.chunks.docs)
         if match.is_raw:
-            raw = RawQuery(self.view.connection, match.every, None, self._weights)
+            raw = RawQuery(self._view.connection, match.every, None, self._weights)
             found = np.fromiter(raw.rows(), np.int64)
             return MatchingRows(np.sort(found[found < n_rows]), None)
         units = dict(self._score_units(match))
@@ -262,12 +264,12 @@ class LexicalLeg:
         return MatchingRows(every, np.flatnonzero(has_any))
 
     def _search_raw(self, match: Match, limit: int) -> LexicalResult:
-        view, clause = self.view, filter_clause(self.view.scope)
+        view, clause = self._view, filter_clause(self._view.scope)
         raw = RawQuery(view.connection, match.every, view.narrowed_collection, self._weights)
         try:
             found = raw.best(clause, limit)
             view.raise_if_late()
-            count = raw.count(clause)
+            count = self._count_raw(raw) if self._counts_documents else raw.count(clause)
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
         rows = np.fromiter((row for row, _ in found), np.int64, len(found))
@@ -281,7 +283,7 @@ class LexicalLeg:
         )
 
     def _search_units(self, match: Match, limit: int) -> LexicalResult:
-        view = self.view
+        view = self._view
         chunks = view.collection.chunks
         passes = view.passes
         unit_scores = self._collect_unit_scores(match)
@@ -311,11 +313,21 @@ class LexicalLeg:
             ids=chunks.ids[rows],
             scores=lexical_scores(sums),
             tiers=tiers,
-            total=LexicalTotal(value=len(every), relation="eq" if is_exact else "gte"),
+            total=LexicalTotal(value=self._count(every), relation="eq" if is_exact else "gte"),
             is_complete=unit_scores.is_complete,
             is_available=unit_scores.is_complete or len(rows) > 0,
             unit_scores=unit_scores if unit_scores.is_complete else None,
         )
+
+    def _count(self, rows: np.ndarray) -> int:
+        if not self._counts_documents:
+            return len(rows)
+        return len(np.unique(self._view.collection.chunks.docs[rows]))
+
+    def _count_raw(self, raw: RawQuery) -> int:
+        rows = np.fromiter(raw.rows(), np.int64)
+        rows = rows[rows < len(self._view.passes)]
+        return self._count(rows[self._view.passes[rows]])
 
     def _collect_unit_scores(self, match: Match) -> _UnitScores:
         by_unit: dict[MatchUnit, Contribution] = {}
@@ -324,11 +336,11 @@ class LexicalLeg:
             by_unit.update(self._score_units(match))
         except apsw.InterruptError:
             is_complete = False
-        return _UnitScores(len(self.view.collection.chunks.docs), by_unit, is_complete)
+        return _UnitScores(len(self._view.collection.chunks.docs), by_unit, is_complete)
 
     def _score_units(self, match: Match) -> Iterator[tuple[MatchUnit, Contribution]]:
         """Yield each unit with its contribution. Raises apsw.InterruptError when the time is up."""
-        view, collection = self.view, self.view.collection
+        view, collection = self._view, self._view.collection
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
         word_terms = (unit.positions[0] for unit in units if unit.is_word)
         words = collection.score_words(view.connection, word_terms, self._weights)

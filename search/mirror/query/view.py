@@ -20,6 +20,7 @@ from search.mirror.postings import Collection
 from search.mirror.query.filters import bind_path_filters, collection_clause
 from search.mirror.schema import analysis_of
 from search.mirror.sync.sync import applied_seq
+from search.retrieval.fusion.copies import CopyKeys
 from search.retrieval.fusion.legs import unpack_ids
 
 logger = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class MirrorView:
 
     @cached_property
     def passes(self) -> np.ndarray:
-        """(n,) bool, read-only: whether the reader may see the chunk at each row under the filters."""
+        """(n,) bool, read-only: whether the reader may see each row's chunk under filters and operators."""
         passes = collection_clause(self.scope).mask(self.connection, self.collection.chunks)
         passes.flags.writeable = False
         return passes
@@ -99,11 +100,18 @@ class MirrorView:
         found: np.ndarray = np.where(rows >= 0, docs[rows], 0) if len(docs) else np.zeros(len(rows), np.int64)
         return found
 
+    def copy_keys(self, ids: np.ndarray) -> CopyKeys:
+        """Return the keys that tell copies of a text among chunks, (m,) ID."""
+        rows = self.rows_of(ids)
+        keys = self.collection.chunks.text_keys
+        texts = np.where(rows >= 0, keys[rows], 0) if len(keys) else np.zeros(len(rows), np.uint64)
+        return CopyKeys(texts=texts, documents=self.documents(rows))
+
     def check_visible(self, ids: np.ndarray) -> np.ndarray:
         """Return (m,) bool: which of the chunks the reader may see under the query's filters."""
         rows = self.rows_of(ids)
         is_visible: np.ndarray = self.documents(rows) != 0
-        if collection_clause(self.scope).condition:
+        if collection_clause(self.scope).condition or self.scope.operators is not None:
             is_visible[is_visible] = self.passes[rows[is_visible]]
         return is_visible
 

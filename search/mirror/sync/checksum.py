@@ -16,7 +16,7 @@ from search.mirror.sync.sync import applied_seq
 
 _DOCUMENTS = """
 SELECT doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
-    indexed_at,
+    indexed_at, dated_at,
     (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
 FROM documents d
 """
@@ -83,6 +83,7 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
             state.source_key,
             state.version_tag,
             state.indexed_at,
+            state.dated_at,
             state.tags,
         )
         for chunk in state.chunks:

@@ -16,6 +16,7 @@ from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
+from search.retrieval.document_date import document_date
 from search.retrieval.query.titles import indexed_headings, title_key
 
 #: The setting of a workspace: whether words are indexed by their stems.
@@ -52,6 +53,8 @@ class DocumentState:
     source_key: str
     version_tag: str
     indexed_at: float
+    #: See `search.retrieval.document_date`.
+    dated_at: float
     tags: tuple[str, ...]
     chunks: tuple[ChunkState, ...]
 
@@ -198,12 +201,14 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             "source__key",
             "version__tag",
             "indexed_at",
+            "metadata",
             "tags",
         )
     )
     chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
     for row, chunks in zip(rows, chunks_of_each, strict=True):
-        _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
+        _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, *rest = row
+        indexed_at, metadata, tags = rest
         yield DocumentState(
             doc_id=doc_id.hex,
             path=path,
@@ -214,6 +219,7 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             source_key=source_key,
             version_tag=version_tag,
             indexed_at=indexed_at.timestamp(),
+            dated_at=document_date(metadata, indexed_at),
             tags=tuple(sorted(set(tags))),
             chunks=chunks,
         )

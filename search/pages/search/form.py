@@ -10,7 +10,7 @@ from django.http import QueryDict
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.filter_codec import SINGLE, filters_from_json
 from search.retrieval.query.filters import SearchFilters
-from search.retrieval.types import Mode, SearchQuery
+from search.retrieval.types import Group, Mode, SearchQuery
 
 #: The numbers of hits that a page may show; the first is the default.
 HIT_COUNTS = ("10", "20", "50")
@@ -127,7 +127,9 @@ class SearchInput:
             raise InvalidQuery(f"k is {preview(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
         return SearchQuery(
             text=self.text,
+            operators=True,
             mode=Mode(self.mode),
+            group=Group.DOCUMENT,
             k=int(self.k),
             typos=self.typos,
             prefix=True,

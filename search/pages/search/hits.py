@@ -13,9 +13,9 @@ from kebab.people.models import Workspace
 from search.evaluation.feedback import own_feedback
 from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
-from search.retrieval.types import Mode, RetrievalDetail, SearchHit
+from search.retrieval.types import HitSection, Mode, RetrievalDetail, SearchHit
 
-# Blank lines double the length of code snippets; prose is shown without line ends.
+# Blank lines double the length of code; prose has no line ends.
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 _MEANINGS = {
@@ -49,14 +49,29 @@ class LegBar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSection:
+    """A further passage of a document, prepared for the page."""
+
+    #: Its heading, or where it stands if it has none.
+    name: str
+    #: Its citation.
+    uri: str
+    address: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownHit:
-    """A hit prepared for the page."""
+    """A document prepared for the page, with its best passage."""
 
     hit: SearchHit
     #: Below the title, outermost first.
     headings: tuple[str, ...]
     address: str
     pieces: tuple[Piece, ...]
+    #: After the best one, and the number of those found that are not shown.
+    sections: tuple[ShownSection, ...]
+    hidden_sections: int
     legs: tuple[LegBar, ...]
     #: The caller's feedback, whether it answers the query; None without feedback.
     is_relevant: bool | None
@@ -69,8 +84,18 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
         ShownHit(
             hit=hit,
             headings=_subheadings(hit),
-            address=document_address(access.workspace, hit, search_input),
-            pieces=tuple(_drop_blank_lines(pieces(hit.snippet, hit.highlights))),
+            address=passage_address(access.workspace, hit.doc_id, hit, search_input),
+            pieces=_show_pieces(hit),
+            sections=tuple(
+                ShownSection(
+                    name=section.section_label or section.citation.uri,
+                    uri=section.citation.uri,
+                    address=passage_address(access.workspace, hit.doc_id, section, search_input),
+                    pieces=_show_pieces(section),
+                )
+                for section in (hit.sections or ())[1:]
+            ),
+            hidden_sections=(hit.section_count or 0) - len(hit.sections or ()),
             legs=_leg_bars(hit.retrieval),
             is_relevant=feedback.get((hit.source, hit.version or "", hit.citation.uri)),
         )
@@ -90,6 +115,10 @@ def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
         yield Piece(text=snippet[at:], is_marked=False)
 
 
+def _show_pieces(passage: SearchHit | HitSection) -> tuple[Piece, ...]:
+    return tuple(_drop_blank_lines(pieces(passage.snippet, passage.highlights)))
+
+
 def _drop_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
     return (replace(piece, text=_BLANK_LINES.sub("", piece.text)) for piece in cut)
 
@@ -99,14 +128,16 @@ def _subheadings(hit: SearchHit) -> tuple[str, ...]:
     return hit.heading_path[1:] if is_repeated else hit.heading_path
 
 
-def document_address(workspace: Workspace, hit: SearchHit, search_input: SearchInput) -> str:
+def passage_address(
+    workspace: Workspace, doc_id: str, passage: SearchHit | HitSection, search_input: SearchInput
+) -> str:
     """Return the address of the document's page at the cited lines, or at the chunk if it has no lines."""
-    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=hit.doc_id)])
-    citation = hit.citation
+    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=doc_id)])
+    citation, chunk_id = passage.citation, passage.chunk_id
     if citation.kind == "line":
-        place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}
+        place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": chunk_id}
         return f"{page}?{_join_query(place, search_input.return_query)}#L{citation.start}"
-    return f"{page}?{_join_query({'chunk': hit.chunk_id}, search_input.return_query)}#chunk-{hit.chunk_id}"
+    return f"{page}?{_join_query({'chunk': chunk_id}, search_input.return_query)}#chunk-{chunk_id}"
 
 
 def _join_query(place: dict[str, object], return_query: str) -> str:

@@ -15,7 +15,7 @@ candidate by, as a share of what that lacks to 1: no shift and no scale of the c
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -55,7 +55,8 @@ class Floor:
         if not is_related.any():
             return ranking
         order = np.flatnonzero(~is_related) if leaves_out else is_related.argsort(kind="stable")
-        return ranking.take(order, is_related=is_related[order], below_floor=ranking.ids[is_related])
+        marked = replace(ranking, is_related=is_related, below_floor=ranking.ids[is_related])
+        return marked.take(order)
 
     def _find_related(self, ranking: Ranking) -> np.ndarray:
         """Return (m,) bool, which hits are below the floor."""

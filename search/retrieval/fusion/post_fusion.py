@@ -1,4 +1,4 @@
-"""Optional stages after fusion: per-file cap, rerank, cutoff."""
+"""Optional stages after fusion: grouping by document, per-file cap, rerank, cutoff."""
 
 import time
 from collections import Counter
@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeVar
 
+import numpy as np
+
 from search.retrieval.fusion.ranking import RankedEntry
 from search.retrieval.fusion.rerank import NOT_CONFIGURED, Reranker, rerank_entries
-from search.retrieval.types import RerankOutcome, SearchQuery
+from search.retrieval.fusion.scores import bm25_magnitudes
+from search.retrieval.types import Group, Mode, RerankOutcome, SearchQuery
 
 T = TypeVar("T")
 
@@ -30,6 +33,39 @@ def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], c
         if counts[file_of(candidate)] <= cap:
             kept.append(candidate)
     return kept
+
+
+#: The shares of a document's best candidates in its score.
+SHARES = (1.0, 0.1, 0.01)
+# Candidates considered for each document of a list of documents, and the least number.
+_PER_DOCUMENT = 3
+_LEAST_GROUPED = 100
+
+
+def group_by_document(
+    candidates: Sequence[RankedEntry], document_of: Mapping[str, Hashable]
+) -> list[RankedEntry]:
+    """Return each document by its best candidate, the others as its sections; best document first.
+
+    A document is only related if all of its candidates are. Its score is the best candidate's, and a little
+    for what the next two exceed the last candidate of the list by: of bm25 in lexical mode, of the fused
+    scores in hybrid mode. More for further passages makes long documents win: docs/measurements/documents.md.
+    """
+    passages: dict[Hashable, list[tuple[RankedEntry, float]]] = {}
+    scores = np.array([candidate.score for candidate in candidates])
+    is_bm25 = bool(candidates) and candidates[0].retrieval.method is Mode.LEXICAL
+    worths = bm25_magnitudes(scores) if is_bm25 else scores
+    for candidate, worth in zip(candidates, worths.tolist(), strict=True):
+        passages.setdefault(document_of[candidate.chunk_id], []).append((candidate, worth))
+    least = float(worths.min(initial=np.inf))
+    documents = []
+    for found in passages.values():
+        best, *others = (entry for entry, _ in found)
+        total = least + sum(share * (worth - least) for share, (_, worth) in zip(SHARES, found, strict=False))
+        score = total / (1 + total) if is_bm25 else total / sum(SHARES)
+        retrieval = replace(best.retrieval, fusion_score=score)
+        documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
+    return sorted(documents, key=lambda document: (document.retrieval.related, -document.score))
 
 
 FLOOR = 0.25
@@ -66,6 +102,8 @@ def plain_cutoff(n_hits: int) -> int:
 class Stages:
     """The stages that follow the fusion of a query."""
 
+    #: Whether the list is one of documents.
+    are_documents: bool = False
     #: Maximum number of candidates of one document; 0 or less: unlimited.
     per_file_cap: int = 0
     rerank: bool = False
@@ -76,12 +114,17 @@ class Stages:
         """Return the stages that `query` requests; a rerank or cutoff implies a cap."""
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
-        return cls(per_file_cap=cap, rerank=query.rerank, cutoff=query.cutoff)
+        return cls(
+            are_documents=query.group is Group.DOCUMENT,
+            per_file_cap=cap,
+            rerank=query.rerank,
+            cutoff=query.cutoff,
+        )
 
     @property
     def are_any(self) -> bool:
         """Return whether any stage may change the fused list."""
-        return self.per_file_cap > 0 or self.rerank or self.cutoff
+        return self.are_documents or self.per_file_cap > 0 or self.rerank or self.cutoff
 
     def window(self, k: int) -> int:
         """Return the number of fused candidates considered for `k` hits.
@@ -91,6 +134,8 @@ class Stages:
         """
         if self.rerank:
             return TOP_M
+        if self.are_documents:
+            return max(_PER_DOCUMENT * k, _LEAST_GROUPED)
         return max(k, TOP_M) if self.are_any else k
 
 
@@ -106,7 +151,7 @@ class PostFusionResult:
     over_cap: tuple[str, ...]
     #: Chunk ids, in the order of the list that was cut.
     below_cutoff: tuple[str, ...]
-    #: By stage: `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
+    #: By stage: `group`, `cap`, `rerank`, `cutoff`; a stage that did not run is not in it.
     timings_ms: Mapping[str, float]
 
 
@@ -126,6 +171,9 @@ def apply_stages(
     chunk id; a candidate without one was deleted meanwhile and is left out. `query` is the rerank channel.
     """
     timings: dict[str, float] = {}
+    if stages.are_documents:
+        with _measure("group", timings, clock):
+            entries = group_by_document(entries, document_of)
     kept: Sequence[RankedEntry] = entries
     outcome = None
     if stages.per_file_cap > 0:

@@ -95,6 +95,8 @@ class RankedEntry:
     chunk_id: str
     score: float
     retrieval: RetrievalDetail
+    #: Of a document: its further passages, best first; else None.
+    sections: "tuple[RankedEntry, ...] | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,29 +129,18 @@ class Ranking:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, order: np.ndarray, **changes: Any) -> "Ranking":
-        """Return the ranking of the chunks at these positions, in this order, with other fields changed."""
-        return replace(
-            self,
-            ids=self.ids[order],
-            scores=self.scores[order],
-            ranks={name: ranks[order] for name, ranks in self.ranks.items()},
-            known_scores={name: scores[order] for name, scores in self.known_scores.items()},
-            **changes,
-        )
-
-    def entries(self, stop: int) -> tuple[RankedEntry, ...]:
-        """Return the first entries, up to position `stop`."""
-        details = self.details(stop)
-        chunk_ids = unpack_ids(self.ids[:stop])
+    def entries(self, stop: int, start: int = 0) -> tuple[RankedEntry, ...]:
+        """Return the entries from position `start` to `stop`."""
+        details = self.details(stop, start)
+        chunk_ids = unpack_ids(self.ids[start:stop])
         return tuple(
             RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.fusion_score, retrieval=detail)
-            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=1)
+            for rank, (chunk_id, detail) in enumerate(zip(chunk_ids, details, strict=True), start=start + 1)
         )
 
-    def details(self, stop: int) -> list[RetrievalDetail]:
-        """Return the scores and ranks behind the first entries."""
-        columns = {name: column[:stop].tolist() for name, column in self.columns().items()}
+    def details(self, stop: int, start: int = 0) -> list[RetrievalDetail]:
+        """Return the scores and ranks behind the entries from position `start` to `stop`."""
+        columns = {name: column[start:stop].tolist() for name, column in self.columns().items()}
         return [
             RetrievalDetail(method=self.mode, **detail_values(dict(zip(columns, values, strict=True))))
             for values in zip(*columns.values(), strict=True)
@@ -169,6 +160,18 @@ class Ranking:
             if found.tiers is not None:
                 columns["tier"] = np.append(found.tiers, np.uint8(0))[ranks - 1]
         return columns
+
+    def take(self, positions: Sequence[int] | np.ndarray) -> "Ranking":
+        """Return the list of the chunks at these positions."""
+        taken = np.asarray(positions, np.int64)
+        return replace(
+            self,
+            ids=self.ids[taken],
+            scores=self.scores[taken],
+            ranks={name: ranks[taken] for name, ranks in self.ranks.items()},
+            known_scores={name: scores[taken] for name, scores in self.known_scores.items()},
+            is_related=None if self.is_related is None else self.is_related[taken],
+        )
 
     def position_of(self, chunk_id: str) -> int | None:
         """Return the position of a chunk, from 0; None if it is not in the list."""

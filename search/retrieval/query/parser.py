@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from search.retrieval.errors import InvalidQuery, preview
 from search.retrieval.query.stopwords import content_terms, language_of
@@ -61,7 +61,11 @@ Complete = Callable[[str], Sequence[str]]
 
 
 class Analysis(Protocol):
-    """The analysis of query terms by the index."""
+    """The analysis of texts and query terms by the index."""
+
+    def analyse(self, text: str) -> Sequence[tuple[Any, ...]]:
+        """Return the tokens of a text: start and end, then the index terms at this position."""
+        ...
 
     def query_terms(self, term: str, language: str | None) -> tuple[tuple[str, ...], ...]:
         """Return the alternative index terms at each position of the phrase of `term`."""

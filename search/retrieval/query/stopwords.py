@@ -13,14 +13,15 @@ from typing import Final
 from search.retrieval.text.unicode_scripts import fold, words_of
 
 
-def _read_lists() -> dict[str, str]:
-    paragraphs = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n\n")
+def read_word_lists(file: Path) -> dict[str, str]:
+    """Return the lists of words in a text file by name: each is a paragraph that begins with its name."""
+    paragraphs = file.read_text(encoding="utf-8").split("\n\n")
     lists = (paragraph.partition(": ") for paragraph in paragraphs if not paragraph.startswith("#"))
     return {language: words for language, _, words in lists}
 
 
 # ISO 639-1 code -> function words, unfolded.
-_LISTS: Final[Mapping[str, str]] = _read_lists()
+_LISTS: Final[Mapping[str, str]] = read_word_lists(Path(__file__).with_suffix(".txt"))
 
 #: ISO 639-1 code -> function words, folded as in the index.
 STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {

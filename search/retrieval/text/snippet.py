@@ -14,6 +14,8 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from search.retrieval.query.parser import MatchUnit
+from search.retrieval.text.plain_text import PlainText, Span
+from search.retrieval.text.tables import SEPARATOR
 from search.retrieval.text.unicode_scripts import (
     ASCII_RUN,
     BETWEEN_THOUSANDS,
@@ -25,12 +27,14 @@ from search.retrieval.text.unicode_scripts import (
     is_unspaced,
 )
 
-Highlight = tuple[int, int]
+Highlight = Span
 Snippet = tuple[str, list[Highlight]]
 # Start, end and number of a unit of the query in a text.
 _Found = tuple[int, int, int]
 
 _ELLIPSIS = "…"
+# What stands between items, cells and paragraphs.
+_SEPARATORS = f" {SEPARATOR}\n"
 # What stands before most words.
 _BETWEEN = " \n\t\"'`(/.-_<["
 _SOFT_HYPHEN = "\u00ad"
@@ -57,7 +61,7 @@ _SPELLINGS = (
 _SHORT = 3
 # What a character is decomposed to by `fold` in a text, and not as a single character.
 _DECOMPOSED = re.compile("[\u0e4d\u0ecd].*", re.DOTALL)
-_SENTENCE_START = re.compile(r"(?<=[.:!?])\s+|(?<=[。！？])\s*|\n\s*")
+_SENTENCE_START = re.compile(rf"(?<=[.:!?{SEPARATOR}])\s+|(?<=[。！？])\s*|\n\s*")
 
 
 class WordAnalysis(Protocol):
@@ -121,16 +125,20 @@ class SnippetBuilder:
         #: By word of a text: its tokens with terms of the query; empty for most words.
         self._words: dict[str, list[_Token]] = {}
 
-    def build(self, text: str, max_chars: int) -> Snippet:
-        """Return the window of `text`, up to `max_chars` code points, with most distinct units.
+    def build(self, plain: PlainText, max_chars: int) -> Snippet:
+        """Return the window of a text, up to `max_chars` code points, with most distinct units.
 
-        Without any it is the start. The earliest of equally good windows wins. A window begins at a sentence
-        or a word, and ends at a word; `…` stands where it leaves out text.
+        Without any it is the start. The earliest of equally good windows wins. Passages of nothing but links
+        count only if there is nothing else. A window begins at a sentence or a word, and ends at a word; `…`
+        stands where it leaves out text.
         """
+        text, links = plain
         found = self._find_in_words(text) if self._needles else []
         if not found:
-            return _cut_window(text, (), (0, 0), max_chars)
-        passage = _densest_window(found, max(1, max_chars - 2 * len(_ELLIPSIS)))
+            start = _first_outside(text, links)
+            return _cut_window(text, (), (start, min(len(text), start + max_chars // 2)), max_chars)
+        telling = _outside(found, links) if links else found
+        passage = _densest_window(telling, max(1, max_chars - 2 * len(_ELLIPSIS)))
         return _cut_window(text, _merge_highlights(text, found), passage, max_chars)
 
     def _find_in_words(self, text: str) -> list[_Found]:
@@ -253,6 +261,22 @@ def _is_adjacent(text: str, expected: int, start: int) -> bool:
     return 0 <= expected <= start and (expected == start or not has_token(text[expected:start]))
 
 
+def _outside(found: Sequence[_Found], links: Iterable[Span]) -> Sequence[_Found]:
+    """Return those of `found` that are outside of `links`, or all of them if none is."""
+    return [each for each in found if not any(low <= each[0] < high for low, high in links)] or found
+
+
+def _first_outside(text: str, links: Iterable[Span]) -> int:
+    """Return where the first passage begins that has more than links; 0 if there is none."""
+    start = 0
+    for low, high in links:
+        if text[start:low].strip(_SEPARATORS):
+            break
+        start = high
+    rest = text[start:].lstrip(_SEPARATORS)
+    return len(text) - len(rest) if rest else 0
+
+
 def _densest_window(found: Sequence[_Found], max_chars: int) -> Highlight:
     """Return the start and end of the matches in the earliest window with most distinct units."""
     ends = list(accumulate([end for _, end, _ in found], max))
@@ -309,7 +333,7 @@ def _end_at_word(text: str, low: int, least: int, high: int) -> int:
     """Return the last border of words up to `high`, not before `least`; `high` if none is near."""
     for at in range(high, max(least, high - _MOST_CUT, low + 1) - 1, -1):
         if _is_border(text, at) or text[at].isspace():
-            return low + len(text[low:at].rstrip())
+            return low + len(text[low:at].rstrip(_SEPARATORS))
     return high
 
 
@@ -327,7 +351,7 @@ def _slice(text: str, highlights: Iterable[Highlight], low: int, high: int) -> S
         for start, end in highlights
         if start < high and end > low
     ]
-    return text[low:high], inside
+    return text[low:high].replace(SEPARATOR, "·"), inside
 
 
 def _merge_highlights(text: str, found: Iterable[_Found]) -> list[Highlight]:

@@ -89,6 +89,12 @@ def test_null_stands_for_the_default_of_an_optional_argument(over_http):
     assert over_http.text("search", query="tides", **nulls) == over_http.text("search", query="tides")
 
 
+def test_operators_in_a_query_are_obeyed(over_http):
+    assert "install.md" in over_http.text("search", query="package manager path:guides/")
+    without = over_http.text("search", query="package manager -path:guides/")
+    assert "install.md" not in without
+
+
 def test_call_without_a_hit_is_no_error(over_http, subtests):
     for name, given in (
         ("search", {"query": "zzyzx", "mode": "lexical"}),

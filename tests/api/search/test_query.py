@@ -94,6 +94,14 @@ def test_q_is_searched_in_the_default_versions(search):
     assert hit_paths(search(q="")) == set()
 
 
+def test_operators_in_q_are_obeyed_unless_they_are_switched_off(search):
+    assert hit_paths(search(q="alpha tag:german")) == {"notes/de.md"}
+    assert hit_paths(search(q="alpha tag:german", operators=False)) == ALL
+    assert "after:soon" in search(q="alpha after:soon").json()["warnings"][0]
+    explained = search(q="alpha -tag:german", explain=True).json()["explain"]
+    assert explained["operators"]["conditions"] == ["-tag:german"]
+
+
 def test_mode_selects_the_legs_and_defaults_to_hybrid(search):
     assert {hit["retrieval"]["method"] for hit in search(mode="vector").json()["hits"]} == {"vector"}
     hybrid = search(mode=None).json()

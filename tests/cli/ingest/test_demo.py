@@ -19,6 +19,8 @@ def project(tmp_path):
     (made / "docs" / "decisions").mkdir(parents=True)
     (made / "README.md").write_text("# Kebab")
     (made / "docs" / "decisions" / "0001.md").write_text("# Decided")
+    (made / "docs" / "evaluation" / "handbook" / "files").mkdir(parents=True)
+    (made / "docs" / "evaluation" / "handbook" / "files" / "leave.md").write_text("# Leave")
     return made
 
 

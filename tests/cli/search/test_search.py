@@ -36,6 +36,11 @@ def test_document_is_the_same_as_over_http(corpus):
     assert (printed["mode"], printed["lag"]) == ("hybrid", 0)
 
 
+def test_operators_in_the_query_are_obeyed_and_explained(corpus):
+    assert paths(run_json("search", "apple -plum tag:fruit", *LEXICAL)) == ["guides/a.md"]
+    assert "operators  -plum, tag:fruit" in run("search", "apple -plum tag:fruit", "--explain")[1]
+
+
 def test_committed_document_is_found_at_once_without_a_mirror_process(workspace):
     write(workspace, "a.md", "apple")
     assert paths(run_json("search", "apple", *LEXICAL)) == ["a.md"]

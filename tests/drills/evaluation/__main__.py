@@ -1,6 +1,7 @@
 """`python -m tests.drills.evaluation collect …` writes the list of names, `measure …` searches for them.
 
-`code …` asks the questions on a code base that a workspace contains, `floor …` those of judged sets.
+`code …` asks the questions on a code base that a workspace contains. `handbook` asks the queries of the
+made-up handbook in a scratch workspace, and types its titles. `floor …` asks those of judged sets.
 """
 
 import argparse
@@ -40,10 +41,13 @@ def main(arguments: Sequence[str]) -> int:
     coding.add_argument("--repository", required=True, metavar="NAME")
     coding.add_argument("--without-terms", action="store_true", help="ask the questions without their terms")
     coding.add_argument("--root", type=Path, metavar="FOLDER", help="folder of the repository, for ripgrep")
+    verbs.add_parser("handbook", help="ask the queries of the made-up handbook, and type its titles")
     flooring = verbs.add_parser("floor", help="measure what falls below the floor, on judged sets")
     flooring.add_argument("sets", type=Path, nargs="+", metavar="FOLDER", help="a set in BEIR's layout")
     flooring.add_argument("--queries", type=int, default=400, metavar="N", help="of each set (400)")
     options = parser.parse_args(arguments)
+    if options.verb == "handbook":
+        return _measure_handbook()
     if options.verb == "floor":
         return _measure_floor(options.sets, options.queries)
     if options.verb == "code":
@@ -111,6 +115,22 @@ def _measure_code(options: argparse.Namespace) -> int:
             ways["ripgrep"] = by_ripgrep(options.root)
         for name, ask in ways.items():
             print(f"{name}: {_summary(ask, questions)}")  # noqa: T201
+    return 0
+
+
+def _measure_handbook() -> int:
+    django.setup()
+    from ingest.cli.scratch import scratch_workspace
+    from kebab.stack.servers.borrowed_servers import borrow_stack
+    from kebab.tenancy.current_workspace import acting_everywhere
+    from tests.drills.evaluation import handbook
+
+    with borrow_stack(), acting_everywhere(), scratch_workspace("handbook") as workspace:
+        handbook.load(workspace)
+        results = handbook.ask_queries(workspace, handbook.read_queries())
+        typed = list(handbook.type_titles(workspace))
+        for line in (*handbook.query_lines(results), *handbook.typing_lines(typed)):
+            print(line)  # noqa: T201
     return 0
 
 

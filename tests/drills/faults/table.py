@@ -47,9 +47,30 @@ FAULTS = (
     Fault(
         name="filters missing in the check of candidates by a mirror",
         file="search/mirror/query/view.py",
-        right="        if collection_clause(self.scope).condition:",
-        wrong="        if False:",
+        right="        if collection_clause(self.scope).condition or self.scope.operators is not None:",
+        wrong="        if self.scope.operators is not None:",
         tests=("integration/search/mirror", *_ENGINE),
+    ),
+    Fault(
+        name="operators missing in the check of candidates by a mirror",
+        file="search/mirror/query/view.py",
+        right="condition or self.scope.operators is not None:",
+        wrong="condition:",
+        tests=("integration/search/engine/test_operators.py",),
+    ),
+    Fault(
+        name="operators missing in the check of candidates by Postgres",
+        file="search/engine/readback.py",
+        right="    return dict(_rows(_ids_query, scope, _meeting_conditions(scope, chunk_ids)))",
+        wrong="    return dict(_rows(_ids_query, scope, chunk_ids))",
+        tests=("integration/search/engine/test_operators.py",),
+    ),
+    Fault(
+        name="operators missing on later pages",
+        file="search/engine/pages.py",
+        right="apply_operators(workspace, resolve_scope(workspace, query.filters, reader), query)",
+        wrong="(resolve_scope(workspace, query.filters, reader), query)",
+        tests=("integration/search/engine/test_operators.py",),
     ),
     Fault(
         name="scope of the reader missing in facets",

@@ -1,4 +1,4 @@
-"""Measured corpora, created once per module: the judged set, and workspaces of different sizes."""
+"""Measured corpora, created once per module: judged set, handbook, and workspaces of different sizes."""
 
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -11,6 +11,7 @@ from kebab.people.operator import command_line_access
 from search.embedders import configured
 from search.mirror import local_mirrors
 from search.runtime import runtime
+from tests.drills.evaluation import handbook
 from tests.drills.regression import judged_set
 from tests.drills.regression.corpora import created_workspaces
 from tests.drills.regression.guards import figure_lines
@@ -34,22 +35,35 @@ def _isolated_settings(folder):
     }
 
 
-@pytest.fixture(scope="module")
-def judged_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Yield the judged set in a workspace, embedded by the default model, which searches use, too."""
-    folder = tmp_path_factory.mktemp("judged")
-    with (
-        django_db_blocker.unblock(),
-        override_settings(KEBAB_EMBEDDER="default", **_isolated_settings(folder)),
-    ):
+@contextmanager
+def _embedded_workspace(folder):
+    """Yield an empty workspace that the default model embeds, which searches use, too."""
+    with override_settings(KEBAB_EMBEDDER="default", **_isolated_settings(folder)):
         configured.clear_query_caches()
         workspace = make_workspace()
-        judged_set.load(workspace, folder / "set")
         yield workspace
         delete_workspace(command_line_access(workspace))
         forget_acts()
         local_mirrors.reader_pool().close()
     configured.clear_query_caches()
+
+
+@pytest.fixture(scope="module")
+def judged_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Yield the judged set in a workspace."""
+    folder = tmp_path_factory.mktemp("judged")
+    with django_db_blocker.unblock(), _embedded_workspace(folder) as workspace:
+        judged_set.load(workspace, folder / "set")
+        yield workspace
+
+
+@pytest.fixture(scope="module")
+def handbook_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Yield the made-up handbook in a workspace."""
+    folder = tmp_path_factory.mktemp("handbook")
+    with django_db_blocker.unblock(), _embedded_workspace(folder) as workspace:
+        handbook.load(workspace)
+        yield workspace
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 #: path, fragment of the citation, language, words; the title where it isn't the file's own name.
 _TABLE = """
-markdown/moorings.md | L18-L23 | en | chafed rope is *never* doubled | Moorings and berths
-markdown/pilotage.mdx | L14-L18 | en | foul with old chain | Coming in by night
+markdown/moorings.md | L16-L28 | en | chafed rope is *never* doubled | Moorings and berths
+markdown/pilotage.mdx | L1-L18 | en | foul with old chain | Coming in by night
 rst/backup.rst | L19-L37 | en | when the gauges write least | Backing up the tide gauges
 html/backup-furo.html | L311-L337 | en | A day that is not intact stays | Backing up the tide gauges
-html/pilots-material.html | L409-L430 | en | A ladder with a broken step is cut up | Pilots
+html/pilots-material.html | L406-L433 | en | A ladder with a broken step is cut up | Pilots
 html/visit-chromium.html | L7-L8 | en | open to visitors on Tuesdays, from ten | Visiting the lock
 git/history.txt | L18-L25 | en | froze on most mornings | commit 45f77a50d03967260b948ecf54eb38d6bbba8c9d
 notebook/tides.ipynb | L10-L33 | en | Readings of one day, in **centimetres** | Tides at the north quay
@@ -36,9 +36,9 @@ code/mailbox.rb | L47-L53 | und | A letter needs somebody to go to
 code/Router.php | L60-L72 | und | Parameters are named in braces
 code/backup.sh | L26-L35 | und | without it the copy would fill the root disk
 email/wreck.eml | L1-L50 | en | père Brière's line is too short | Schiffbruch der Forfarshire: Überlebende gesichtet
-email/soldiers.eml | L9-L10 | en | Two soldiers upset their boat | Soldiers in the harbour
-email/report.eml | L20-L30 | en | The second time father took two | Report of the rescue
-office/handbook.docx | L11-L16 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
+email/soldiers.eml | L1-L12 | en | Two soldiers upset their boat | Soldiers in the harbour
+email/report.eml | L1-L30 | en | The second time father took two | Report of the rescue
+office/handbook.docx | L3-L32 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
 office/signals.pptx | page=2 | en | 920 millimetres | Building Skerryvore
 office/tides.xlsx | page=2 | en | Ida Lewis of Lime Rock | High water
 pdf/printed.pdf | page=2 | en | the marmalade siren sounds twice | Operations handbook

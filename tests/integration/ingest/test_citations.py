@@ -129,9 +129,13 @@ def test_original_shows_the_words_at_the_cited_place(reader, workspace, file):
 def test_page_of_a_hit_marks_the_words(visitor, workspace, subtests, files):
     for file in files:
         with subtests.test(file=file.path):
-            asked = visitor.get(f"/w/{workspace.slug}/search", {"q": file.words, "mode": "lexical", "k": 20})
-            links = pages.fromstring(asked.content.decode()).xpath('//p[@class="cite"]/a')
-            (way,) = {link.get("href") for link in links if link.text_content() == file.uri}
+            asked = visitor.get(
+                f"/w/{workspace.slug}/search", {"q": file.words, "mode": "lexical", "path_glob": file.path}
+            )
+            links = pages.fromstring(asked.content.decode()).xpath("//article//a")
+            (way,) = {
+                link.get("href") for link in links if file.uri in (link.text_content(), link.get("title"))
+            }
             opened = pages.fromstring(visitor.get(way).content.decode())
             (place,) = opened.xpath(f'//*[@id="{urlsplit(way).fragment}"]')
 

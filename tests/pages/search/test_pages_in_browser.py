@@ -64,8 +64,7 @@ def test_the_keyboard_is_enough(open_page, member, guide):
     # Chromium drops keys before a page is first painted. The policy of the page forbids eval,
     # so wait_for_function can't poll here.
     page.evaluate(
-        "new Promise(painted =>"
-        " new PerformanceObserver(painted).observe({type: 'paint', buffered: true}))"
+        "new Promise(painted => new PerformanceObserver(painted).observe({type: 'paint', buffered: true}))"
     )
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport()

@@ -31,7 +31,21 @@ def test_hit_links_to_its_lines_with_marked_words_ranks_and_the_absent_leg(visit
     why = re.search(r'<details class="why">.*?</details>', page, re.S)[0]
     assert re.search(r'<li class="leg fused">.*?score </span>\d+ %', why)
     assert "reranked" not in why and "exact" not in why
-    assert '<li class="leg lexical absent">' in page
+
+
+def test_document_shows_its_further_sections(visitor, guide):
+    page = text_of(search_page(visitor, q="restart workers"))
+    assert page.count('<li class="hit">') == 1
+    assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+" title="ops/deploy.md#L\d+', page)
+
+
+def test_operators_in_the_search_box_are_obeyed_and_counted(visitor, guide):
+    assert '<li class="hit">' in text_of(search_page(visitor, q='"restart the" path:ops/'))
+    page = text_of(search_page(visitor, q="restart -path:ops/ after:soon"))
+    assert '<li class="hit">' not in page and "-path:ops/" in page
+    assert "after:soon&#x27; was searched for as text" in page
+    filters = text_of(visitor.get("/w/handbook/search/filters", {"q": "restart -path:ops/"}))
+    assert "<li" not in filters
 
 
 def test_a_single_mode_shows_its_leg_alone(visitor, guide):
@@ -53,7 +67,8 @@ def test_mode_switch_keeps_the_query_and_a_new_query_the_mode(visitor, guide):
 
 
 def test_requested_number_of_hits_is_shown(transactional_db, visitor, workspace):
-    shelve(workspace, "many.md", "\n\n".join(f"entry {n} of the list" for n in range(30)))
+    for n in range(30):
+        shelve(workspace, f"{n}.md", f"entry {n} of the list")
     index(workspace)
 
     for k in (10, 20):
@@ -61,7 +76,8 @@ def test_requested_number_of_hits_is_shown(transactional_db, visitor, workspace)
 
 
 def test_a_long_query_is_not_repeated_for_each_hit(transactional_db, visitor, workspace):
-    shelve(workspace, "many.md", "\n\n".join(f"שלום {n}" for n in range(60)))
+    for n in range(60):
+        shelve(workspace, f"{n}.md", f"שלום {n}")
     index(workspace)
     page = text_of(search_page(visitor, q="שלום " * 400, k=50, mode="lexical"))
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote_plus, unquote
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -91,6 +92,8 @@ class Call:
             text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))
         ]
         texts += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
+        words = [word.strip('"') for text in texts for word in unquote(text).split()]
+        texts += [*words, *(quote_plus(word, safe="{}") for word in words)]
         return {
             text: text.format_map(target.ids)
             for text in texts

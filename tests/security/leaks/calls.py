@@ -87,6 +87,16 @@ def _searches() -> Iterator[Call]:
         yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else NONE)
     for narrowed in ("source={source}", "source={sourcekey}", "doc_id={doc}", "tags_any={stem}tag"):
         yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
+    for typed in (
+        "source:{sourcekey}",
+        "path:{stem}folder",
+        "tag:{stem}tag",
+        "title:{stem}title",
+        "%22{stem}text stands%22",
+    ):
+        yield Call(route="api-search", query=f"q=workers {typed}&{lexical}")
+    for typed in ("-source:{sourcekey}", "-path:{stem}folder/**", "-{word}"):
+        yield Call(route="api-search", query=f"q=workers {typed}&{lexical}", shown=NONE)
     yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")

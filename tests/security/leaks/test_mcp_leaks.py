@@ -27,6 +27,7 @@ _CALLS: Mapping[str, list[dict[str, Any]]] = {
         {"query": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}", "{source}"]}},
         {"query": "workers", "mode": "hybrid", "filters": {"doc_id": "{doc}"}, "detail": "passages"},
         {"query": "workers", "filters": {"version": "{tag}"}, "detail": "titles"},
+        {"query": "workers source:{sourcekey}", "mode": "lexical"},
         {"query": "workers", "filters": {"path_glob": "{stem}folder/**", "tags_any": "{stem}tag"}},
     ],
     "fetch": [

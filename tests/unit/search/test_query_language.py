@@ -72,6 +72,14 @@ def test_foreign_question_is_not_known_to_an_english_model(subtests):
             assert not knows_language(ENGLISH, text, HARDLY_KNOWN)
 
 
+def test_short_query_is_known_unless_hardly_any_document_is():
+    for text in ["invoice", "Urlaub beantragen", "où est le", "die Art"]:
+        assert knows_language(ENGLISH, text, 0.5)
+        assert knows_language(ENGLISH, text)
+        assert not knows_language(ENGLISH, text, HARDLY_KNOWN)
+    assert not knows_language(ENGLISH, "wo beantrage ich meinen Urlaub", 0.5)
+
+
 def test_english_and_names_are_known_to_an_english_model(subtests):
     for text in ENGLISH_QUERIES:
         for known_share in (None, 0.5, 1.0):

@@ -31,8 +31,8 @@ def test_text_that_cites_given_passages_is_grounded(ask, workspace, use):
     assert answer["model"] == "parrot"
     assert answer["usage"] == {"prompt_tokens": 120, "completion_tokens": 7}
     [citation] = answer["citations"]
-    assert citation["uri"] == "guides/install.md#L5"
-    assert citation["quote"] == "Run the installer with `sudo ./setup.sh`. It needs 200 MB of disk space."
+    assert citation["uri"] == "guides/install.md#L3-L9"
+    assert "Run the installer with `sudo ./setup.sh`." in citation["quote"]
     assert citation["trust_level"] == "primary"
     assert answer["hits"][0]["chunk_id"] == citation["chunk_id"]
     assert stub.paths == ["/v1/chat/completions"]

@@ -24,7 +24,7 @@ def test_best_sentence_is_quoted_with_its_place(ask):
     assert answer["text"].startswith("The head of the department approves travel. [#1]")
     assert (answer["model"], answer["usage"]) == (None, None)
     first = answer["citations"][0]
-    assert (first["n"], first["uri"]) == (1, "guides/travel.md#L3")
+    assert (first["n"], first["uri"]) == (1, "guides/travel.md#L3-L7")
     assert first["quote"] == "The head of the department approves travel."
     assert first["heading_path"] == ["Travel"]
 

@@ -182,8 +182,8 @@ def check(asker, at):
 def test_moved_quote_is_cited_at_its_new_place(ask, guides, check):
     answer = ask(QUESTION)
     [checked] = check(answer)
-    assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3")
-    assert checked["citation"]["uri"] == "guides/backup.md#L3"
+    assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3-L7")
+    assert checked["citation"]["uri"] == "guides/backup.md#L3-L7"
     put_file(
         guides,
         "guides/backup.md",
@@ -193,8 +193,8 @@ def test_moved_quote_is_cited_at_its_new_place(ask, guides, check):
     [checked] = check(answer)
 
     assert checked["state"] == "stands"
-    assert checked["cited_uri"] == "guides/backup.md#L3"
-    assert checked["citation"]["uri"] == "guides/backup.md#L9"
+    assert checked["cited_uri"] == "guides/backup.md#L3-L7"
+    assert checked["citation"]["uri"] == "guides/backup.md#L3-L9"
 
 
 def test_a_cited_text_that_is_not_there_any_more_has_changed(ask, guides, check):

@@ -32,6 +32,17 @@ FILTERS = (
     {"media": (Media.TEXT,)},
 )
 
+OPERATORS = (
+    "-lighthouse",
+    '"near the ferry"',
+    "tag:guide -tag:ferry",
+    "title:guide path:00*.md",
+    "source:secrets",
+    "type:md lang:english",
+    "after:2020 -path:guides/001.md",
+    "before:2020",
+)
+
 
 @pytest.fixture
 def searchable(round_trip):
@@ -105,6 +116,17 @@ def test_filters_narrow_each_leg_alike(both, subtests):
             with subtests.test(filters=filters, mode=mode):
                 live, still = both(text="ferry harbour", mode=mode, filters=SearchFilters(**filters), k=40)
                 assert ids(still) == ids(live)
+
+
+def test_operators_narrow_each_leg_alike(both, subtests):
+    for typed in OPERATORS:
+        for mode in Mode:
+            with subtests.test(typed=typed, mode=mode):
+                live, still = both(text=f"ferry harbour {typed}", mode=mode, operators=True, k=40)
+                assert ids(still) == ids(live)
+                assert still.warnings == live.warnings
+    live, still = both(text="ferrry path:guides", mode=Mode.LEXICAL, operators=True)
+    assert still.corrected_query == live.corrected_query == "ferry path:guides"
 
 
 def test_cap_cutoff_and_suggestion_are_the_same(both):

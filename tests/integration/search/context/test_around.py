@@ -4,25 +4,27 @@ from search.runtime import runtime
 from tests.integration.search.context.workspace_files import cited_lines, index, put_file
 from tests.support.corpus import chunk, write
 
-GUIDE = """# Guide
+# Makes each section large enough for a chunk of its own.
+FILLER = "Whoever cooks here washes the pans, wipes the table and locks the door. " * 5
+GUIDE = f"""# Guide
 
-Before you begin, read this.
+Before you begin, read this. {FILLER}
 
 ## Install
 
-Get the installer from the kitchen.
+Get the installer from the kitchen. {FILLER}
 
 ## Linux
 
-Run apt and wait for the pepper.
+Run apt and wait for the pepper. {FILLER}
 
 ## Windows
 
-Double-click the installer.
+Double-click the installer. {FILLER}
 
 # Reference
 
-Nothing to see of skewers.
+Nothing to see of skewers. {FILLER}
 """
 
 
@@ -48,7 +50,7 @@ def test_neighbours_and_siblings_lower_the_score_by_their_factors(workspace, ask
         ]
 
     alone, chunks = ask(neighbours=0, siblings=False)
-    assert alone["text"] == "## Linux\n\nRun apt and wait for the pepper."
+    assert alone["text"] == "\n".join(GUIDE.split("\n")[8:11])
     assert alone["citation"]["uri"] == "guide.md#L9-L11"
     assert (alone["citation"]["section"], alone["reached_by"]) == ("Linux", "hit")
     assert chunks == [("hit", 1.0)]

@@ -47,6 +47,11 @@ def test_viewers_and_tokens_for_search_may_ask(guides, workspace, address, reade
     assert reader.post(address, body, format="json").status_code == 401
 
 
+def test_request_has_no_operators(guides, address, reader):
+    body = {"information_request": 'pepper "in the cellar" -pantry path:nowhere/'}
+    assert reader.post(address, body, format="json").json()["files"][0]["doc_path"] == "guide.md"
+
+
 def test_nothing_of_another_workspace_is_in_a_pack(guides, other_workspace, address, reader):
     body = {
         "information_request": "treasure hidden under the stairs, pepper",

@@ -210,3 +210,16 @@ def test_snippet_marks_the_words_and_keeps_to_its_length_in_code_points(workspac
             assert 0 < len(hit.snippet) <= chars
             assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
             assert chars < 220 or highlighted_words(hit) == ["Schlüssel"]
+
+
+def test_snippet_is_plain_text_and_its_citation_names_the_lines_of_the_source(workspace):
+    write(workspace, "a.md", "| **Pool** | `max_size` |\n|---|---|\n| [pools](p.md) | 5 |")
+    write(workspace, "a.py", chunk("def pool(**kwargs):\n    pass", kind="code", language="python"))
+    sync(workspace)
+    hits = {hit.doc_path: hit for hit in ask(workspace, "pool").hits}
+    assert (hits["a.md"].snippet, highlighted_words(hits["a.md"])) == (
+        "Pool · max_size · pools · 5",
+        ["Pool", "pools"],
+    )
+    assert (hits["a.md"].citation.start, hits["a.md"].citation.end) == (1, 9)
+    assert hits["a.py"].snippet == "def pool(**kwargs):\n    pass"

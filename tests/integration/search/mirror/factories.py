@@ -62,6 +62,7 @@ def document_state(
         source_key="s",
         version_tag="",
         indexed_at=0.0,
+        dated_at=0.0,
         tags=(),
         chunks=tuple(chunks),
     )

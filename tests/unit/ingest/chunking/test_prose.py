@@ -11,6 +11,8 @@ from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocument, RegionSpan, TimeSpan
 
 SENTENCE = "The quick brown fox jumps over the lazy dog. "
+#: A section of this text is large enough for a chunk of its own, and two fit in one.
+LONG = (SENTENCE * 7).strip()
 
 
 def slice_lines(lines, span):
@@ -37,16 +39,69 @@ def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
 
 
 def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
-    guide = "# Guide\n\nintro\n\n## Install\n\nrun it\n\n### Linux\n\napt\n\n## Use\n\ngo\n"
+    guide = f"# Guide\n\n{LONG}\n\n## Install\n\n{LONG}\n\n### Linux\n\n{LONG}\n\n## Use\n\n{LONG}\n"
     chunks = chunk_file(guide, "a.md")
     assert [(c.breadcrumb, c.section_label, c.text) for c in chunks] == [
-        ("Guide", "Guide", "intro"),
-        ("Guide > Install", "Install", "run it"),
-        ("Guide > Install > Linux", "Linux", "apt"),
-        ("Guide > Use", "Use", "go"),
+        ("Guide", "Guide", LONG),
+        ("Guide > Install", "Install", LONG),
+        ("Guide > Install > Linux", "Linux", LONG),
+        ("Guide > Use", "Use", LONG),
     ]
     assert chunks[2].heading_path == ("Guide", "Install", "Linux")
     assert chunks[1].spans == ({"kind": "line", "start": 7, "end": 7}, {"kind": "line", "start": 5, "end": 5})
+
+
+@pytest.mark.parametrize(
+    ("sections", "breadcrumbs"),
+    [
+        # With the next section, to the least size.
+        ([("## A", "one"), ("## B", "two"), ("## C", "LONG")], ["Guide > A · B · C"]),
+        ([("## A", "LONG"), ("## B", "two"), ("## C", "LONG")], ["Guide > A", "Guide > B · C"]),
+        # The last with the one before.
+        ([("## A", "LONG"), ("## B", "two")], ["Guide > A · B"]),
+        # A large section fills a chunk of its own.
+        ([("## A", "one"), ("## B", "LARGE")], ["Guide > A", "Guide > B"]),
+        # Those below a heading come first, then all of them with what is beside them.
+        (
+            [("## A", "one"), ("### A1", "two"), ("## B", "LONG"), ("## C", "LONG")],
+            ["Guide > A · B", "Guide > C"],
+        ),
+        ([("## A", "one"), ("### A1", "LONG"), ("## B", "two")], ["Guide > A · B"]),
+        # Neighbours under different headings stay apart.
+        (
+            [("## A", "LONG"), ("### A1", "one"), ("## B", "LONG"), ("### B1", "LONG")],
+            ["Guide > A > A1", "Guide > B", "Guide > B > B1"],
+        ),
+    ],
+)
+def test_small_sections_share_a_chunk_with_their_neighbours(chunk_file, sections, breadcrumbs):
+    bodies = {"LONG": LONG, "LARGE": SENTENCE * 25}
+    content = "# Guide\n\n" + "\n\n".join(
+        f"{heading}\n\n{bodies.get(body, body)}" for heading, body in sections
+    )
+    chunks = chunk_file(content, "a.md")
+    assert [chunk.breadcrumb for chunk in chunks] == breadcrumbs
+
+
+def test_merged_chunk_has_the_headings_in_its_text_and_cites_all_lines(chunk_file):
+    (chunk,) = chunk_file("# Guide\n\n## Hours\n\nnine to five\n\n## Phone\n\n4711\n", "a.md")
+    assert chunk.text == "## Hours\n\nnine to five\n\n## Phone\n\n4711"
+    assert chunk.heading_path == ("Guide", "Hours · Phone")
+    assert [(span["start"], span["end"]) for span in chunk.spans] == [(3, 9), (1, 1)]
+
+
+def test_chunk_that_begins_with_an_introduction_is_below_its_heading_alone(chunk_file):
+    (chunk,) = chunk_file("# Guide\n\nintro\n\n## Hours\n\nnine to five\n\n## Phone\n\n4711\n", "a.md")
+    assert (chunk.heading_path, chunk.breadcrumb) == (("Guide",), "Guide > Hours · Phone")
+
+
+def test_headings_that_fit_in_no_breadcrumb_are_in_the_text_alone(chunk_file):
+    headings = [f"{name} {'word ' * 15}".strip() for name in "ABCDEF"]
+    content = "# Guide\n\n" + "\n\n".join(f"## {heading}\n\n{heading[0].lower()}" for heading in headings)
+    assert {chunk.breadcrumb.count("·") for chunk in chunk_file(content, "a.md")} <= {0, 1, 2, 3, 4}
+    assert all(
+        heading in "".join(c.text + c.breadcrumb for c in chunk_file(content, "a.md")) for heading in headings
+    )
 
 
 def test_chunk_has_its_headings_and_the_lines_of_the_file(chunk_file):
@@ -55,12 +110,17 @@ def test_chunk_has_its_headings_and_the_lines_of_the_file(chunk_file):
     assert [(span["start"], span["end"]) for span in chunk.spans] == [(6, 6), (1, 3), (4, 4)]
     (chunk,) = chunk_file("# Guide\n\n## Install\n\ntext\n", "a.md")  # a heading without a body
     assert [span["start"] for span in chunk.spans] == [5, 1, 3]
-    _, alone, _ = chunk_file("# Guide\n\ntext\n\n## Soon\n\n## Later\n\nmore\n", "a.md")
-    assert (alone.breadcrumb, alone.text) == ("Guide > Soon", "## Soon")
     page = "<html><body>\n<h1>Guide</h1>\n<p>First\nparagraph</p>\n<p>Second</p>\n</body></html>\n"
     (chunk,) = chunk_file(page, "a.html")
     assert (chunk.text, chunk.breadcrumb) == ("First paragraph\n\nSecond", "Guide")
     assert chunk.spans == ({"kind": "line", "start": 3, "end": 5}, {"kind": "line", "start": 2, "end": 2})
+
+
+def test_heading_with_nothing_below_is_no_chunk_of_its_own(chunk_file):
+    _, chunk = chunk_file(f"# Guide\n\n{LONG}\n\n## Soon\n\n## Later\n\n{LONG}\n", "a.md")
+    assert (chunk.breadcrumb, chunk.text) == ("Guide > Later", f"## Soon\n\n## Later\n\n{LONG}")
+    (chunk,) = chunk_file(f"# Guide\n\n{LONG}\n\n## Soon\n", "a.md")
+    assert (chunk.breadcrumb, chunk.text) == ("Guide", f"{LONG}\n\n## Soon")
 
 
 def test_paragraphs_are_packed_up_to_the_limit(chunk_file, exact_counter):
@@ -83,7 +143,7 @@ def test_table_stays_whole_when_it_fits_and_is_split_by_line_otherwise(chunk_fil
 
 
 def test_kind_and_language_of_chunks(chunk_file, subtests):
-    fenced = "# T\n\n```Go\nfunc main() { run(1, 2, 3) }\n```\n\n## B\n\nmany words of prose here\n"
+    fenced = f"# T\n\n```Go\n{'func main() { run(1, 2, 3) }' * 6}\n```\n\n## B\n\n{LONG}\n"
     for content, path, kinds in [
         (fenced, "a.md", [("code", "go"), ("info", None)]),
         ("```\noutput of a command\n```\n", "a.md", [("info", None)]),
@@ -101,11 +161,11 @@ def test_heading_that_a_breadcrumb_cannot_hold_is_text(chunk_file, exact_counter
     assert "…" in chunks[-1].breadcrumb
     assert "level 6" in chunks[-1].text and chunks[-1].text.endswith("the text")
 
-    content = f"# The harbour\n\n## Lockkeeper\n\n### {'word ' * 90}\n\nthe text\n\n### More\n\nof it\n"
+    content = f"# The harbour\n\n## Lockkeeper\n\n### {'word ' * 90}\n\n{LONG}\n\n### More\n\n{LONG * 2}\n"
     chunks = chunk_file(content, "a.md")
     assert_sound(content, chunks, exact_counter)
     assert chunks[0].text.startswith("# The harbour\n\n## Lockkeeper\n\n### word")
-    assert (chunks[-1].breadcrumb, chunks[-1].text) == ("The harbour > Lockkeeper > More", "of it")
+    assert (chunks[-1].breadcrumb, chunks[-1].text) == ("The harbour > Lockkeeper > More", LONG * 2)
 
     ideographs = f"# {'部署' * 150}\n\n## {'指南' * 150}\n\ntext\n"
     for content in ("# " + "word " * 5000 + "\n\ntext\n", ideographs):

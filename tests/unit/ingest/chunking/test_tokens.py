@@ -76,7 +76,7 @@ def test_text_without_spaces_is_encoded_a_few_times_at_most(exact_counter, kind,
 
 def test_document_of_too_many_chunks_is_refused(chunk_file, monkeypatch):
     monkeypatch.setattr(drafts, "MAX_CHUNKS", 3)
-    text = "".join(f"# Part {n}\n\nWords.\n\n" for n in range(4))
+    text = "".join(f"# Part {n}\n\n{'Words. ' * 60}\n\n" for n in range(4))
     with pytest.raises(ParseRefused, match="3") as refusal:
         chunk_file(text, "a.md")
     assert refusal.value.code == "too_many_chunks"

@@ -6,12 +6,15 @@ from hypothesis import strategies as st
 
 from search.analysis import STEMMED, UNSTEMMED_WORDS
 from search.retrieval.query.parser import marked_units
+from search.retrieval.text.plain_text import PlainText, plain_text
 from search.retrieval.text.snippet import SnippetBuilder
+from search.retrieval.text.tables import SEPARATOR
 
 
 def window(text, query, max_chars=100, analysis=STEMMED):
     units, language = marked_units(query, analysis)
-    return SnippetBuilder(units, analysis, language).build(text, max_chars)
+    plain = text if isinstance(text, PlainText) else PlainText(text)
+    return SnippetBuilder(units, analysis, language).build(plain, max_chars)
 
 
 def slices(snippet_and_highlights):
@@ -99,6 +102,42 @@ def test_phrase_is_marked_where_its_words_follow_each_other():
     assert slices(snippet) == ["rate. limit"]
 
 
+def test_marks_are_offsets_into_the_text_without_markup():
+    plain = plain_text("# A `retry`\n\n**retry** [re**try**](a.md)🎉", "a.md", is_code=False)
+    snippet = window(plain, "retry")
+    assert (snippet[0], slices(snippet)) == ("A retry · retry retry🎉", ["retry"] * 3)
+
+
+LINKS = plain_text("- [Retry](a)\n- [Wait](b)\n\n" + "Words " * 9 + "and wait.", "a.md", is_code=False)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("wait", "…Words and wait."),
+        ("retry", "Retry · Wait…"),
+        ("absent", "…Words Words Words…"),
+    ],
+)
+def test_links_alone_are_no_window_while_there_is_other_text(query, expected):
+    assert window(LINKS, query, 20)[0] == expected
+
+
+def test_window_neither_begins_nor_ends_with_a_separator():
+    plain = PlainText(f" {SEPARATOR} ".join(["alpha", "beta", "gamma", "delta", "omega"]))
+    assert window(plain, "gamma", 20)[0] == "…gamma · delta…"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["数据库平台的各部门需要参加培训。", "データベースの移行です、各部門は。", "데이터를 이전합니다. "],
+)
+def test_snippet_of_unspaced_scripts_is_as_long_as_asked_for(text):
+    for query in ("absent", text[:2]):
+        snippet, _ = window(plain_text(f"{text}\n" * 40, "a.md", is_code=False), query, 220)
+        assert 205 < len(snippet) <= 220
+
+
 WORDS = st.lists(
     st.sampled_from(["rate", "limit", "a", "部署", "é", "\n", "x-y", "Rate", "rateLimit."]), max_size=40
 )
@@ -107,7 +146,7 @@ WORDS = st.lists(
 @given(WORDS.map(" ".join) | st.text(), (WORDS | st.lists(st.text())).map(" ".join), st.integers(1, 60))
 def test_window_is_text_within_bounds_and_holds_a_match_if_there_is_one(text, query, max_chars):
     snippet, highlights = window(text, query, max_chars)
-    assert snippet.strip("…") in text or max_chars < 2
+    assert snippet.strip("…") in text.replace(SEPARATOR, "·") or max_chars < 2
     assert len(snippet) <= max_chars
     assert all(0 <= start < end <= len(snippet) for start, end in highlights)
     assert all(end <= start for (_, end), (start, _) in pairwise(highlights))

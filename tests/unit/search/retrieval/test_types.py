@@ -127,7 +127,8 @@ def test_hit_on_the_wire():
         },
         "index_version": "hybrid:lex-1+vec-a@1", "chunker_version": "1", "embedding_model": None,
         "indexed_at": "2026-01-31T12:00:00Z", "stale": False, "source": "docs", "version": None,
-        "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None, "related": False,
+        "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
+        "also_in": [], "sections": None, "section_count": None, "related": False,
     }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_three_tags_are_three_versions_that_share_what_is_the_same(workspace, re
 
 def test_copied_document_is_what_parsing_would_have_made(workspace, repository, source):
     front = "---\ntitle: Titled\ntags: [one]\nauthor: Ada\n---\n# First\n\nText.\n\n## Second\n\n"
-    front += "```python\nx = 1\n```\n"
+    front += "```python\n" + "x = 1\n" * 80 + "```\n"
     repository.commit({"docs/front.md": front})
     repository.git("tag", "v1")
     Source.objects.update(default_tags=["given"], default_trust="primary")

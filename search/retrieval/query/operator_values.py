@@ -1,0 +1,112 @@
+"""Values of the operators that filter, as alternatives of a condition."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from search.retrieval.code.languages import code_language_names
+from search.retrieval.errors import InvalidGlob
+from search.retrieval.query.glob import compile_glob
+from search.retrieval.query.stopwords import read_word_lists
+from search.retrieval.query.titles import title_key
+from search.retrieval.text.unicode_scripts import is_unspaced
+
+#: What a condition looks at. Values of `words` are match units, those of `path` and `title` are predicates on
+#: the path and on the key of the title, those of `after` and `before` seconds since 1970, others texts whose
+#: case doesn't matter.
+Column = Literal["words", "title", "path", "source", "media", "lang", "code_lang", "tag", "after", "before"]
+Alternatives = tuple[tuple[Column, Any], ...]
+
+_LISTS: Final = read_word_lists(Path(__file__).with_suffix(".txt"))
+
+
+def _read_pairs(name: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in _LISTS[name].split())
+
+
+_MEDIA: Final = _read_pairs("media")
+_TYPES: Final = _read_pairs("types") | {ending: f".{ending}" for ending in _LISTS["endings"].split()}
+_LANGUAGES: Final = _read_pairs("languages")
+_PROGRAMMING: Final = frozenset(_LISTS["programming"].split())
+_LANGUAGE_CODE = re.compile("[a-z]{2}(?:-[a-z]{2,4})?|und")
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
+
+
+def _read_title(value: str) -> Alternatives:
+    """Return the condition that a title has these words in a row; the last may be the beginning of a word."""
+    key = title_key(value)
+    if not key:
+        return ()
+    return (("title", lambda title: key in title if is_unspaced(key[0]) else f" {key}" in f" {title}"),)
+
+
+def _read_path(value: str) -> Alternatives:
+    """Return the condition that a path has this part, or fits this pattern.
+
+    A pattern without a slash is that of a file name in any folder.
+    """
+    part = unicodedata.normalize("NFC", value).lower().lstrip("/")
+    if part and set("*?[").isdisjoint(part):
+        return (("path", lambda path: part in path.lower()),)
+    try:
+        glob = compile_glob(part if "/" in part else f"**/{part}")
+    except InvalidGlob:
+        return ()
+    return (("path", lambda path: glob.matches(path.lower())),)
+
+
+def _read_type(value: str) -> Alternatives:
+    """Return the condition on the kind of a document, or on the ending of its file name."""
+    name = value.lower().removeprefix(".")
+    if name not in _MEDIA and name not in _TYPES:
+        name = name.removesuffix("s")
+    if name in _MEDIA:
+        return (("media", _MEDIA[name]),)
+    endings = tuple(_TYPES.get(name, "").split(","))
+    return (("path", lambda path: path.lower().endswith(endings)),) if name in _TYPES else ()
+
+
+def _read_language(value: str) -> Alternatives:
+    """Return the condition on the language of a document, or on the programming language of a passage."""
+    name = value.lower()
+    code, programming = _LANGUAGES.get(name, name), code_language_names([name])
+    found: Alternatives = (("lang", code),) if _LANGUAGE_CODE.fullmatch(code) else ()
+    if len(programming) > 1 or name in _PROGRAMMING:
+        found += tuple(("code_lang", each) for each in programming)
+    return found
+
+
+def _read_date(column: Column, value: str) -> Alternatives:
+    """Return the condition on the start of this year, month or day in UTC."""
+    found = _DATE.fullmatch(value)
+    try:
+        year, month, day = (int(part or 1) for part in found.groups()) if found else (0, 0, 0)
+        return ((column, datetime(year, month, day, tzinfo=UTC).timestamp()),)
+    except ValueError:
+        return ()
+
+
+#: Each returns the alternatives of a value; none for a value without a meaning.
+READERS: Final[Mapping[str, Callable[[str], Alternatives]]] = {
+    "title": _read_title,
+    "path": _read_path,
+    "source": lambda value: (("source", value),),
+    "type": _read_type,
+    "lang": _read_language,
+    "tag": lambda value: (("tag", value),),
+    "after": partial(_read_date, "after"),
+    "before": partial(_read_date, "before"),
+}
+#: What to write instead of a value without a meaning.
+REMEDIES: Final = {
+    "title": "write words of a title",
+    "path": "write a part of a path, or a pattern like guides/*.md",
+    "type": "write pdf, office, email, image, code, text or the ending of a file name, like docx",
+    "lang": "write a language like German or de, or a programming language like python",
+    "after": "write a date like 2026, 2026-03 or 2026-03-05",
+    "before": "write a date like 2026, 2026-03 or 2026-03-05",
+}

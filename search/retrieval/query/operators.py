@@ -1,0 +1,182 @@
+"""Operators that people type in a query: exclusions, required phrases and filters.
+
+`-word` and `-"a phrase"` exclude passages, `"a phrase"` is required, keys such as `path:` filter, and
+`-path:` excludes. All of it is text in a raw query and in a paste (a line break, or more than 500
+characters); words and phrases are text in a command or in code, too (`git commit -m "x"`).
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from search.retrieval.errors import preview
+from search.retrieval.query.operator_values import READERS, REMEDIES, Alternatives
+from search.retrieval.query.parser import Analysis, build_units, parse_query
+from search.retrieval.query.stopwords import is_stop_word, language_of
+from search.retrieval.text.unicode_scripts import has_token, is_unspaced, words_of
+
+#: Maximum length of a query with operators, in characters; a longer one is pasted.
+MAX_CHARS: Final = 500
+#: Maximum number of operators; further ones are text.
+MAX_OPERATORS: Final = 32
+_MIN_LETTERS = 3
+
+_MARKS = '"“”„«»'
+_QUOTED = '"[^"]{1,200}"|[“”„][^“”„]{1,200}[“”]|«[^«»]{1,200}»|»[^«»]{1,200}«'
+_ANY_QUOTED = re.compile(_QUOTED)
+_OPERATOR = re.compile(
+    rf"(?<!\S)(?P<sign>-?)(?:(?P<key>{'|'.join(READERS)}):)?"
+    rf"(?:(?P<quoted>{_QUOTED})|(?<=[-:])(?P<bare>[^\s{_MARKS}:=-][^\s{_MARKS}]*?))[.,;:!?)]*(?!\S)",
+    re.IGNORECASE,
+)
+# An option of a command, as `--all`, `-m`, `-O2`, `-std=c99`, or a string in code, as `f("x")`.
+_CODE = re.compile(r'(?<!\S)(?:--\w|-[A-Za-z]\d*(?!\S)|-\w[\w-]*=)|[({\[=]"')
+_WORD = re.compile(r"[^\W\d_]\w*(?:[-.'’]\w+)*[+#]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition on a passage: one of its alternatives holds, or none of them for an exclusion."""
+
+    #: As typed.
+    typed: str
+    is_exclusion: bool
+    alternatives: Alternatives
+
+    @property
+    def is_on_words(self) -> bool:
+        """Return whether it requires or excludes words, and is no filter."""
+        return self.alternatives[0][0] == "words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOperators:
+    """The operators of a query, and its other text."""
+
+    #: The query with blanks in the place of operators, of the same length; marks of required phrases are `"`.
+    text: str
+    #: All of them must be met.
+    conditions: tuple[Condition, ...]
+    #: Messages on what was taken for text, and on missing words.
+    warnings: tuple[str, ...]
+    #: The analysis of the words in conditions.
+    analysis: Analysis
+
+    @property
+    def typed(self) -> list[str]:
+        """Return the operators as typed."""
+        return [condition.typed for condition in self.conditions]
+
+    def messages(self, *, has_hits: bool) -> tuple[str, ...]:
+        """Return the messages for a result."""
+        if has_hits or not self.conditions or not has_token(self.text):
+            return self.warnings
+        return (
+            *self.warnings,
+            f"Nothing was found that meets {', '.join(self.typed)}; leave some of it out.",
+        )
+
+
+def parse_operators(text: str, analysis: Analysis) -> QueryOperators | None:
+    """Return the operators of a query; None if it is text alone.
+
+    Exclusions alone are text: there must be words, or a filter, beside them. A query of nothing but operators
+    is searched for the words of its titles and paths. A key typed again adds an alternative.
+    """
+    if not may_have_operators(text) or len(text.splitlines()) > 1 or parse_query(text).raw is not None:
+        return None
+    return _Parser(text, analysis).parse()
+
+
+def may_have_operators(text: str) -> bool:
+    """Return whether a query has something that looks like an operator."""
+    return len(text) <= MAX_CHARS and _OPERATOR.search(text) is not None
+
+
+class _Parser:
+    """A parser of one query."""
+
+    def __init__(self, text: str, analysis: Analysis) -> None:
+        self._text = text
+        self._analysis = analysis
+        self._language = language_of(words_of(text))
+        self._is_code = _CODE.search(_ANY_QUOTED.sub('""', text)) is not None
+        self._left = list(text)
+        self._conditions: dict[object, Condition] = {}
+        self._warnings: list[str] = []
+        # The places of titles and paths that filters include.
+        self._named: list[slice] = []
+
+    def parse(self) -> QueryOperators | None:
+        for match in islice(_OPERATOR.finditer(self._text), MAX_OPERATORS):
+            if match["key"]:
+                self._read_filter(match)
+            elif not self._is_code and _has_words(match, self._language):
+                self._read_words(match)
+        if not has_token("".join(self._left)):
+            if all(each.is_on_words for each in self._conditions.values()):
+                return None
+            self._search_names()
+        if not (self._conditions or self._warnings):
+            return None
+        return QueryOperators(
+            text="".join(self._left),
+            conditions=tuple(self._conditions.values()),
+            warnings=tuple(self._warnings),
+            analysis=self._analysis,
+        )
+
+    def _read_words(self, match: re.Match[str]) -> None:
+        (unit,) = build_units([self._text[_place_of_value(match)]], self._analysis, self._language)
+        self._add(match, match.start(), (("words", unit),))
+        if match["sign"]:
+            self._blank(match)
+        else:
+            start, end = match.span("quoted")
+            self._left[start] = self._left[end - 1] = '"'
+
+    def _read_filter(self, match: re.Match[str]) -> None:
+        key, place = match["key"].lower(), _place_of_value(match)
+        alternatives = READERS[key](self._text[place])
+        if not alternatives:
+            self._warnings.append(f"{preview(match[0])} was searched for as text; {REMEDIES[key]}.")
+            return
+        self._add(match, (key, match["sign"]), alternatives)
+        self._blank(match)
+        if key in ("title", "path") and not match["sign"]:
+            self._named.append(place)
+
+    def _add(self, match: re.Match[str], key: object, alternatives: Alternatives) -> None:
+        typed = self._text[match.start() : max(match.end("quoted"), match.end("bare"))]
+        if earlier := self._conditions.get(key):
+            typed, alternatives = f"{earlier.typed} {typed}", earlier.alternatives + alternatives
+        self._conditions[key] = Condition(
+            typed=typed, is_exclusion=bool(match["sign"]), alternatives=alternatives
+        )
+
+    def _blank(self, match: re.Match[str]) -> None:
+        self._left[match.start() : match.end()] = " " * len(match[0])
+
+    def _search_names(self) -> None:
+        for place in self._named:
+            self._left[place] = self._text[place]
+        if not self._named:
+            self._warnings.append("There are no words to search for; type some beside the filters.")
+
+
+def _place_of_value(match: re.Match[str]) -> slice:
+    """Return the place of the value, without its quotation marks."""
+    if match["quoted"] is None:
+        return slice(*match.span("bare"))
+    start, end = match.span("quoted")
+    return slice(start + 1, end - 1)
+
+
+def _has_words(match: re.Match[str], language: str | None) -> bool:
+    """Return whether a phrase has a word, or a single word is neither short nor a stop word."""
+    if match["quoted"]:
+        return has_token(match["quoted"])
+    word = match["bare"]
+    is_long = sum(map(str.isalpha, word)) >= _MIN_LETTERS or is_unspaced(word[0])
+    return is_long and _WORD.fullmatch(word) is not None and not is_stop_word(word, language)

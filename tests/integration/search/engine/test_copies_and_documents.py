@@ -1,0 +1,130 @@
+"""Copies of a text are one hit, near-copies don't fill a page, and hits may be documents."""
+
+import pytest
+
+from kebab.people.reader import Reader
+from search.engine.pages import fetch_next_page
+from search.engine.search import search
+from search.models import Chunk, Document
+from search.retrieval.types import Mode, SearchQuery
+from tests.support.corpus import chunk, write
+from tests.support.search import ask, embed, paths, sync
+
+POLICY = "Spare rigging screws are ordered by the workshop every second Monday of a month."
+NEAR = (
+    "The harbour crane lifts at most four tonnes when the wind is below five Beaufort, its operator must have"
+    " a licence, wear gloves, and report any defect of chain or hook to the yard office before noon on"
+)
+
+
+def first_page(workspace, text, **options):
+    """Search as a caller who may ask for the next page."""
+    return search(workspace, SearchQuery(text=text, **options), caller="x")
+
+
+def fill_with_copies(workspace):
+    for team in range(4):
+        write(workspace, f"team{team}/screws.md", POLICY)
+    write(workspace, "workshop.md", "The workshop orders rigging screws by hand.")
+    sync(workspace)
+    embed(workspace)
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_copies_of_a_text_are_one_hit_that_names_the_others(workspace, mode):
+    fill_with_copies(workspace)
+    first, second = ask(workspace, "rigging screws workshop ordered", mode, k=2).hits
+    if first.doc_path == "workshop.md":
+        first, second = second, first
+    assert second.doc_path == "workshop.md"
+    assert second.also_in == ()
+    assert {first.doc_path, *first.also_in} == {f"team{team}/screws.md" for team in range(4)}
+
+
+def test_short_passages_are_no_copies(workspace):
+    for name in ("pump", "crane"):
+        write(workspace, f"{name}.md", "See above.")
+    sync(workspace)
+    assert len(ask(workspace, "above", Mode.LEXICAL).hits) == 2
+
+
+def test_copies_are_on_no_later_page(workspace):
+    fill_with_copies(workspace)
+    first = first_page(workspace, "rigging screws", mode=Mode.LEXICAL, k=1)
+    second = fetch_next_page(workspace, first.next_cursor, "x", reader=Reader())
+    assert sorted(path.split("/")[-1] for path in paths(first) + paths(second)) == [
+        "screws.md",
+        "workshop.md",
+    ]
+    assert second.next_cursor is None
+
+
+def test_near_copies_leave_room_for_others_on_the_first_page(workspace):
+    for number in range(5):
+        write(workspace, f"minutes{number}.md", f"{NEAR} day {number}")
+    write(workspace, "other.md", "The crane of the museum is older than the harbour.")
+    sync(workspace)
+    first = first_page(workspace, "harbour crane", mode=Mode.LEXICAL, k=3)
+    assert "other.md" in paths(first)
+    second = fetch_next_page(workspace, first.next_cursor, "x", reader=Reader())
+    assert len({*paths(first), *paths(second)}) == 6
+
+
+def test_why_not_names_the_hit_of_the_same_text(workspace):
+    fill_with_copies(workspace)
+    (hit,) = ask(workspace, "rigging screws second", Mode.LEXICAL, k=1).hits
+    copy = Document.objects.in_workspace(workspace).get(path=hit.also_in[0])
+    verdict = ask(workspace, "rigging screws second", Mode.LEXICAL, k=1, why_not=copy.doc_id.hex).explain
+    assert verdict["why_not"]["gate"] == "copy"
+
+
+@pytest.fixture
+def manuals(workspace):
+    """Fill a workspace with a manual with four passages on the bilge pump, and two other documents."""
+    texts = [
+        f"The bilge pump {verb} number {n}." for n, verb in enumerate(("starts", "stops", "leaks", "hums"))
+    ]
+    passages = [chunk(text, n, heading=f"Part {n}") for n, text in enumerate(texts)]
+    write(workspace, "manual.md", *passages, title="Manual")
+    write(workspace, "shop.md", "A bilge pump costs much.", title="Shop")
+    write(workspace, "log.md", "Nothing but the bilge was dry.", title="Log")
+    sync(workspace)
+    embed(workspace)
+    return workspace
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_documents_are_hits_with_their_best_sections(manuals, mode):
+    result = ask(manuals, "bilge pump", mode, group="document", k=3)
+    assert len(paths(result)) == len({*paths(result)})
+    manual = next(hit for hit in result.hits if hit.doc_path == "manual.md")
+    assert len(manual.sections) == 3
+    assert manual.section_count == 4
+    assert manual.sections[0].chunk_id == manual.chunk_id
+    assert [section.citation.start for section in manual.sections] == [
+        int(section.section_label.split()[1]) * 10 + 1 for section in manual.sections
+    ]
+
+
+def test_total_counts_documents(manuals):
+    assert ask(manuals, "bilge pump", Mode.LEXICAL).lexical_total.value == 5
+    assert ask(manuals, "bilge pump", Mode.LEXICAL, group="document").lexical_total.value == 2
+    assert ask(manuals, "'bilge AND pump'", Mode.LEXICAL, group="document").lexical_total.value == 2
+
+
+def test_pages_of_documents_together_are_the_list(manuals):
+    whole = first_page(manuals, "bilge pump", group="document", k=10)
+    page = first_page(manuals, "bilge pump", group="document", k=1)
+    hits = list(page.hits)
+    while page.next_cursor is not None:
+        page = fetch_next_page(manuals, page.next_cursor, "x", reader=Reader())
+        hits += page.hits
+    assert [(hit.rank, hit.doc_path, hit.score, hit.section_count) for hit in hits] == [
+        (hit.rank, hit.doc_path, hit.score, hit.section_count) for hit in whole.hits
+    ]
+
+
+def test_why_not_names_the_document_of_a_section(manuals):
+    last = Chunk.objects.in_workspace(manuals).get(section_label="Part 3")
+    result = ask(manuals, "bilge pump starts", Mode.LEXICAL, group="document", why_not=last.chunk_id.hex)
+    assert result.explain["why_not"]["gate"] == "grouped"

@@ -1,0 +1,49 @@
+"""Grouping of ranked passages by document."""
+
+import pytest
+
+from search.retrieval.fusion.post_fusion import group_by_document
+from search.retrieval.fusion.ranking import RankedEntry
+from search.retrieval.types import Mode, RetrievalDetail
+
+
+def entries(*passages, mode=Mode.HYBRID):
+    """Return ranked entries of (chunk id, score)."""
+    return [
+        RankedEntry(
+            rank=rank,
+            chunk_id=chunk_id,
+            score=score,
+            retrieval=RetrievalDetail(method=mode, fusion_score=score),
+        )
+        for rank, (chunk_id, score) in enumerate(passages, start=1)
+    ]
+
+
+def test_document_is_its_best_passage_with_the_others_as_sections():
+    ranked = entries(("a1", 0.9), ("b1", 0.8), ("a2", 0.7), ("a3", 0.6))
+    first, second = group_by_document(ranked, {"a1": 1, "a2": 1, "a3": 1, "b1": 2})
+    assert [section.chunk_id for section in first.sections] == ["a2", "a3"]
+    assert (first.chunk_id, second.chunk_id, second.sections) == ("a1", "b1", ())
+
+
+def test_score_adds_what_the_next_two_passages_exceed_the_last_by():
+    ranked = entries(("a1", 0.8), ("a2", 0.4), ("a3", 0.3), ("a4", 0.3), ("b1", 0.2))
+    document, _ = group_by_document(ranked, {"a1": 1, "a2": 1, "a3": 1, "a4": 1, "b1": 2})
+    assert document.score == pytest.approx((0.8 + 0.1 * 0.2 + 0.01 * 0.1) / 1.11)
+    assert document.retrieval.fusion_score == document.score
+
+
+def test_lexical_scores_are_added_as_bm25():
+    ranked = entries(("a1", 0.75), ("a2", 0.5), ("b1", 0.5), mode=Mode.LEXICAL)
+    document, _ = group_by_document(ranked, {"a1": 1, "a2": 1, "b1": 2})
+    assert document.score == pytest.approx(0.75)
+    ranked = entries(("a1", 0.8), ("a2", 0.75), ("b1", 0.5), mode=Mode.LEXICAL)
+    document, _ = group_by_document(ranked, {"a1": 1, "a2": 1, "b1": 2})
+    assert document.score == pytest.approx(4.2 / 5.2)  # bm25 of 4, 3 and 1
+
+
+def test_several_good_passages_beat_one_that_is_slightly_better():
+    ranked = entries(("a1", 0.8), ("b1", 0.79), ("b2", 0.7), ("c1", 0.1))
+    documents = group_by_document(ranked, {"a1": 1, "b1": 2, "b2": 2, "c1": 3})
+    assert [document.chunk_id for document in documents] == ["b1", "a1", "c1"]
