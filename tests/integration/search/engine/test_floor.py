@@ -5,9 +5,9 @@ import pytest
 from kebab.people.reader import OPERATOR
 from search.engine.pages import fetch_next_page
 from search.engine.search import search
-from search.retrieval.types import Fusion, Mode, SearchQuery
+from search.retrieval.types import Fusion, Group, Mode, SearchQuery
 from tests.support.corpus import write_each
-from tests.support.search import ask
+from tests.support.search import ask, embed, sync
 
 NONSENSE = ("sdfghjklm", "qwrtzp xcvbnm", "jjkkllqq fdsafdsa lkjhg")
 FERRY = "When does the last ferry to the island leave?"
@@ -99,6 +99,25 @@ def test_pages_with_the_floor_end_before_the_related_hits(filled):
         page = fetch_next_page(filled, page.next_cursor, "tester", reader=OPERATOR)
         count += len(page.hits)
     assert count == n_relevant
+
+
+def test_documents_are_related_if_all_of_their_passages_are(filled):
+    passages, documents = (ask(filled, FERRY, Mode.HYBRID, k=12, group=group) for group in Group)
+    assert {hit.doc_id for hit in documents.hits if hit.related} == {
+        hit.doc_id for hit in passages.hits if hit.related
+    }
+    assert labels(documents) == labels(passages)
+
+
+def test_related_hits_take_no_place_of_a_near_copy(workspace):
+    words = "harbour crane rope winch sail mast keel bow stern helm oar net buoy quay dock pier tide gull fog"
+    write_each(workspace, [f"{words} {number}" for number in range(5)] + list(TEXTS[6:]))
+    embed(workspace)
+    sync(workspace)
+    query = SearchQuery(text="harbour crane rope winch sail mast", k=4)
+    first = search(workspace, query, caller="tester")
+    second = fetch_next_page(workspace, first.next_cursor, "tester", reader=OPERATOR)
+    assert labels(first) + labels(second) == [False] * 5 + [True] * 3
 
 
 def test_explanation_and_why_not_name_the_floor(filled):
