@@ -8,7 +8,6 @@ from tokenizers import Tokenizer
 
 from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verify_file
 from search.retrieval.errors import EmbedderUnavailable
-from search.retrieval.text.unicode_scripts import is_unspaced, words_of
 
 #: begin and end marks, included in MAX_TOKENS
 MARK_TOKENS: Final = 2
@@ -58,12 +57,6 @@ def is_common_word(word: str) -> bool:
     """
     tokenizer = _counting_tokenizer()
     return tokenizer is not None and tokenizer.token_to_id(word) is not None
-
-
-def has_common_word(text: str) -> bool:
-    """Return whether `text` has a common English word, or words that are not parted by spaces."""
-    words = words_of(text[:_EMBEDDED_CHARS])
-    return any(is_unspaced(word[0]) or (len(word) > 1 and is_common_word(word)) for word in words)
 
 
 class TokenCounter:

@@ -136,10 +136,8 @@ class LexicalResult(LegResult):
         return self.leg.score(ids, self)
 
     def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
-        """Return the shares of the words' weights, times n^¼ for n words; None if the time is up."""
-        if self.match is None or self.match.is_raw:
-            return np.zeros(len(ids)), 0.0
-        if self.unit_scores is None:
+        """Return the shares of the words' weights, times n^¼ for n words; None: raw, or too late."""
+        if self.match is None or self.unit_scores is None:
             return None
         # The beginning of a word, which stands behind the word, has its place.
         units = {unit.term: unit for unit in self.match.some_units}.values()

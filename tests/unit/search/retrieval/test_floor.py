@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from search.engine.ranking_snapshot import RankingSnapshot
-from search.retrieval.fusion import floor
-from search.retrieval.fusion.floor import Floor
+from search.retrieval.fusion.floor import apply_floor
 from search.retrieval.types import Fusion, Mode
 from tests.unit.search.retrieval.static_legs import (
     StaticLeg,
@@ -52,10 +51,11 @@ def vectors(cosines: dict[str, float]):
     return StaticLeg("vector", result(list(best), list(scored.values()), scored=scored))
 
 
-def floored(*legs, mode=Mode.HYBRID, is_calibrated=True, common=True, leaves_out=False):
-    ranked = rank(*legs, mode=mode, fusion=Fusion.CONVEX, k=100)
-    here = Floor(is_calibrated=is_calibrated, has_common_word=lambda: common)
-    return here.apply(ranked, leaves_out=leaves_out)
+def floored(*legs, mode=Mode.HYBRID, is_calibrated=True, leaves_out=False):
+    wanted = legs[1:] if mode is Mode.VECTOR else legs
+    ranked = rank(*wanted, mode=mode, fusion=Fusion.CONVEX, k=100)
+    found = legs[0].search(100)
+    return apply_floor(ranked, found, is_calibrated=is_calibrated, leaves_out=leaves_out)
 
 
 def related(*legs: StaticLeg, **options: Any) -> set[str]:
@@ -96,14 +96,12 @@ def test_words_alone_have_a_limit_of_their_own():
         assert related(words({"a": share}), mode=Mode.LEXICAL) == found
 
 
-@pytest.mark.parametrize(
-    ("common", "least"), [(True, floor.COSINES), (False, floor.COSINES_OF_UNKNOWN_WORDS)]
-)
-def test_vectors_alone_need_more_for_unknown_words(common, least):
-    for cosine, found in ((least - 0.01, {"a"}), (least + 0.01, set())):
-        assert related(vectors({"a": cosine}), mode=Mode.VECTOR, common=common) == found
-        # The same goes for a hybrid search whose words could not be looked up.
-        assert related(words(None), vectors({"a": cosine}), common=common) == found
+def test_words_count_in_vector_mode_and_decide_nothing_if_unknown():
+    found = vectors({"a": 0.3, "b": 0.2})
+    assert related(words({"a": 0.5}), found, mode=Mode.VECTOR) == {"b"}
+    assert related(words({}), found, mode=Mode.VECTOR) == {"a", "b"}
+    for mode in (Mode.VECTOR, Mode.HYBRID):
+        assert related(words(None), found, mode=mode) == set()
 
 
 def test_new_hit_without_a_vector_is_judged_by_its_words():
@@ -119,7 +117,6 @@ def test_cosines_of_another_model_count_by_their_contrast(scale, shift):
     assert len(related(words({}), scaled(0.15), is_calibrated=False)) == 40
     # Too few candidates to say what is usual.
     assert related(words({}), vectors({"a": 0.1}), is_calibrated=False) == set()
-    assert related(vectors({"a": 0.1}), mode=Mode.VECTOR, is_calibrated=False) == set()
 
 
 def test_ids_of_an_empty_ranking_stay_empty():
