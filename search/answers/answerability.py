@@ -4,13 +4,11 @@ The first gate is the best fused score, which a fused list hardly ever falls bel
 the question that the best passages cover: each of its content words is weighted by its rarity among the
 chunks of the collection,
 
-    coverage = sum of the weights of the words that a passage has / sum of the weights of all,
-    weight   = ln(1 + (N - n + 0.5) / (n + 0.5)),
+    coverage = sum of the weights of the words that a passage has / sum of the weights of all.
 
-and a word that the whole collection lacks weighs most (the idf of S. Robertson and H. Zaragoza, "The
-Probabilistic Relevance Framework: BM25 and Beyond", 2009, in Lucene's variant, which is never negative). The
-best cosine of question and passage is added to the coverage where vectors of the question's language exist: a
-paraphrase shares few words, and a question about something else shares its common ones.
+A word that the whole collection lacks weighs most (`rarity`). The best cosine of question and passage is
+added to the coverage where vectors of the question's language exist: a paraphrase shares few words, and a
+question about something else shares its common ones.
 """
 
 import math
@@ -19,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.answers.types import AnswerReason
+from search.retrieval.fusion.scores import rarity
 from search.retrieval.query.parser import Analysis, Frequencies, MatchUnit, build_plain_match, parse_query
 
 #: With vectors only this many first passages may cover the question; without vectors any passage may.
@@ -28,9 +27,6 @@ COVERAGE_PASSAGES: Final = 3
 #: the missing half, and fewer than one in ten about the indexed half (docs/evaluation/answers.md).
 MIN_SUPPORT: Final = 0.97
 MIN_COVERAGE: Final = 0.43
-#: A smaller collection counts as one of this size, because every word that it has is common. That costs two
-#: points at most on sets of 130 and 230 chunks.
-MIN_CHUNKS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +97,4 @@ def _is_supported(evidence: Evidence) -> bool:
 def _weight(unit: MatchUnit, chunk_counts: Mapping[str, int], chunk_count: int) -> float:
     # Alternatives are spellings of one word. Of several positions the rarest is the most informative.
     n = min((max(chunk_counts.get(term, 0) for term in terms) for terms in unit.positions), default=0)
-    return math.log(1 + (max(MIN_CHUNKS, chunk_count, n) - n + 0.5) / (n + 0.5))
+    return rarity(n, chunk_count)

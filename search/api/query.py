@@ -170,6 +170,7 @@ class QueryFields(StrictSerializer):
     )
     rerank = FlagField(help_text="Have the first candidates read again.")
     cutoff = FlagField(help_text="End the list where its scores say that it stops being about the question.")
+    floor = FlagField(help_text="Leave out hits that are only related to the query.")
     explain = FlagField()
     why_not = serializers.CharField(
         required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
@@ -291,6 +292,7 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             per_file_cap=given.get("per_file_cap"),
             rerank=given.get("rerank", False),
             cutoff=given.get("cutoff", False),
+            floor=given.get("floor", False),
             explain=given.get("explain", False),
             why_not=given.get("why_not"),
         )

@@ -13,8 +13,11 @@ _EXPLAINED = 10
 
 
 def print_result(console: Console, result: SearchResult) -> None:
-    """Print each hit: rank, score, title and headings, citation, snippet, and the ranks of its legs."""
+    """Print each hit with its scores, citation and snippet, and a line before those that are only related."""
+    first_related = next((hit for hit in result.hits if hit.related), None)
     for hit in result.hits:
+        if hit is first_related:
+            console.print("Related:\n", style="dim")
         console.print(_headline(hit))
         for line in (_citation_line(hit), _snippet(hit), Text(legs(hit.retrieval), style="dim")):
             console.print(Padding(line, (0, 0, 0, 4), expand=False), soft_wrap=False)
@@ -29,7 +32,9 @@ def print_result(console: Console, result: SearchResult) -> None:
 def summary(result: SearchResult) -> str:
     """Return a sentence with the number of hits, the time and the mode."""
     noun = "document" if result.hits and result.hits[0].sections is not None else "chunk"
-    found = f"{_pluralize(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
+    related = sum(hit.related for hit in result.hits)
+    found = _pluralize(len(result.hits), "hit") + (f", {related:,} only related" if related else "")
+    found += f" in {result.took_ms:.1f} ms ({result.mode})"
     return found + (
         "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total, noun)}."
     )

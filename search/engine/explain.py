@@ -20,6 +20,7 @@ def build_explanation(
         "legs": {name: _describe_list(found) for name, found in ranked.lists.items()},
         "rrf": {"k": k_rrf, "weights": dict(weights)},
         "fused": _describe_fused(ranked, weights, k_rrf),
+        "below_floor": unpack_ids(ranked.below_floor),
         "over_cap": list(after.over_cap),
         "below_cutoff": list(after.below_cutoff),
         "timings_ms": {

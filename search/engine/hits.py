@@ -138,9 +138,9 @@ class HitBuilder:
             stop += len(entries)
             if len(entries) < wanted or len(places) == k or not near:
                 break
-        # Without enough others, near-copies fill the page after all.
-        n_added = k - len(places)
-        places, near = places + near[:n_added], near[n_added:]
+        # Without enough others, near-copies fill the page after all, before hits that are only related.
+        found = sorted([*places, *near], key=lambda place: place.entry.retrieval.related)
+        places, near = found[:k], found[k:]
         return HitPage(
             hits=tuple(
                 self._hit(rank if is_first else place.entry.rank, place)

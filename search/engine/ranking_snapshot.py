@@ -41,6 +41,7 @@ _DTYPES = {
     "tier": "u1",
     "rerank_score": "<f8",
     "rerank_rank": "<u2",
+    "related": "u1",
 }
 # The number of the document, from 1, whose best passage or further section a chunk is.
 _DOCUMENT = "document"
@@ -250,6 +251,7 @@ def _result_to_json(result: SearchResult) -> dict[str, Any]:
         "corrected_query": result.corrected_query,
         "index_version": result.index_version,
         "seq": result.seq,
+        "related_total": result.related_total,
         "degraded": result.degraded,
         "warnings": result.warnings,
         "rerank": _fields_dict(result.rerank),
@@ -266,6 +268,7 @@ def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
         mode=mode,
         index_version=head["index_version"],
         seq=head["seq"],
+        related_total=head.get("related_total", 0),
         lag=0,
         took_ms=0.0,
         degraded=tuple(head["degraded"]),

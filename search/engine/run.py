@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from kebab.people.models import Workspace
 from search.analysis import Analysis
 from search.embedders.configured import embedded_text, embedder_for_queries
+from search.embedders.minilm.weights import MODEL
 from search.engine.corpus import Corpus
 from search.engine.did_you_mean import CorrectedQuery, correct_query, suggest_query
 from search.engine.explain import build_explanation
@@ -20,7 +22,9 @@ from search.mirror.query.exact import ExactLeg
 from search.mirror.query.lexical import LexicalLeg, LexicalResult, Match
 from search.mirror.query.view import MirrorView
 from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
+from search.retrieval.fusion.floor import apply_floor
 from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
@@ -160,6 +164,7 @@ class _Search:
             vector_share=self._settings.vector_share,
         )
         ranked, copies = self._fold_copies(view, ranked)
+        ranked = self._apply_floor(ranked, vector)
         after = self._apply_stages(ranked, window)
         words = ranked.results.get("lexical")
         match = words.match if isinstance(words, LexicalResult) else None
@@ -200,6 +205,20 @@ class _Search:
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    def _apply_floor(self, ranked: Ranking, vector: VectorLeg) -> Ranking:
+        """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
+        query = self._query
+        is_calibrated = vector.space is not None and vector.space.model == MODEL
+        apply = partial(apply_floor, ranked, is_calibrated=is_calibrated, leaves_out=query.floor)
+        if query.mode is not Mode.VECTOR or not len(ranked):
+            return apply(ranked.lists.get("lexical"))
+        try:
+            with self._corpus.open_mirror() as view:
+                words = LexicalLeg(view, query.effective_channels.vector, is_unfinished=query.prefix)
+                return apply(words.search(0))
+        except (MirrorError, InvalidQuery):
+            return ranked
 
     def _fold_copies(
         self, view: MirrorView | None, ranked: Ranking

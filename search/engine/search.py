@@ -224,6 +224,7 @@ def build_result(
         lexical_total=run.lexical_total,
         vector_window=run.vector_window,
         hits=run.page.hits,
+        related_total=len(run.ranked.below_floor),
         corrected_query=run.corrected_query,
         did_you_mean=run.did_you_mean,
         explain=run.explanation,

@@ -11,6 +11,7 @@ from search.engine.readback import read_conditioned_passages
 from search.mirror.query.lexical import Match, chunks_that_match
 from search.mirror.query.view import MirrorView
 from search.models import Change, Chunk, ChunkVector, Document
+from search.retrieval.fusion.legs import pack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult
 from search.retrieval.fusion.ranking import RankedEntry, Ranking
 from search.retrieval.query.filters import SearchFilters
@@ -40,11 +41,12 @@ class Gate(IntEnum):
     REQUIRED = 4
     NO_QUERY_TERM = 5
     OUTSIDE_WINDOW = 6
-    CAP = 7
-    CUTOFF = 8
-    GROUPED = 9
-    COPY = 10
-    RETURNED = 11
+    FLOOR = 7
+    CAP = 8
+    CUTOFF = 9
+    GROUPED = 10
+    COPY = 11
+    RETURNED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +256,9 @@ def _verdict_on_unfound(
         return WhyNotVerdict(
             gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
         )
+    if pack_ids([chunk_id])[0] in outcome.ranked.below_floor:
+        detail = "Below the floor: too little of the query is in it."
+        return WhyNotVerdict(gate=Gate.FLOOR, detail=detail, chunk_id=chunk_id, ranks={})
     legs = ", ".join(f"{len(found.ids)} by the {name} leg" for name, found in outcome.ranked.lists.items())
     gate = Gate.OUTSIDE_WINDOW
     if matching is None:

@@ -85,6 +85,8 @@ class SearchQuery:
     #: Maximum length of a snippet, in code points.
     snippet_chars: int = DEFAULT_SNIPPET_CHARS
     cutoff: bool = False
+    #: Whether hits that are only related are left out.
+    floor: bool = False
     #: None, 0 or less: unlimited.
     per_file_cap: int | None = None
     rerank: bool = False
@@ -132,6 +134,8 @@ class RetrievalDetail:
     tier: Tier | None = None
     rerank_score: float | None = None
     rerank_rank: int | None = None
+    #: Whether the hit is below the floor: too little of the query is in it.
+    related: bool = False
 
     @property
     def score(self) -> float:
@@ -191,6 +195,11 @@ class SearchHit:
     sections: tuple[HitSection, ...] | None = None
     section_count: int | None = None
 
+    @property
+    def related(self) -> bool:
+        """Return whether it is only related to the query."""
+        return self.retrieval.related
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalTotal:
@@ -237,6 +246,8 @@ class SearchResult:
     lexical_total: LexicalTotal | None = None
     vector_window: VectorWindow | None = None
     hits: tuple[SearchHit, ...] = ()
+    #: Number of hits in the whole list that are only related: labelled, or left out.
+    related_total: int = 0
     next_cursor: str | None = None
     #: The query that was searched, if it is another than the one asked.
     corrected_query: str | None = None
@@ -247,7 +258,7 @@ class SearchResult:
     @property
     def relevant_hits(self) -> int:
         """Return the number of hits that answer the query; a search without any was unsuccessful."""
-        return len(self.hits)
+        return sum(not hit.related for hit in self.hits)
 
 
 @runtime_checkable

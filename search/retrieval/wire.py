@@ -24,16 +24,19 @@ def citation_to_wire(citation: Citation) -> Wire:
 
 def hit_to_wire(hit: SearchHit) -> Wire:
     """Return a `search_hit.v1`."""
+    retrieval = field_values(hit.retrieval) | {"method": hit.retrieval.method.value}
+    related = retrieval.pop("related")
     return {
         "schema_version": HIT_VERSION,
         **field_values(hit),
         "heading_path": list(hit.heading_path),
         "highlights": [list(highlight) for highlight in hit.highlights],
         "citation": citation_to_wire(hit.citation),
-        "retrieval": field_values(hit.retrieval) | {"method": hit.retrieval.method.value},
+        "retrieval": retrieval,
         "indexed_at": time_to_wire(hit.indexed_at),
         "tags": list(hit.tags),
         "trust_level": hit.trust_level.value,
+        "related": related,
         "also_in": list(hit.also_in),
         "sections": None if hit.sections is None else [_section_to_wire(each) for each in hit.sections],
     }

@@ -25,7 +25,10 @@ from search.retrieval.wire import result_to_wire
 # The identity that cursors are bound to: anybody who may run commands here.
 _CALLER = "command-line"
 # Options with the names of the HTTP API's fields.
-_FIELDS = ("mode", "fusion", "group", "k", "per_file_cap", "rerank", "cutoff", "explain", "why_not")
+_FIELDS = (
+    *("mode", "fusion", "group", "k", "per_file_cap"),
+    *("rerank", "cutoff", "floor", "explain", "why_not"),
+)
 
 
 class Command(KebabCommand):
@@ -64,6 +67,9 @@ class Command(KebabCommand):
         parser.add_argument("--rerank", action="store_true", help="have the first candidates read again")
         parser.add_argument(
             "--cutoff", action="store_true", help="end where it stops being about the question"
+        )
+        parser.add_argument(
+            "--floor", action="store_true", help="leave out hits that are only related to the query"
         )
         parser.add_argument("--explain", action="store_true", help="say how the list came about")
         parser.add_argument(

@@ -59,7 +59,8 @@ _TOOLS: Final = (
         name="search",
         title="Search",
         description="Finds passages of the workspace's documents by words and meaning, best first, each with"
-        " a citation and the id by which fetch gives more of it." + _DATA,
+        " a citation and the id by which fetch gives more of it. Those marked as related have too little"
+        " of the query to answer it." + _DATA,
         arguments=SearchArguments,
         answer=search_tool,
     ),

@@ -77,4 +77,5 @@ def _hit_text(frame: Frame, hit: SearchHit, text: str) -> str:
         version=hit.version,
         trust=hit.trust_level,
         score=f"{hit.score:.4f}",
+        related="true" if hit.related else None,
     )

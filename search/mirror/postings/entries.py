@@ -88,7 +88,7 @@ class Postings:
         """Return (m,) bool, which of the `(m,)` rows have the term, and the entries of those, in order."""
         if not len(self.packed):
             return np.zeros(len(rows), bool), self
-        places = np.searchsorted(self.packed, rows.astype(np.uint64) << _ROW)
+        places = self.packed.searchsorted(rows.astype(np.uint64) << _ROW)
         found = self.packed[np.minimum(places, len(self.packed) - 1)]
         has = found >> _ROW == rows.astype(np.uint64)
         return has, Postings(found[has])

@@ -54,6 +54,10 @@ class Contribution(Protocol):
         """Return (m,) bool, which of the `(m,)` rows have it, and the scores of those, in order."""
         ...
 
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        """Return (m,) bool, which of the `(m,)` rows have it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PrecomputedContribution:
@@ -85,6 +89,9 @@ class PrecomputedContribution:
         has = self.rows[places] == rows
         return has, self.scores[places[has]]
 
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        return self.at(rows)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedContribution:
@@ -115,6 +122,9 @@ class WeightedContribution:
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         has, scores = self.contribution.at(rows)
         return has, self.weight * scores
+
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        return self.contribution.has(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +166,9 @@ class WordContribution:
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         has, found = self.postings.at(rows)
         return has, self._scores(rows[has], found)
+
+    def has(self, rows: np.ndarray) -> np.ndarray:
+        return self.postings.at(rows)[0]
 
     def _scores(self, rows: np.ndarray, postings: Postings) -> np.ndarray:
         in_breadcrumb, in_text = self.weights

@@ -26,7 +26,7 @@ from search.mirror.query.view import MirrorView
 from search.mirror.query.vocabulary import Vocabulary
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.legs import TIERS, LegName, LegResult
-from search.retrieval.fusion.scores import lexical_scores
+from search.retrieval.fusion.scores import lexical_scores, rarity
 from search.retrieval.query.parser import (
     Complete,
     Frequencies,
@@ -39,6 +39,7 @@ from search.retrieval.query.parser import (
     parse_query,
     raw_units,
 )
+from search.retrieval.text.unicode_scripts import is_unspaced
 from search.retrieval.types import LexicalTotal
 
 #: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
@@ -133,6 +134,24 @@ class LexicalResult(LegResult):
     def score(self, ids: np.ndarray) -> np.ndarray:
         """Return the scores of chunks, 0.0 for one without any term, and for one that the mirror lacks."""
         return self.leg.score(ids, self)
+
+    def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """Return the shares of the words' weights, times n^¼ for n words; None: raw, or too late."""
+        if self.match is None or self.unit_scores is None:
+            return None
+        # The beginning of a word, which stands behind the word, has its place.
+        units = {unit.term: unit for unit in self.match.some_units}.values()
+        view, words = self.leg._view, self.unit_scores.of(units)
+        weights = np.array([rarity(len(each), view.collection.chunks.chunk_count) for each in words])
+        share = len(words) ** 0.25 / float(weights.sum())
+        # Many pairs of characters span two words.
+        share *= 2 if is_unspaced(self.match.some_units[0].term[0]) else 1
+        try:
+            with view.limited_time():
+                rows = view.rows_of(ids)
+        except apsw.InterruptError:
+            return None
+        return share * (weights @ np.array([each.has(rows) for each in words])), share
 
 
 class LexicalLeg:

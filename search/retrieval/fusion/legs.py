@@ -72,6 +72,10 @@ class LegResult:
         """Return the vectors of any chunks, (m, dim) float32, zeros if unknown."""
         return np.zeros((len(ids), 1), np.float32)
 
+    def word_shares(self, ids: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """Return the shares of the query's words that chunks have, and that of a bm25 of 1; None: unknown."""
+        return None
+
 
 class Leg(Protocol):
     """A way of finding candidates for one query."""

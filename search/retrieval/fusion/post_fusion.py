@@ -47,9 +47,9 @@ def group_by_document(
 ) -> list[RankedEntry]:
     """Return each document by its best candidate, the others as its sections; best document first.
 
-    Its score is the best candidate's, and a little for what the next two exceed the last candidate of the
-    list by: of bm25 in lexical mode, of the fused scores in hybrid mode. More for further passages makes
-    long documents win: docs/measurements/documents.md.
+    A document is only related if all of its candidates are. Its score is the best candidate's, and a little
+    for what the next two exceed the last candidate of the list by: of bm25 in lexical mode, of the fused
+    scores in hybrid mode. More for further passages makes long documents win: docs/measurements/documents.md.
     """
     passages: dict[Hashable, list[tuple[RankedEntry, float]]] = {}
     scores = np.array([candidate.score for candidate in candidates])
@@ -65,7 +65,7 @@ def group_by_document(
         score = total / (1 + total) if is_bm25 else total / sum(SHARES)
         retrieval = replace(best.retrieval, fusion_score=score)
         documents.append(replace(best, score=score, retrieval=retrieval, sections=tuple(others)))
-    return sorted(documents, key=lambda document: -document.score)
+    return sorted(documents, key=lambda document: (document.retrieval.related, -document.score))
 
 
 FLOOR = 0.25
@@ -185,6 +185,7 @@ def apply_stages(
     if stages.rerank:
         with _measure("rerank", timings, clock):
             kept, outcome = _rerank(kept, passages_of, query, reranker)
+            kept = _lift_above_floor(kept)
     n_kept = len(kept)
     if stages.cutoff:
         with _measure("cutoff", timings, clock):
@@ -209,6 +210,13 @@ def _rerank(
     passages = passages_of([entry.chunk_id for entry in entries])
     remaining = [entry for entry in entries if entry.chunk_id in passages]
     return rerank_entries(remaining, [passages[entry.chunk_id] for entry in remaining], query, reranker)
+
+
+def _lift_above_floor(entries: Sequence[RankedEntry]) -> list[RankedEntry]:
+    """Return related entries last, save those that the reranker finds relevant."""
+    for detail in (entry.retrieval for entry in entries):
+        detail.related = detail.related and (detail.rerank_score or 0.0) < FLOOR
+    return sorted(entries, key=lambda entry: entry.retrieval.related)
 
 
 def _cutoff_size(entries: Sequence[RankedEntry], outcome: RerankOutcome | None) -> int:

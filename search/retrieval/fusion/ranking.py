@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from search.retrieval.fusion.legs import (
+    ID,
     TIERS,
     CheckVisible,
     Leg,
@@ -120,6 +121,10 @@ class Ranking:
     known_scores: Mapping[LegName, np.ndarray] = field(default_factory=dict)
     #: Whether all candidates were visible.
     is_whole: bool = True
+    #: (m,) bool, chunks below the floor; None if there are none.
+    is_related: np.ndarray | None = None
+    #: ID of those chunks, whether they are in the list or were left out.
+    below_floor: np.ndarray = field(default_factory=lambda: np.empty(0, ID))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -144,6 +149,8 @@ class Ranking:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the fields of `RetrievalDetail` as (m,) columns; NaN, rank 0, tier 0 are absent values."""
         columns = {"fusion_score": self.scores}
+        if self.is_related is not None:
+            columns["related"] = self.is_related
         for name, found in self.lists.items():
             ranks = self.ranks[name]
             columns[f"{name}_rank"] = ranks
@@ -163,6 +170,7 @@ class Ranking:
             scores=self.scores[taken] if scores is None else scores,
             ranks={name: ranks[taken] for name, ranks in self.ranks.items()},
             known_scores={name: scores[taken] for name, scores in self.known_scores.items()},
+            is_related=None if self.is_related is None else self.is_related[taken],
         )
 
     def position_of(self, chunk_id: str) -> int | None:
@@ -182,6 +190,8 @@ def detail_values(values: dict[str, float]) -> dict[str, Any]:
     for name, value in values.items():
         if name == "tier":
             detail[name] = TIERS[int(value)]
+        elif name == "related":
+            detail[name] = bool(value)
         elif name.endswith("_rank"):
             detail[name] = value or None
         else:

@@ -41,6 +41,15 @@ def lexical_scores(sums: np.ndarray) -> np.ndarray:
     return scores
 
 
+#: A smaller collection counts as one of this size, because every word that it has is common.
+MIN_CHUNKS: Final = 1_000
+
+
+def rarity(n: int, chunk_count: int) -> float:
+    """Return the weight of a word of `n` chunks, `ln(1 + (N - n + 0.5) / (n + 0.5))`: Lucene's idf."""
+    return math.log(1 + (max(MIN_CHUNKS, chunk_count, n) - n + 0.5) / (n + 0.5))
+
+
 def bm25_magnitudes(scores: np.ndarray) -> np.ndarray:
     """Return the sums of bm25, at least 0, of lexical `scores`; the inverse of `lexical_scores`."""
     sums: np.ndarray = scores / (1.0 - scores)

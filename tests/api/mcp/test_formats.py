@@ -80,6 +80,13 @@ def test_hit_has_its_citation_headings_and_origin(over_http, shelf):
     assert text.endswith(chunk.text)
 
 
+def test_related_hits_are_marked(over_http):
+    few_words = "tides numismatic byzantine follis catalogue"
+    related = over_http.text("search", query=few_words, mode="lexical", detail="titles")
+    assert 'related="true"' in related
+    assert "related=" not in over_http.text("search", query="tides", mode="lexical", detail="titles")
+
+
 def test_detail_of_hits_is_heeded_and_repeatable(over_http):
     titles, snippets, whole, again = (
         over_http.text("search", query="package manager", mode="lexical", detail=detail)

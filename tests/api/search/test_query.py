@@ -166,6 +166,17 @@ def test_explain_rerank_and_cutoff_are_off_unless_asked_for(search):
     assert len(search(q="delta", k=20, cutoff="true").json()["hits"]) == 8
 
 
+def test_floor_leaves_out_hits_that_are_only_related(search):
+    few_words = "delta numismatic byzantine follis catalogue"
+    shown, left = search(q=few_words, k=5).json(), search(q=few_words, floor="true").json()
+    assert [hit["related"] for hit in shown["hits"]] == [True] * 5
+    assert (left["hits"], left["related_total"], shown["related_total"]) == ([], 12, 12)
+    plain = search(q="delta", k=20, floor="true").json()
+    assert ([hit["related"] for hit in plain["hits"]], plain["related_total"]) == ([False] * 12, 0)
+    second = search(q=None, mode=None, cursor=shown["next_cursor"]).json()
+    assert ([hit["related"] for hit in second["hits"]], second["related_total"]) == ([True] * 5, 12)
+
+
 def test_why_not_names_the_gate_of_a_chunk_or_document(search):
     hit = search(q="delta").json()["hits"][0]
     for id_ in (hit["chunk_id"], hit["doc_id"]):
@@ -190,7 +201,7 @@ REFUSALS = [
     ("per_file_cap", "x", "invalid_request"),
     *(
         (name, text, "invalid_request")
-        for name in ("explain", "rerank", "cutoff", "exact")
+        for name in ("explain", "rerank", "cutoff", "floor", "exact")
         for text in ("maybe", "")
     ),
     ("explain", "null", "invalid_request"),

@@ -48,6 +48,14 @@ def test_committed_document_is_found_at_once_without_a_mirror_process(workspace)
     assert sorted(paths(run_json("search", "apple", *LEXICAL))) == ["a.md", "b.md"]
 
 
+def test_related_hits_are_shown_apart_or_left_out(corpus):
+    few_words = ("search", "apple numismatic byzantine follis catalogue", *LEXICAL)
+    status, printed, remarks = run(*few_words)
+    assert (status, "Related:" in printed, "2 hits, 2 only related" in remarks) == (Exit.DONE, True, True)
+    left = run_json(*few_words, "--floor", code=Exit.NOTHING)
+    assert (left["hits"], left["related_total"]) == ([], 2)
+
+
 def test_each_filter_narrows(corpus, subtests):
     cases = (
         ("--tag fruit", ["guides/a.md"]),

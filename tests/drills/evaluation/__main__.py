@@ -1,7 +1,7 @@
 """`python -m tests.drills.evaluation collect …` writes the list of names, `measure …` searches for them.
 
 `code …` asks the questions on a code base that a workspace contains. `handbook` asks the queries of the
-made-up handbook in a scratch workspace, and types its titles.
+made-up handbook in a scratch workspace, and types its titles. `floor …` asks those of judged sets.
 """
 
 import argparse
@@ -42,9 +42,14 @@ def main(arguments: Sequence[str]) -> int:
     coding.add_argument("--without-terms", action="store_true", help="ask the questions without their terms")
     coding.add_argument("--root", type=Path, metavar="FOLDER", help="folder of the repository, for ripgrep")
     verbs.add_parser("handbook", help="ask the queries of the made-up handbook, and type its titles")
+    flooring = verbs.add_parser("floor", help="measure what falls below the floor, on judged sets")
+    flooring.add_argument("sets", type=Path, nargs="+", metavar="FOLDER", help="a set in BEIR's layout")
+    flooring.add_argument("--queries", type=int, default=400, metavar="N", help="of each set (400)")
     options = parser.parse_args(arguments)
     if options.verb == "handbook":
         return _measure_handbook()
+    if options.verb == "floor":
+        return _measure_floor(options.sets, options.queries)
     if options.verb == "code":
         return _measure_code(options)
     if options.verb == "measure":
@@ -68,6 +73,22 @@ def _measure(slug: str, names: Sequence[Name]) -> int:
             results = ask_names(workspace, names, mode)
         missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in results if not one.is_found)
         print(f"{mode}: {share_found(results):.1%} of {len(results)}; missed: {missed or 'none'}")  # noqa: T201
+    return 0
+
+
+def _measure_floor(folders: Sequence[Path], queries: int) -> int:
+    django.setup()
+    from kebab.stack.servers.borrowed_servers import borrow_stack
+    from kebab.tenancy.current_workspace import acting_everywhere
+    from search.evaluation.beir import read_judged_set
+    from tests.drills.evaluation.floor import HEADER, measure_floor
+
+    sets = [read_judged_set(folder).sample(queries) for folder in folders]
+    print(HEADER)  # noqa: T201
+    with borrow_stack(), acting_everywhere():
+        for judged in sets:
+            for row in measure_floor(judged, sets):
+                print(row, flush=True)  # noqa: T201
     return 0
 
 

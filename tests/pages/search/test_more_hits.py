@@ -44,6 +44,16 @@ def test_each_hit_comes_once_page_by_page(visitor, entries):
         assert 'id="hit-25"' in page
 
 
+def test_related_hits_stand_behind_a_divider(visitor, entries):
+    divider = '<li class="divider">Related</li>'
+    page = get(visitor, "/w/handbook/search?q=entry+numismatic+byzantine+follis+catalogue&mode=lexical")
+    assert page.index(divider) < page.index('<li class="hit related">') and page.count(divider) == 1
+    assert '<li class="hit">' not in page
+    part = get(visitor, more(page), **TYPING)
+    assert (divider in part, part.count('<li class="hit related">')) == (True, 10)
+    assert divider not in get(visitor, "/w/handbook/search?q=entry&mode=lexical")
+
+
 def test_document_added_between_pages_repeats_no_hit(visitor, workspace, entries):
     first = get(visitor, "/w/handbook/search?q=entry&mode=lexical")
     shelve(workspace, "new.md", "entry entry entry")

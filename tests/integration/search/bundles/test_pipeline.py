@@ -88,6 +88,14 @@ def test_lexical_results_are_equal_to_the_last_digit(both, subtests):
             assert (still.lexical_total, still.did_you_mean) == (live.lexical_total, live.did_you_mean)
 
 
+def test_related_hits_are_equal_and_left_out_with_the_floor(both):
+    few_words = "ferry numismatic byzantine follis catalogue"
+    live, still = both(text=few_words, mode=Mode.LEXICAL, k=5)
+    assert wire(still) == wire(live) and all(hit.related for hit in still.hits)
+    live, left = both(text=few_words, mode=Mode.LEXICAL, floor=True)
+    assert (left.hits, left.related_total) == ((), live.related_total) and left.related_total > 0
+
+
 def test_vector_and_hybrid_results_are_equal(both, subtests):
     cases = [
         *product(QUERIES[8:-1], (Mode.VECTOR, Mode.HYBRID), ("convex",)),

@@ -43,6 +43,15 @@ def test_lexical_scores_are_added_as_bm25():
     assert document.score == pytest.approx(4.2 / 5.2)  # bm25 of 4, 3 and 1
 
 
+def test_document_with_related_passages_alone_is_last():
+    ranked = entries(("a1", 0.5), ("b1", 0.9), ("a2", 0.4), ("c1", 0.6))
+    for entry in ranked[1:]:
+        entry.retrieval.related = True
+    documents = group_by_document(ranked, {"a1": 1, "a2": 1, "b1": 2, "c1": 3})
+    assert [document.chunk_id for document in documents] == ["a1", "b1", "c1"]
+    assert [document.retrieval.related for document in documents] == [False, True, True]
+
+
 def test_several_good_passages_beat_one_that_is_slightly_better():
     ranked = entries(("a1", 0.8), ("b1", 0.79), ("b2", 0.7), ("c1", 0.1))
     documents = group_by_document(ranked, {"a1": 1, "b1": 2, "b2": 2, "c1": 3})

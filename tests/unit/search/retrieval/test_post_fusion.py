@@ -49,6 +49,19 @@ def ids(after):
     return [int(entry.chunk_id) for entry in after.entries]
 
 
+def test_reranker_lifts_related_hits_that_it_finds_relevant():
+    found = entries(4)
+    for entry in found[:3]:
+        entry.retrieval.related = True
+    after = apply_stages(
+        found, Stages(rerank=True), query="q", document_of={},
+        passages_of=lambda ids: {each: each for each in ids}, reranker=TableReranker([0.1, 0.9, 0.2, 0.5]),
+    )  # fmt: skip
+    labels = [entry.retrieval.related for entry in after.entries]
+    assert (ids(after), labels) == ([1, 3, 2, 0], [False, False, True, True])
+    assert [entry.rank for entry in after.entries] == [1, 2, 3, 4]
+
+
 def test_list_stays_without_stages_and_gone_candidates_are_left_out():
     after = run(3)
     assert after.entries == tuple(entries(3))

@@ -25,7 +25,7 @@ def rankings(draw):
         RetrievalDetail, method=st.just(mode), fusion_score=scores,
         **{f"{leg}_score": st.none() | scores for leg in ("lexical", "vector", "rerank")},
         **{f"{leg}_rank": st.none() | ranks for leg in ("lexical", "vector", "exact", "rerank")},
-        tier=st.sampled_from([None, "all", "some"]),
+        tier=st.sampled_from([None, "all", "some"]), related=st.booleans(),
     )  # fmt: skip
     found = draw(st.lists(st.tuples(chunk_ids, details), max_size=20))
     entries = [

@@ -128,7 +128,7 @@ def test_hit_on_the_wire():
         "index_version": "hybrid:lex-1+vec-a@1", "chunker_version": "1", "embedding_model": None,
         "indexed_at": "2026-01-31T12:00:00Z", "stale": False, "source": "docs", "version": None,
         "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
-        "also_in": [], "sections": None, "section_count": None,
+        "also_in": [], "sections": None, "section_count": None, "related": False,
     }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def test_response_on_the_wire():
     assert result_to_wire(result) == {
         "schema_version": "search_response.v1", "query": "q", "mode": "lexical", "index_version": "lex-1",
         "seq": 3, "lag": 0, "took_ms": 1.5, "degraded": [], "warnings": [], "rerank": None,
-        "lexical_total": None, "vector_window": None, "hits": [], "next_cursor": None,
+        "lexical_total": None, "vector_window": None, "hits": [], "related_total": 0, "next_cursor": None,
         "corrected_query": None,
         "did_you_mean": None,
         "explain": None,

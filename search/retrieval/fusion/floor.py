@@ -1,0 +1,109 @@
+"""The floor, below which a hit is only related to the query, as it has too little of it.
+
+The evidence of a hit is
+
+    cosine + 0.4 · n^¼ · (weight of the query's words that it has) / (weight of its n words),
+
+because a passage about a long query has fewer of its words. A hit that has all words, or a name as written,
+needs no evidence. If none of the first ten hits has enough, the query is about something else and all hits
+are related; else those are whose evidence, with bm25 in place of the weight of their words, is small. The
+limits are the highest ones, less a margin, by which no judged set loses a relevant hit in more than 1 % of
+its queries (docs/measurements/floor.md). Without words nothing is related: the cosines of random letters are
+higher than those of some good queries of one or two words.
+
+Other models than the default one have other cosines. Theirs count by what they exceed the cosine of the 30th
+candidate by, as a share of what that lacks to 1: no shift and no scale of the cosines changes it.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from search.retrieval.fusion.legs import TIERS, LegName, LegResult
+from search.retrieval.fusion.ranking import Ranking
+from search.retrieval.fusion.scores import bm25_magnitudes
+
+#: First hits of which one has to have enough evidence.
+LOOK: Final = 10
+WORD_SHARE: Final = 0.4
+#: Least evidence of the best hit by words and cosines, by words and contrast, and by words alone.
+BOTH: Final = 0.42
+BOTH_BY_CONTRAST: Final = 0.24
+WORDS: Final = 0.12
+#: Least evidence of any other hit, by a known scale of cosines.
+HIT: Final = 0.22
+_CONTRAST_RANK: Final = 30
+_ALL: Final = TIERS.index("all")
+
+
+def apply_floor(
+    ranking: Ranking, words: LegResult | None, *, is_calibrated: bool, leaves_out: bool
+) -> Ranking:
+    """Return the ranking with related hits after the others, or without them.
+
+    `words` can weigh the query's words; `is_calibrated` says that the cosines are the default model's.
+    """
+    is_related = _find_related(ranking, words, is_calibrated=is_calibrated)
+    if is_related is None or not is_related.any():
+        return ranking
+    order = np.flatnonzero(~is_related) if leaves_out else is_related.argsort(kind="stable")
+    return replace(ranking, is_related=is_related, below_floor=ranking.ids[is_related]).take(order)
+
+
+def _find_related(ranking: Ranking, words: LegResult | None, *, is_calibrated: bool) -> np.ndarray | None:
+    """Return (m,) bool, which hits are below the floor; None if none is."""
+    vectors = ranking.lists.get("vector")
+    if vectors is not None and not len(vectors.ids):
+        vectors = None
+    shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
+    if words is None or shares is None:
+        return None
+    if vectors is not None and not is_calibrated and len(vectors.ids) < _CONTRAST_RANK:
+        return None
+    limit = WORDS if vectors is None else BOTH if is_calibrated else BOTH_BY_CONTRAST
+    is_sure = _has_all(ranking, words)
+    closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
+    found, share = shares
+    # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
+    evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
+    is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
+    if not (is_sure[:LOOK] | is_enough).any():
+        return ~is_sure
+    if vectors is None or not is_calibrated:
+        return None
+    closeness += WORD_SHARE * share * bm25_magnitudes(np.fmax(_scores(ranking, "lexical", words), 0.0))
+    is_related: np.ndarray = (closeness < HIT) & ~is_sure
+    return is_related
+
+
+def _has_all(ranking: Ranking, words: LegResult) -> np.ndarray:
+    """Return (m,) bool, which hits have all words of the query, or a name as it is written."""
+    ranks = ranking.ranks
+    has_all = ranks["exact"] > 0 if "exact" in ranks else np.zeros(len(ranking), bool)
+    if "lexical" in ranks and words.tiers is not None and len(words.tiers):
+        has_all |= (ranks["lexical"] > 0) & (words.tiers[ranks["lexical"] - 1] == _ALL)
+    return has_all
+
+
+def _closeness(ranking: Ranking, vectors: LegResult | None, *, is_calibrated: bool) -> np.ndarray:
+    """Return (m,) float64, at least 0, cosines or contrasts of hits; NaN where unknown."""
+    if vectors is None:
+        return np.full(len(ranking), np.nan)
+    scores = _scores(ranking, "vector", vectors)
+    if not ranking.known_scores:
+        missing = np.isnan(scores[:LOOK])
+        scores[:LOOK][missing] = vectors.score(ranking.ids[:LOOK][missing])
+    # A score is (1 + cosine) / 2.
+    base = 0.5 if is_calibrated else min(float(vectors.scores[_CONTRAST_RANK - 1]), 0.999)
+    closeness: np.ndarray = np.maximum(0.0, (scores - base) / (1.0 - base))
+    return closeness
+
+
+def _scores(ranking: Ranking, name: LegName, found: LegResult) -> np.ndarray:
+    if name in ranking.known_scores:
+        return ranking.known_scores[name]
+    if name not in ranking.ranks:
+        return found.score(ranking.ids)
+    scores: np.ndarray = np.append(found.scores, np.nan)[ranking.ranks[name] - 1]
+    return scores
