@@ -37,8 +37,8 @@ class Corpus(Protocol):
         """Return the scope."""
         ...
 
-    def open_mirror(self) -> AbstractContextManager[MirrorView]:
-        """Open the index of its words. Raises MirrorError."""
+    def open_mirror(self, *, may_build: bool = True) -> AbstractContextManager[MirrorView]:
+        """Open the index of its words; one that is absent is built, unless it may not be. Raises MirrorError."""
         ...
 
     def is_current(self, view: MirrorView) -> bool:
@@ -90,13 +90,15 @@ class PostgresCorpus:
         self._mirror = mirror_source(workspace, scope)
 
     @contextmanager
-    def open_mirror(self) -> Iterator[MirrorView]:
-        """Open the mirror; built within a limit if there is none. Raises MirrorError."""
+    def open_mirror(self, *, may_build: bool = True) -> Iterator[MirrorView]:
+        """Open the mirror; built within a limit if there is none and it may be. Raises MirrorError."""
         local_mirrors.record_use(self.scope)
         with ExitStack() as stack:
             try:
                 view = stack.enter_context(self._mirror.open())
             except MirrorError:
+                if not may_build:
+                    raise
                 with stage("mirror"):
                     local_mirrors.ensure_mirror(self.workspace.pk, self.scope.head_seq)
                 view = stack.enter_context(self._mirror.open())

@@ -6,7 +6,7 @@ from search.embedders.minilm.tokenizer import TokenCounter
 from search.mcp.tools.token_budget import Frame, fit_blocks, room_in_frame
 from tests.api.mcp.shelf import log_of
 
-BUDGETS = (200, 2_000, 20_000)
+BUDGETS = (400, 2_000, 20_000)
 _PASSAGE = re.compile(r"<(passage-[0-9a-f]{8})([^>]*)>\n(.*?)\n</\1>", re.DOTALL)
 LOG = "log/harbour.md"
 # Around a passage stand its marks with a chunk's id in them.
