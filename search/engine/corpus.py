@@ -38,7 +38,7 @@ class Corpus(Protocol):
         ...
 
     def open_mirror(self, *, may_build: bool = True) -> AbstractContextManager[MirrorView]:
-        """Open the index of its words; one that is absent is built, unless it may not be. Raises MirrorError."""
+        """Open the index of its words, built if it is absent and may be. Raises MirrorError."""
         ...
 
     def is_current(self, view: MirrorView) -> bool:
