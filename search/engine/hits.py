@@ -27,6 +27,8 @@ MAX_SECTIONS = 3
 _NEAR_SHARE = 0.9
 _LEAST_WORDS = 20
 _MAX_NEAR = 2
+# Hits before it that a hit is compared with.
+_COMPARED = 20
 # Statements for a page, each for as many entries as it has near-copies too many.
 _MAX_READS = 4
 # Copies whose paths a hit lists.
@@ -38,7 +40,7 @@ _NO_SNIPPET: Snippet = ("", [])
 ReadEntries = Callable[[int, int], Sequence[RankedEntry]]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Place:
     """A hit to be."""
 
@@ -49,7 +51,11 @@ class _Place:
     sections: Sequence[VisibleChunk]
     #: Chunks of the same text.
     copies: Sequence[VisibleChunk]
-    size: int
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its text."""
+        return frozenset(self.chunk.text.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +130,14 @@ class HitBuilder:
                 if chunk is None:
                     is_whole = False
                     continue
-                is_near = is_first and _are_near(chunk.text, places)
-                (near if is_near else places).append(
-                    _Place(
-                        position=position,
-                        entry=entry,
-                        chunk=chunk,
-                        sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
-                        copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
-                        size=len(chunk.text),
-                    )
+                place = _Place(
+                    position=position,
+                    entry=entry,
+                    chunk=chunk,
+                    sections=[chunks[id_] for id_ in _section_ids(entry) if id_ in chunks],
+                    copies=[chunks[id_] for id_ in self._copy_ids(entry) if id_ in chunks],
                 )
+                (near if is_first and _is_near(place, places) else places).append(place)
             stop += len(entries)
             if len(entries) < wanted or len(places) == k or not near:
                 break
@@ -227,17 +230,15 @@ def _section_ids(entry: RankedEntry) -> list[str]:
     return [section.chunk_id for section in (entry.sections or ())[: MAX_SECTIONS - 1]]
 
 
-def _are_near(text: str, places: Sequence[_Place]) -> bool:
-    """Return whether enough of the texts of `places` are near-copies of `text`."""
-    size = len(text)
-    similar = [place for place in places if -size <= 10 * (place.size - size) <= size]
-    if len(similar) < _MAX_NEAR:
+def _is_near(place: _Place, places: Sequence[_Place]) -> bool:
+    """Return whether a place is a near-copy of enough of the last of `places`."""
+    # Copies have about the same score, and so about the same rank.
+    size, before = len(place.chunk.text), places[-_COMPARED:]
+    similar = [each for each in before if abs(len(each.chunk.text) - size) <= (1 - _NEAR_SHARE) * size]
+    if len(similar) < _MAX_NEAR or len(place.words) < _LEAST_WORDS:
         return False
-    words = set(text.split())
-    if len(words) < _LEAST_WORDS:
-        return False
-    shares = (_share_of_words(words, set(place.chunk.text.split())) for place in similar)
-    return sum(share >= _NEAR_SHARE for share in shares) >= _MAX_NEAR
+    near = [each for each in similar if _share_of_words(place.words, each.words) >= _NEAR_SHARE]
+    return len(near) >= _MAX_NEAR
 
 
 def _share_of_words(one: Set[str], other: Set[str]) -> float:
