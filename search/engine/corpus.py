@@ -37,8 +37,8 @@ class Corpus(Protocol):
         """Return the scope."""
         ...
 
-    def open_mirror(self) -> AbstractContextManager[MirrorView]:
-        """Open the index of its words. Raises MirrorError."""
+    def open_mirror(self, *, builds: bool = True) -> AbstractContextManager[MirrorView]:
+        """Open the index of its words; unless it `builds` one, only if there is one. Raises MirrorError."""
         ...
 
     def is_current(self, view: MirrorView) -> bool:
@@ -90,13 +90,15 @@ class PostgresCorpus:
         self._mirror = mirror_source(workspace, scope)
 
     @contextmanager
-    def open_mirror(self) -> Iterator[MirrorView]:
-        """Open the mirror; built within a limit if there is none. Raises MirrorError."""
+    def open_mirror(self, *, builds: bool = True) -> Iterator[MirrorView]:
+        """Open the mirror; built within a limit if there is none and it `builds` one. Raises MirrorError."""
         local_mirrors.record_use(self.scope)
         with ExitStack() as stack:
             try:
                 view = stack.enter_context(self._mirror.open())
             except MirrorError:
+                if not builds:
+                    raise
                 with stage("mirror"):
                     local_mirrors.ensure_mirror(self.workspace.pk, self.scope.head_seq)
                 view = stack.enter_context(self._mirror.open())

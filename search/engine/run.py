@@ -214,7 +214,7 @@ class _Search:
         if query.mode is not Mode.VECTOR or not len(ranked):
             return apply(ranked.lists.get("lexical"))
         try:
-            with self._corpus.open_mirror() as view:
+            with self._corpus.open_mirror(builds=False) as view:
                 words = LexicalLeg(view, query.effective_channels.vector, is_unfinished=query.prefix)
                 return apply(words.search(0))
         except (MirrorError, InvalidQuery):

@@ -90,7 +90,7 @@ class _FilteredRows:
         self._mirror = mirror
         self._rows = rows
 
-    def open_mirror(self) -> AbstractContextManager[MirrorView]:
+    def open_mirror(self, *, builds: bool = True) -> AbstractContextManager[MirrorView]:
         """Open the index."""
         return self._mirror.open()
 

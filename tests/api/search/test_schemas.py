@@ -47,7 +47,8 @@ def objects(part):
 def test_schema_has_exactly_the_fields_of_its_type():
     for type_, properties, also in (
         (SearchHit, HIT, {"schema_version"}),
-        (RetrievalDetail, HIT["retrieval"]["properties"], set()),
+        # The label is the hit's.
+        (RetrievalDetail, {*HIT["retrieval"]["properties"], "related"}, set()),
         (Citation, load_schema("citation.v1")["properties"], {"uri"}),
         (SearchResult, RESPONSE, {"schema_version"}),
         (RerankOutcome, RESPONSE["rerank"]["anyOf"][1]["properties"], set()),
