@@ -193,6 +193,7 @@ class HitBuilder:
             tags=chunk.tags,
             trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
+            related=entry.retrieval.related,
         )
         if place.copies:
             paths = dict.fromkeys(copy.path for copy in place.copies)

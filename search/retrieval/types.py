@@ -189,16 +189,13 @@ class SearchHit:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     code_lang: str | None
+    #: Whether it is below the floor.
+    related: bool = False
     #: Paths of other documents with the same text.
     also_in: tuple[str, ...] = ()
     #: Of a document: its best passages, the hit's own first, and the number of those found; else None.
     sections: tuple[HitSection, ...] | None = None
     section_count: int | None = None
-
-    @property
-    def related(self) -> bool:
-        """Return whether it is only related to the query."""
-        return self.retrieval.related
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def citation_to_wire(citation: Citation) -> Wire:
 def hit_to_wire(hit: SearchHit) -> Wire:
     """Return a `search_hit.v1`."""
     retrieval = field_values(hit.retrieval) | {"method": hit.retrieval.method.value}
-    related = retrieval.pop("related")
+    del retrieval["related"]  # which is the hit's
     return {
         "schema_version": HIT_VERSION,
         **field_values(hit),
@@ -36,7 +36,6 @@ def hit_to_wire(hit: SearchHit) -> Wire:
         "indexed_at": time_to_wire(hit.indexed_at),
         "tags": list(hit.tags),
         "trust_level": hit.trust_level.value,
-        "related": related,
         "also_in": list(hit.also_in),
         "sections": None if hit.sections is None else [_section_to_wire(each) for each in hit.sections],
     }

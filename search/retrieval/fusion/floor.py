@@ -27,8 +27,10 @@ from search.retrieval.fusion.scores import bm25_magnitudes
 #: First hits of which one has to have enough evidence.
 LOOK: Final = 10
 WORD_SHARE: Final = 0.4
-#: Least evidence of the best hit by words and cosines, by words and contrast, and by words alone.
+#: Least evidence of the best hit by words and cosines, by cosines if none of the first has a word, by words
+#: and contrast, and by words alone. Random letters have cosines up to 0.44.
 BOTH: Final = 0.42
+COSINES: Final = 0.48
 BOTH_BY_CONTRAST: Final = 0.24
 WORDS: Final = 0.12
 #: Least evidence of any other hit, by a known scale of cosines.
@@ -61,10 +63,10 @@ def _find_related(ranking: Ranking, words: LegResult | None, *, is_calibrated: b
         return None
     if vectors is not None and not is_calibrated and len(vectors.ids) < _CONTRAST_RANK:
         return None
-    limit = WORDS if vectors is None else BOTH if is_calibrated else BOTH_BY_CONTRAST
     is_sure = _has_all(ranking, words)
     closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
     found, share = shares
+    limit = (BOTH if found.any() else COSINES) if is_calibrated else BOTH_BY_CONTRAST
     # NaN counts as 0: a hit without a vector, as it was just written, is judged by its words.
     evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
     is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
