@@ -304,6 +304,7 @@ class LexicalLeg:
             tiers = np.concatenate([tiers, np.full(len(others), _SOME)])
         if not unit_scores.is_complete:
             DEGRADED.add(self.name, "out_of_time")
+        view.note_rows(chunks.ids[rows], rows)
         is_exact = unit_scores.is_complete and not has_others
         return LexicalResult(
             leg=self,

@@ -61,6 +61,7 @@ class MirrorView:
         self._pool = pool
         self._limit_s = limit_s
         self._deadline = float("inf")
+        self._known_rows: dict[str, int] = {}
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -91,8 +92,16 @@ class MirrorView:
 
     def rows_of(self, ids: np.ndarray) -> np.ndarray:
         """Return the rows of chunks, (m,) ID; (m,) int64, -1 for chunks that the mirror lacks."""
-        rows = self.connection.execute(_ROWS, (json.dumps(unpack_ids(ids)),))
-        return np.array([row for (row,) in rows], np.int64)
+        chunk_ids = unpack_ids(ids)
+        unknown = [chunk_id for chunk_id in chunk_ids if chunk_id not in self._known_rows]
+        if unknown:
+            rows = self.connection.execute(_ROWS, (json.dumps(unknown),))
+            self._known_rows.update(zip(unknown, (row for (row,) in rows), strict=True))
+        return np.array([self._known_rows[chunk_id] for chunk_id in chunk_ids], np.int64)
+
+    def note_rows(self, ids: np.ndarray, rows: np.ndarray) -> None:
+        """Note the rows of chunks, so that `rows_of` need not look them up."""
+        self._known_rows.update(zip(unpack_ids(ids), rows.tolist(), strict=True))
 
     def documents(self, rows: np.ndarray) -> np.ndarray:
         """Return the document rows of the chunks at `rows`; 0 for -1, and outside the reader's collection."""

@@ -96,11 +96,11 @@ def copy_hits_repeatedly(monkeypatch: Any) -> None:
     """Copy the hits ten thousand times, and drop each copy at once."""
     build = HitBuilder.build
 
-    def build_with_copies(self: HitBuilder, entries: Any) -> Any:
-        hits = build(self, entries)
+    def build_with_copies(self: HitBuilder, read_entries: Any, k: int) -> Any:
+        page = build(self, read_entries, k)
         for _ in range(10_000):
-            list(hits)
-        return hits
+            list(page.hits)
+        return page
 
     monkeypatch.setattr(HitBuilder, "build", build_with_copies)
 
