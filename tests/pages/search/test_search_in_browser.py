@@ -14,7 +14,8 @@ pytestmark = needs_browser
 
 @pytest.fixture
 def list_of_entries(workspace, member, guide):
-    shelve(workspace, "many.md", "\n\n".join(f"entry {n} of the list" for n in range(30)))
+    for n in range(30):
+        shelve(workspace, f"{n}.md", f"entry {n} of the list")
     index(workspace)
 
 
