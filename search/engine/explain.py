@@ -15,8 +15,10 @@ def build_explanation(
     match: Match | None, ranked: Ranking, after: PostFusionResult, *, weights: Mapping[str, float], k_rrf: int
 ) -> dict[str, object]:
     """Return the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
+    completed = None if match is None else match.completed
     return {
         "match": None if match is None else _describe_match(match),
+        "completed": completed and {"word": completed.term, "terms": list(completed.positions[0])},
         "legs": {name: _describe_list(found) for name, found in ranked.lists.items()},
         "rrf": {"k": k_rrf, "weights": dict(weights)},
         "fused": _describe_fused(ranked, weights, k_rrf),

@@ -25,7 +25,7 @@ from search.mirror.sync.snapshot import analysis_for
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.fusion.copies import fold_copies, lower_headings
 from search.retrieval.fusion.floor import apply_floor
-from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit
+from search.retrieval.fusion.legs import Leg, LegName, LegResult, candidate_limit, unpack_ids
 from search.retrieval.fusion.post_fusion import PostFusionResult, Stages, apply_stages
 from search.retrieval.fusion.ranking import RankedEntry, Ranking, rank_candidates
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
@@ -195,7 +195,7 @@ class _Search:
             page=page,
             copies=copies,
             query=query,
-            corrected_query=self._corrected.shown if self._corrected and query.channels else None,
+            corrected_query=self._shown_correction,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
@@ -205,6 +205,10 @@ class _Search:
             did_you_mean=self._suggest_query(view, words),
             explanation=self._explain(view, match, ranked, after, legs, vector, page, copies),
         )
+
+    @property
+    def _shown_correction(self) -> str | None:
+        return self._corrected.shown if self._corrected and self._query.channels else None
 
     def _apply_floor(self, ranked: Ranking, vector: VectorLeg) -> Ranking:
         """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
@@ -326,6 +330,8 @@ class _Search:
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
+            explained["corrected"] = self._shown_correction
+            explained["titled"] = _find_titled(legs, ranked)
             explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:
                 explained["off"] = {"vector": vector.disabled_reason}
@@ -339,6 +345,12 @@ class _Search:
             if verdict is not None:
                 explained["why_not"] = verdict.as_json(query.why_not)
         return explained or None
+
+
+def _find_titled(legs: Sequence[Leg], ranked: Ranking) -> list[str]:
+    """Return the candidates that are first chunks of documents with the query as their title."""
+    titled = {id_ for leg in legs if isinstance(leg, ExactLeg) for id_ in leg.titled}
+    return [id_ for id_ in unpack_ids(ranked.lists["exact"].ids) if id_ in titled] if titled else []
 
 
 class EmptyLeg:

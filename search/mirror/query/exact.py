@@ -107,15 +107,15 @@ class ExactLeg:
         self._title_keys = title_keys(text)
         weight = exact_weight(text, self._names) if self._names else MIXED_WEIGHT
         #: Weight of this leg in the fusion.
-        self.weight = ALONE_WEIGHT if self._titled else weight
+        self.weight = ALONE_WEIGHT if self.titled else weight
 
     @property
     def has_names(self) -> bool:
         """Return whether the query has a name or a lone word to look for, or is a title."""
-        return bool(self._names) or self._word is not None or bool(self._titled)
+        return bool(self._names) or self._word is not None or bool(self.titled)
 
     @cached_property
-    def _titled(self) -> list[str]:
+    def titled(self) -> list[str]:
         """The first chunks of the documents whose title, or file name, is the query; by id."""
         if not self._title_keys:
             return []
@@ -171,8 +171,8 @@ class ExactLeg:
             if self._word is None
             else rank_namesakes(self._word, passages)
         )
-        others = [each for each in found if each[0] not in self._titled]
-        return [*((chunk_id, 1.0) for chunk_id in self._titled), *others][:limit]
+        others = [each for each in found if each[0] not in self.titled]
+        return [*((chunk_id, 1.0) for chunk_id in self.titled), *others][:limit]
 
 
 class _Search:

@@ -81,6 +81,8 @@ class Match:
     repeated: Mapping[MatchUnit, float] = field(default_factory=dict)
     #: In which the terms are stemmed, besides English.
     language: str | None = None
+    #: The last word of an unfinished query with the words that begin with it.
+    completed: MatchUnit | None = None
 
     @property
     def widest(self) -> str:
@@ -405,4 +407,5 @@ def compile_match(
         marked_units=plain.marked_units,
         repeated=plain.repeated,
         language=plain.language,
+        completed=plain.completed,
     )

@@ -128,6 +128,8 @@ class PlainMatch:
     repeated: Mapping[MatchUnit, float]
     #: In which the terms are stemmed, besides English.
     language: str | None
+    #: The last word with the words that begin with it.
+    completed: MatchUnit | None = None
 
     def with_prefix(self, last: str, analysis: Analysis, complete: Complete) -> "PlainMatch":
         """Return the match in which `last`, a single word, also matches words that begin with it."""
@@ -140,7 +142,9 @@ class PlainMatch:
         unit = MatchUnit(term=last, expression=analysis.encode_phrase([terms]), positions=(terms,))
         every = tuple(unit if each == whole else each for each in self.every)
         # What has the word itself counts twice.
-        return replace(self, every=every, some=(*self.some, unit), marked=(*self.marked, unit))
+        return replace(
+            self, every=every, some=(*self.some, unit), marked=(*self.marked, unit), completed=unit
+        )
 
     @property
     def marked_units(self) -> tuple[MatchUnit, ...]:

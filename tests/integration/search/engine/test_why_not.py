@@ -169,3 +169,18 @@ def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace)
     write(workspace, "b.md", "plum")
     lagging = ask(workspace, "apple", Mode.HYBRID, explain=True, fusion=Fusion.RRF).explain
     assert lagging["timings_ms"].keys() == {"lexical", "vector", "exact", "read_back", "fusion"}
+
+
+def test_explain_names_title_completion_and_correction(workspace):
+    write(workspace, "a.md", "Ferries leave at noon.", title="Harbour timetable")
+    write(workspace, "b.md", "The timetable of the harbour is of no use to ferries.")
+    embed(workspace)
+    sync(workspace)
+    titled = ask(workspace, "harbour timetable", Mode.HYBRID, explain=True).explain
+    assert titled["titled"] == [chunk_of(workspace, "a.md")]
+    assert (titled["completed"], titled["corrected"]) == (None, None)
+    typing = ask(workspace, "noon harb", Mode.HYBRID, explain=True, prefix=True).explain
+    assert typing["completed"] == {"word": "harb", "terms": ["harb", "harbour"]}
+    assert typing["titled"] == []
+    corrected = ask(workspace, "noon timetabel ", Mode.HYBRID, explain=True, prefix=True).explain
+    assert (corrected["corrected"], corrected["completed"]) == ("noon timetable ", None)
