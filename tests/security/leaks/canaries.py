@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 THEIRS = "brimworth"
 CLOSED = "velmoor"
 #: Stems that occur nowhere, with as many letters and of the same kind as the others.
-NOWHERE = {THEIRS: "grimdorth", CLOSED: "telvoor"}
+NOWHERE = {THEIRS: "brigdorth", CLOSED: "telvoor"}
 STEMS = (THEIRS, CLOSED)
 
 
