@@ -6,7 +6,7 @@ The evidence of a hit is
 
 because a passage about a long query has fewer of its words. A hit that has all words, or a name as written,
 needs no evidence. If none of the first ten hits has enough, the query is about something else and all hits
-are related; else those are whose evidence, with bm25 in place of the weight of their words, is small. The
+are related, the nearest first: words without evidence tell less than cosines. Else those are related whose evidence, with bm25 in place of the weight of their words, is small. The
 limits are the highest ones, less a margin, by which no judged set loses a relevant hit in more than 1 % of
 its queries (docs/measurements/floor.md). Without words nothing is related: the cosines of random letters are
 higher than those of some good queries of one or two words.
@@ -46,23 +46,29 @@ def apply_floor(
 
     `words` can weigh the query's words; `is_calibrated` says that the cosines are the default model's.
     """
-    is_related = _find_related(ranking, words, is_calibrated=is_calibrated)
-    if is_related is None or not is_related.any():
+    is_related, closeness = _find_related(ranking, words, is_calibrated=is_calibrated)
+    if not is_related.any():
         return ranking
-    order = np.flatnonzero(~is_related) if leaves_out else is_related.argsort(kind="stable")
+    places = np.arange(len(ranking), dtype=np.float64)
+    if closeness is not None:
+        places[is_related] = -closeness[is_related]
+    order = np.flatnonzero(~is_related) if leaves_out else np.lexsort((places, is_related))
     return replace(ranking, is_related=is_related, below_floor=ranking.ids[is_related]).take(order)
 
 
-def _find_related(ranking: Ranking, words: LegResult | None, *, is_calibrated: bool) -> np.ndarray | None:
-    """Return (m,) bool, which hits are below the floor; None if none is."""
+def _find_related(
+    ranking: Ranking, words: LegResult | None, *, is_calibrated: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return (m,) bool, which hits are below the floor; and their closeness if it tells more than words."""
+    none = np.zeros(len(ranking), bool), None
     vectors = ranking.lists.get("vector")
     if vectors is not None and not len(vectors.ids):
         vectors = None
     shares = None if words is None else words.word_shares(ranking.ids[:LOOK])
     if words is None or shares is None:
-        return None
+        return none
     if vectors is not None and not is_calibrated and len(vectors.ids) < _CONTRAST_RANK:
-        return None
+        return none
     is_sure = _has_all(ranking, words)
     closeness = _closeness(ranking, vectors, is_calibrated=is_calibrated)
     found, share = shares
@@ -71,12 +77,11 @@ def _find_related(ranking: Ranking, words: LegResult | None, *, is_calibrated: b
     evidence = np.fmax(closeness[:LOOK], 0.0) + WORD_SHARE * found
     is_enough = evidence >= np.where(np.isnan(closeness[:LOOK]), WORDS, limit)
     if not (is_sure[:LOOK] | is_enough).any():
-        return ~is_sure
+        return ~is_sure, None if vectors is None else np.nan_to_num(closeness)
     if vectors is None or not is_calibrated:
-        return None
+        return none
     closeness += WORD_SHARE * share * bm25_magnitudes(np.fmax(_scores(ranking, "lexical", words), 0.0))
-    is_related: np.ndarray = (closeness < HIT) & ~is_sure
-    return is_related
+    return (closeness < HIT) & ~is_sure, None
 
 
 def _has_all(ranking: Ranking, words: LegResult) -> np.ndarray:

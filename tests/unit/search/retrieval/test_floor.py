@@ -121,3 +121,9 @@ def test_cosines_of_another_model_count_by_their_contrast(scale, shift):
 
 def test_ids_of_an_empty_ranking_stay_empty():
     assert names(floored(words({}), vectors({}))) == names_of(ids_of([]))
+
+
+def test_hits_that_are_all_related_are_listed_by_their_vectors():
+    legs = words({"a": 0.05, "b": 0.05, "c": 0.05}), vectors({"d": 0.3, "c": 0.2, "b": 0.19})
+    assert names(rank(*legs, mode=Mode.HYBRID, fusion=Fusion.CONVEX, k=100)) == ["d", "a", "c", "b"]
+    assert names(floored(*legs)) == ["d", "c", "b", "a"]
