@@ -6,6 +6,22 @@ from typing import Final
 
 #: Reason of a document without text.
 NO_TEXT: Final = "no_text"
+_REFUSALS: Final = {
+    "no_parser": "No parser reads files of this kind. Save it as a PDF, a .docx or a text file.",
+    "encrypted": "It opens only with a password. Save a copy without one.",
+    "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
+    "damaged": "It is damaged or cut off. Replace it with a whole copy.",
+    "wrong_type": "It is not what its name says.",
+    "xml_entities": "Its XML declares entities that can grow without end.",
+    "archive_bomb": "It would unpack to far more than anybody writes.",
+    "too_many_pages": "It has more pages than are read. Split it.",
+    "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
+    "no_rung": "No parser is left to try.",
+    "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
+    "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
+}
+#: Reasons of files that were refused or quarantined for their content.
+UNREADABLE: Final = frozenset(_REFUSALS)
 _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
         # listings
@@ -51,23 +67,11 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "nested_archive": "An archive in an archive; those are not opened. Upload it by itself.",
         "unknown_compression": "Packed in a way that is not unpacked here. Pack it with deflate.",
         "broken_member": "It is damaged in the archive. Pack it anew.",
-        # content of a file
-        "no_parser": "No parser reads files of this kind.",
-        "encrypted": "It opens only with a password. Save a copy without one.",
-        "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
-        "damaged": "It is damaged or cut off. Replace it with a whole copy.",
-        "wrong_type": "It is not what its name says.",
-        "xml_entities": "Its XML declares entities that can grow without end.",
-        "archive_bomb": "It would unpack to far more than anybody writes.",
-        "too_many_pages": "It has more pages than are read. Split it.",
-        "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
-        "no_rung": "No parser is left to try.",
+        **_REFUSALS,
         # documents
         NO_TEXT: "It has no text, so it is found by its name. If it is a picture of text, install OCR on"
         " every worker: pip install --no-deps -r deploy/requirements-ocr.txt",
         # processing
-        "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
-        "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
         "unreadable": "It could not be opened or fetched.",
         "over_quota": "The workspace holds as much as it may. Delete some, or ask the operator for more.",
         "unstorable": "It holds something that the database does not take.",

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from ingest.models import Job, Unreadable
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
 from ingest.services.jobs import cancel_job, retry_job
-from ingest.services.quarantine import delete_quarantined, retry_quarantined
+from ingest.services.quarantine import delete_unreadable, retry_unreadable
 from ingest.services.sources import delete_source, delete_version, sync_source
 from kebab.admin.actions import RowAction, admin_access, register_actions
 from kebab.people.models import Workspace
@@ -25,13 +25,13 @@ def _retry(request: HttpRequest, job: Job) -> str:
     return f"Job {new_job.pk} does again what failed in {job.pk}."
 
 
-def _retry_quarantined(request: HttpRequest, entry: Unreadable) -> str:
-    job = retry_quarantined(admin_access(request, entry.workspace), entry)
+def _retry_unreadable(request: HttpRequest, entry: Unreadable) -> str:
+    job = retry_unreadable(admin_access(request, entry.workspace), entry)
     return f"Job {job.pk} reads {entry.path} again."
 
 
-def _delete_quarantined_upload(request: HttpRequest, entry: Unreadable) -> str:
-    delete_quarantined(admin_access(request, entry.workspace), entry)
+def _delete_unreadable_upload(request: HttpRequest, entry: Unreadable) -> str:
+    delete_unreadable(admin_access(request, entry.workspace), entry)
     return f"{entry.path} of {entry.version.source.key} is forgotten."
 
 
@@ -106,13 +106,13 @@ register_actions(
         label="Read again",
         icon="replay",
         question="Read this once more, whatever is remembered of it?",
-        perform=_retry_quarantined,
+        perform=_retry_unreadable,
     ),
     _delete_action(
         name="forget",
         label="Forget",
         question="Forget this upload with its bytes? A document at its path stays.",
-        perform=_delete_quarantined_upload,
+        perform=_delete_unreadable_upload,
         fits=lambda entry: entry.version.source.kind == SourceKind.UPLOAD,
     ),
 )

@@ -151,10 +151,19 @@ class JobAdmin(TenantAdmin):
 
 
 @admin.register(Unreadable, site=site)
-class QuarantineAdmin(TenantAdmin):
-    """Quarantined files, the latest first."""
+class UnreadableAdmin(TenantAdmin):
+    """Refused and quarantined files, the latest first."""
 
-    list_display = ("path_shown", "in_workspace", "of_source", "reason", "detail_shown", "size", "at")
+    list_display = (
+        "path_shown",
+        "in_workspace",
+        "of_source",
+        "state",
+        "reason",
+        "detail_shown",
+        "size",
+        "at",
+    )
     list_select_related = ("workspace", "version__source")
     ordering = ("-at", "id")
     window_by = "at"
@@ -170,10 +179,6 @@ class QuarantineAdmin(TenantAdmin):
         "parser_version",
         "at",
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Unreadable]:
-        """Return the quarantined files, without those that no parser supports."""
-        return super().get_queryset(request).filter(is_quarantined=True)
 
     @admin.display(description="path")
     def path_shown(self, entry: Unreadable) -> str:

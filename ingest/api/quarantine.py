@@ -1,6 +1,6 @@
-"""`/workspaces/{ws}/quarantine`: files that crashed every parser, to retry or delete."""
+"""`/workspaces/{ws}/quarantine`: files that could not be read, to retry or delete."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,13 +10,14 @@ from rest_framework.response import Response
 from ingest.api.jobs.serializers import AskedJobSerializer
 from ingest.api.querysets import (
     check_replay,
-    get_quarantined,
+    get_unreadable,
     job_response,
-    readable_quarantine,
+    list_unreadable,
     source_condition,
 )
 from ingest.models import Unreadable
-from ingest.services.quarantine import delete_quarantined, retry_quarantined
+from ingest.services.quarantine import delete_unreadable, retry_unreadable
+from ingest.skip_messages import explanations
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage, PageQuery
@@ -24,11 +25,12 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 
+STATES: Final = ("refused", "quarantined")
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
 
-class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
+class UnreadableFileSerializer(serializers.Serializer[Unreadable]):
     """A file that is not tried again until its content or a parser changes."""
 
     id = serializers.IntegerField()
@@ -38,48 +40,60 @@ class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
     size_bytes = serializers.IntegerField()
     content_hash = serializers.CharField()
     parser_version = serializers.CharField(help_text="The parsers that were tried, with their versions.")
-    reason = serializers.CharField(source="detail", help_text="How each attempt ended, for people.")
+    state = serializers.ChoiceField(
+        STATES, help_text="Refused: no parser reads it. Quarantined: every parser failed on it."
+    )
+    code = serializers.CharField(source="reason", help_text="The reason, as in a job's report.")
+    reason = serializers.CharField(source="detail", help_text="What was found, or how each attempt ended.")
+    advice = serializers.SerializerMethodField(help_text="What the code means, and what to do.")
     at = serializers.DateTimeField()
+
+    def get_advice(self, entry: Unreadable) -> str:
+        """Return the sentence for people; '' for a code without one."""
+        return explanations([entry.reason]).get(entry.reason, "")
 
 
 class QuarantineQuery(PageQuery):
-    """The parameters of the quarantine's list; a filter may be repeated."""
+    """The parameters of the list; `source` may be repeated."""
 
     source = serializers.ListField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         child=serializers.CharField(max_length=63), required=False, help_text="Key or id."
     )
+    state = serializers.ChoiceField(STATES, required=False)
 
 
 class QuarantineView(WorkspaceView):
-    """The quarantined files of a workspace."""
+    """The files of a workspace that could not be read."""
 
     required: ClassVar = {"GET": _READ}
     queries: ClassVar = {"GET": QuarantineQuery}
 
-    @extend_schema(responses=page_of(QuarantinedFileSerializer))
+    @extend_schema(responses=page_of(UnreadableFileSerializer))
     def get(self, request: Request, ws: str) -> Response:
-        """List the files that crashed every parser, the latest first."""
+        """List the files that could not be read, the latest first."""
         page = KeysetPage.from_view(self, ordering=("-at", "id"))
-        files = readable_quarantine(self.access)
+        files = list_unreadable(self.access)
         if "source" in self.query:
             files = files.filter(source_condition(self.query["source"], "version__source"))
-        return page.response(files, lambda row: QuarantinedFileSerializer(row).data)
+        if "state" in self.query:
+            files = files.filter(is_quarantined=self.query["state"] == "quarantined")
+        return page.response(files, lambda row: UnreadableFileSerializer(row).data)
 
 
 class OneQuarantinedView(WorkspaceView):
-    """One quarantined file."""
+    """One file that could not be read."""
 
     required: ClassVar = {"DELETE": _CHANGE}
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, entry_id: int) -> Response:
-        """Delete a quarantined upload with its bytes. Returns 409 for a file of a source that is synced."""
-        delete_quarantined(self.access, get_quarantined(self.access, entry_id))
+        """Delete an upload with its bytes. Returns 409 for a file of a source that is synced."""
+        delete_unreadable(self.access, get_unreadable(self.access, entry_id))
         return Response(status=204)
 
 
 class QuarantineRetryView(WorkspaceView):
-    """The retry of a quarantined file."""
+    """The retry of a file that could not be read."""
 
     required: ClassVar = {"POST": _CHANGE}
     with_body: ClassVar = ()
@@ -88,5 +102,5 @@ class QuarantineRetryView(WorkspaceView):
     @idempotent(recheck=check_replay)
     def post(self, request: Request, ws: str, entry_id: int) -> Response:
         """Read the file again, in a job. It stays in the list until that succeeds."""
-        entry = get_quarantined(self.access, entry_id)
-        return job_response(self.access, retry_quarantined(self.access, entry))
+        entry = get_unreadable(self.access, entry_id)
+        return job_response(self.access, retry_unreadable(self.access, entry))

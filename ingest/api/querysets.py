@@ -1,4 +1,4 @@
-"""Querysets of the documents, jobs, quarantined files and sources that a caller may see, and responses."""
+"""Querysets of the documents, jobs, unreadable files and sources that a caller may see, and responses."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.sources.serializers import SourceVersionSerializer
-from ingest.jobs.items.quarantine import quarantined_files
+from ingest.jobs.items.quarantine import unreadable_files
 from ingest.models import Job, JobKind, Unreadable
 from ingest.services.versions import AddedVersion
 from kebab.http.api.views import WorkspaceView
@@ -68,17 +68,17 @@ def get_source(access: Access, source_id: uuid.UUID) -> Source:
     return source
 
 
-def readable_quarantine(access: Access) -> Any:
-    """Return the queryset of quarantined files, source and version loaded."""
-    files = quarantined_files(access.workspace)
+def list_unreadable(access: Access) -> Any:
+    """Return the queryset of refused and quarantined files, source and version loaded."""
+    files = unreadable_files(access.workspace)
     if access.reader.reads_all:
         return files
     return files.filter(version__source__in=_sources(access).order_by().values("pk"))
 
 
-def get_quarantined(access: Access, entry_id: int) -> Unreadable:
-    """Return the quarantined file. Raises Http404."""
-    entry: Unreadable = get_object_or_404(readable_quarantine(access), pk=entry_id)
+def get_unreadable(access: Access, entry_id: int) -> Unreadable:
+    """Return the refused or quarantined file. Raises Http404."""
+    entry: Unreadable = get_object_or_404(list_unreadable(access), pk=entry_id)
     return entry
 
 

@@ -26,15 +26,10 @@ class Unreadable(models.Model):
     objects = TenantQuerySet.as_manager()
 
     class Meta:
-        verbose_name = "quarantined file"
-        verbose_name_plural = "quarantine"
+        verbose_name = "unreadable file"
         indexes = (
-            models.Index(fields=("-at",), condition=models.Q(is_quarantined=True), name="quarantine_newest"),
-            models.Index(
-                fields=("workspace", "-at"),
-                condition=models.Q(is_quarantined=True),
-                name="quarantine_by_time",
-            ),
+            models.Index(fields=("-at",), name="unreadable_newest"),
+            models.Index(fields=("workspace", "-at"), name="unreadable_by_time"),
         )
         constraints = (
             models.UniqueConstraint(fields=("workspace", "version", "path"), name="unreadable_once"),
@@ -42,3 +37,8 @@ class Unreadable(models.Model):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+    @property
+    def state(self) -> str:
+        """Return `quarantined` or `refused`."""
+        return "quarantined" if self.is_quarantined else "refused"

@@ -11,21 +11,18 @@ from django.shortcuts import redirect
 
 from ingest.api.jobs.views import JobsView
 from ingest.api.querysets import get_job, readable_jobs
-from ingest.jobs.items.quarantine import KILLED, REASON
-from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.report import ingest_report, refused_item
 from ingest.jobs.queue.request import can_retry
 from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.progress import eta_s, items_per_s
 from ingest.services.jobs import cancel_job, retry_job
-from ingest.skip_messages import NO_TEXT
+from ingest.skip_messages import NO_TEXT, UNREADABLE
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 
 _TAB = "jobs"
-# Failure reasons of quarantined files.
-_QUARANTINED = (REASON, KILLED)
 # Characters shown of an example's path.
 _SHOWN_CHARS = 200
 _FIGURES = ("new", "updated", "unchanged", "deleted", "skipped", "failed")
@@ -114,8 +111,9 @@ class JobPage(WorkspacePage):
             "is_open": not job.is_finished,
             "may_cancel": not job.is_finished and is_allowed(self.access, CHANGE),
             "may_retry": is_allowed(self.access, CHANGE) and can_retry(job),
-            "has_quarantined": report is not None
-            and any(each.name in _QUARANTINED for each in report.failed),
+            "refused": refused_item(job) if job.is_finished else None,
+            "has_unreadable": report is not None
+            and any(each.name in UNREADABLE for each in (*report.failed, *report.skipped)),
         }
         return self.render(request, "ingest/job.html", **context)
 

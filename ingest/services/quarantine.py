@@ -1,4 +1,4 @@
-"""Quarantined files: retried and deleted by a caller, each act recorded in the audit log."""
+"""Refused and quarantined files: retried and deleted by a caller, each act recorded in the audit log."""
 
 from django.db import transaction
 
@@ -9,7 +9,7 @@ from kebab.people import audit
 from kebab.people.access.caller import Access
 
 
-def retry_quarantined(access: Access, entry: Unreadable) -> Job:
+def retry_unreadable(access: Access, entry: Unreadable) -> Job:
     """Return the job that reads the file once more. Raises RateLimited and the errors of `request_retry`."""
     check_jobs(access.workspace)
     with transaction.atomic():
@@ -18,8 +18,8 @@ def retry_quarantined(access: Access, entry: Unreadable) -> Job:
     return job
 
 
-def delete_quarantined(access: Access, entry: Unreadable) -> None:
-    """Delete a quarantined upload with its bytes. Raises the errors of `delete_entry`."""
+def delete_unreadable(access: Access, entry: Unreadable) -> None:
+    """Delete an upload that could not be read, with its bytes. Raises the errors of `delete_entry`."""
     with transaction.atomic():
         delete_entry(entry)
         _record(access, "quarantine.deleted", entry)

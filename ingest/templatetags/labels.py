@@ -8,6 +8,7 @@ from django import template
 
 from ingest.jobs.queue.schedule import is_paused
 from ingest.models import Job, JobKind, JobState
+from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState
 
 register = template.Library()
@@ -75,6 +76,12 @@ def source_state(source: Source) -> str:
 
 
 @register.filter
+def reason_text(reason: str) -> str:
+    """Return what the reason for refusing a file means, and what to do."""
+    return explanations([reason]).get(reason, reason)
+
+
+@register.filter
 def job_kind(kind: str) -> str:
     """Return the label of a job's kind."""
     return _JOB_KINDS.get(kind, kind)
@@ -83,7 +90,20 @@ def job_kind(kind: str) -> str:
 @register.filter
 def job_tone(job: Job) -> str:
     """Return the tone of a job's state."""
-    return _JOB_TONES.get(job.state, "")
+    return "bad" if _is_refused(job) else _JOB_TONES.get(job.state, "")
+
+
+@register.filter
+def job_state(job: Job) -> str:
+    """Return the label of a job's state: that of an upload tells whether its file was read."""
+    if _is_refused(job):
+        return "refused"
+    left_out = sum(job.counts.get("skipped", {}).values()) if job.kind == JobKind.INGEST_ARCHIVE else 0
+    return f"{job.state}, {left_out:,} left out" if left_out and job.is_finished else job.state
+
+
+def _is_refused(job: Job) -> bool:
+    return job.kind == JobKind.INGEST_DOCUMENT and bool(job.is_finished and job.counts.get("skipped"))
 
 
 @register.filter

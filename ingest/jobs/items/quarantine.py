@@ -51,15 +51,15 @@ class Quarantine:
         self._reasons[content_hash, parser_version_for(path)] = reason
 
 
-def quarantined_files(workspace: Workspace) -> Any:
-    """Return the queryset of quarantined files, source and version loaded."""
-    rows = Unreadable.objects.in_workspace(workspace).filter(is_quarantined=True)
-    return rows.filter(version__workspace=workspace.pk).select_related("version__source")
+def unreadable_files(workspace: Workspace) -> Any:
+    """Return the queryset of refused and quarantined files, source and version loaded."""
+    rows = Unreadable.objects.in_workspace(workspace).filter(version__workspace=workspace.pk)
+    return rows.select_related("version__source")
 
 
 @transaction.atomic
 def request_retry(entry: Unreadable, *, requested_by: str) -> Job:
-    """Return the job that reads a quarantined file once more, ignoring its entry.
+    """Return the job that reads a refused or quarantined file once more, ignoring its entry.
 
     Raises JobNotOpen for an upload whose job or bytes are no longer retained.
     """
@@ -75,7 +75,7 @@ def request_retry(entry: Unreadable, *, requested_by: str) -> Job:
 
 
 def delete_entry(entry: Unreadable) -> None:
-    """Delete the entry of a quarantined upload, and its blob unless something else needs it.
+    """Delete the entry of an upload, and its blob unless something else needs it.
 
     A job that would retry it is cancelled; a document at its path stays. Call it in a transaction.
     Raises Conflict for a file of another kind of source: the next sync would find it there again.
@@ -123,6 +123,7 @@ def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
 
 def _known_reasons(context: JobContext, content_hashes: Iterable[str]) -> dict[tuple[str, str], str]:
     known = Q(version__source__is_restricted=False) | Q(version__source=context.job.source_id)
-    rows = quarantined_files(context.workspace).filter(known, content_hash__in=list(content_hashes))
+    quarantined = unreadable_files(context.workspace).filter(is_quarantined=True)
+    rows = quarantined.filter(known, content_hash__in=list(content_hashes))
     reasons = rows.values_list("content_hash", "parser_version", "detail")
     return {(content_hash, parsers): detail for content_hash, parsers, detail in reasons}

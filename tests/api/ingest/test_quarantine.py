@@ -63,7 +63,7 @@ def version_of(workspace, job):
     return SourceVersion.objects.in_workspace(workspace).get(source=job.source_id, tag="")
 
 
-def test_quarantined_files_are_listed_by_source(reader, workspace, synced_folder):
+def test_unreadable_files_are_listed_by_source(reader, workspace, synced_folder):
     (entry,) = list_entries(reader, workspace)
     shown = (entry["source"], entry["version"], entry["path"], entry["size_bytes"])
     assert shown == ("docs", "", "bad.md", 6)
@@ -72,8 +72,19 @@ def test_quarantined_files_are_listed_by_source(reader, workspace, synced_folder
     source_id = synced_folder.version.source_id
     for query, n in (("?source=docs", 1), ("?source=uploads", 0), (f"?source={source_id}", 1)):
         assert len(list_entries(reader, workspace, query)) == n
-    Unreadable.objects.in_workspace(workspace).update(is_quarantined=False, reason="no_parser")
-    assert list_entries(reader, workspace) == []
+
+
+def test_refused_uploads_are_listed_with_advice_and_forgotten(client, workspace):
+    job = run(workspace, post_text(client, workspace, "a.md", text="%PDF-1.7 cut off"))
+    (entry,) = list_entries(client, workspace, "?state=refused")
+    assert job.counts["skipped"] == {entry["code"]: 1}
+    assert (entry["state"], entry["path"]) == ("refused", "a.md")
+    assert entry["reason"] and entry["advice"]
+    assert list_entries(client, workspace, "?state=quarantined") == []
+    # Its bytes are not kept.
+    assert client.post(address(workspace, f"/quarantine/{entry['id']}/retry")).status_code == 409
+    assert client.delete(address(workspace, f"/quarantine/{entry['id']}")).status_code == 204
+    assert list_entries(client, workspace) == []
 
 
 def test_sync_skips_quarantined_content_under_any_name(client, workspace, synced_folder):

@@ -15,7 +15,7 @@ def entry(workspace):
     return quarantine(workspace, SourceVersion.objects.in_workspace(workspace).get(), "bomb.md")
 
 
-def test_quarantined_files_are_listed_with_their_reason(entry):
+def test_unreadable_files_are_listed_with_their_reason(entry):
     (listed,) = run_json("quarantine")["files"]
 
     assert (listed["id"], listed["path"], listed["reason"]) == (entry.pk, "bomb.md", entry.detail)

@@ -6,7 +6,7 @@ from django.utils import timezone
 from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, Unreadable
 from ingest.services.jobs import retry_job
-from ingest.services.quarantine import retry_quarantined
+from ingest.services.quarantine import retry_unreadable
 from ingest.services.sources import add_version, sync_source
 from ingest.services.uploads import Upload, accept_upload
 from kebab.http.api.errors import RateLimited, TooLarge
@@ -85,7 +85,7 @@ def retry_failed_sync(source):
 def read_again(source):
     entries = Unreadable.objects.in_workspace(source.workspace)
     entry = entries.first() or quarantine(source.workspace, ensure_version(source), "a.md")
-    return retry_quarantined(command_line_access(source.workspace), entry)
+    return retry_unreadable(command_line_access(source.workspace), entry)
 
 
 def read_as_version(source):

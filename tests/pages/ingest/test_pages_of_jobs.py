@@ -130,6 +130,29 @@ def finished_sync(workspace):
     return job
 
 
+def test_upload_that_was_refused_is_no_success(visit, viewer, workspace):
+    source = ensure_source(workspace, "uploads", kind="upload")
+    job = make_job(
+        workspace,
+        source=source,
+        kind="ingest_document",
+        payload={"path": "plan.doc"},
+        state="succeeded",
+        finished_at=timezone.now(),
+        counts={"skipped": {"old_format": 1}, "failed": {}, "new": 0, "updated": 0, "unchanged": 0}
+        | {"deleted": 0, "examples": {}},
+    )
+    JobItem.objects.create(
+        workspace=workspace, job=job, path="plan.doc", action="ingest", state="done", outcome="skipped",
+        reason="old_format", detail="it is a Word file of before 2007",
+    )  # fmt: skip
+    client = visit(viewer)
+    assert 'class="state bad">refused<' in markup_of(client.get("/w/handbook/jobs"))
+    page = markup_of(client.get(page_of(job)))
+    for shown in ('data-job="state">refused<', "Save it as .docx", "before 2007", "/w/handbook/quarantine"):
+        assert shown in page
+
+
 def test_trying_again_is_offered_where_something_failed_that_can_be_tried(
     visit, admin, editor, running, finished_sync
 ):

@@ -27,8 +27,8 @@ def quarantined_file(workspace):
     return set_aside(workspace, "guide.pdf", key="docs", kind="folder", config={"path": "/d"})
 
 
-def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, bomb, quarantined_file):
-    Unreadable.objects.filter(pk=quarantined_file.pk).update(reason="killed_its_worker")
+def test_files_are_listed_and_narrowed_to_a_source_and_a_state(visit, viewer, bomb, quarantined_file):
+    Unreadable.objects.filter(pk=quarantined_file.pk).update(is_quarantined=False, reason="encrypted")
     client = visit(viewer)
     page = markup_of(client.get(PAGE))
 
@@ -37,8 +37,11 @@ def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, b
     assert "/retry" not in page
     assert "/delete" not in page
     assert "omb.pdf" not in markup_of(client.get(PAGE, {"source": "docs"}))
-    assert "guide.pdf" not in markup_of(client.get(PAGE, {"reason": "quarantined"}))
-    assert "guide.pdf" in markup_of(client.get(PAGE, {"reason": "killed_its_worker"}))
+    assert "guide.pdf" not in markup_of(client.get(PAGE, {"state": "quarantined"}))
+    refused = markup_of(client.get(PAGE, {"state": "refused"}))
+    assert "guide.pdf" in refused
+    assert "Save a copy without one." in refused
+    assert "omb.pdf" not in refused
 
 
 def test_file_of_a_synced_source_is_tried_again_in_a_job_and_not_forgotten(visit, editor, quarantined_file):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from ingest.errors import LeaseLost
 from ingest.jobs.items import worker, writer
-from ingest.jobs.items.quarantine import quarantined_files, request_retry
+from ingest.jobs.items.quarantine import request_retry, unreadable_files
 from ingest.jobs.items.worker import MAX_ITEM_ATTEMPTS
 from ingest.jobs.items.writer import ItemWriter
 from ingest.jobs.queue import lease as lease_keeping
@@ -185,12 +185,12 @@ def test_file_whose_reading_kills_its_worker_is_failed_unread(workspace, job, mo
 def test_file_that_killed_its_worker_is_read_on_request(workspace, job, monkeypatch):
     begin_five_times(job, "b.md", monkeypatch)
     work(job)
-    (entry,) = quarantined_files(workspace)
+    (entry,) = unreadable_files(workspace)
     assert (entry.path, str(MAX_ITEM_ATTEMPTS) in entry.detail) == ("b.md", True)
     assert JobItem.objects.get(job=job, path="b.md").detail == entry.detail
     assert work(request_retry(entry, requested_by="")).state == "succeeded"
     assert len(indexed_texts(workspace)) == 3
-    assert not quarantined_files(workspace)
+    assert not unreadable_files(workspace)
 
 
 def test_job_without_any_progress_is_given_up(job):
