@@ -32,6 +32,8 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "minified": "Written for machines: minified, or a line too long to be cited."
         " Add the source that it was made from.",
         "generated": "Generated code. `!name` in a .kebabignore brings it back.",
+        "temporary_file": "A backup, a lock or another temporary file of a program."
+        " `!name` in a .kebabignore brings it back.",
         "excluded_folder": "The project file excludes this folder.",
         "excluded_file": "The project file excludes files of this name.",
         "outside_folders": "The project file names the folders to read; this is in none of them.",

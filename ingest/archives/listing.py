@@ -14,7 +14,7 @@ from ingest.archives.names import is_packed, member_parts
 from ingest.archives.types import Archive, Member, MemberKind
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES
-from ingest.connectors.tree import FileFacts, nfc, printable_path, walk_tree
+from ingest.connectors.tree import FileFacts, readable_name, printable_path, walk_tree
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules
 
@@ -125,7 +125,7 @@ class _ArchiveTree:
 
     def _ignore_content(self, name: str, member: Member, archive: Archive) -> bytes:
         is_text = member.kind is MemberKind.FILE and member.refusal is None
-        if nfc(name) not in self._ignore_files or not is_text:
+        if readable_name(name) not in self._ignore_files or not is_text:
             return b""
         if member.size_bytes > MAX_IGNORE_FILE_BYTES:
             raise ArchiveOverLimit(

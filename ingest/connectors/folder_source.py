@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from errno import EPERM
 from pathlib import Path
 from typing import BinaryIO, Final
-from unicodedata import normalize
 
 from ingest.connectors.folder import walk_folder
 from ingest.connectors.project_file import ProjectFile, read_project_file
+from ingest.connectors.tree import readable_name
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, WalkRules
 from kebab.stack.storage.private_places import PrivateFolders
@@ -57,13 +57,13 @@ class FolderSource:
         return ItemContent(content=content, mtime_ns=status.st_mtime_ns)
 
     def _locate(self, path: str) -> Path:
-        """Find the file whose name is `path` in NFC; the file system may have it in another form."""
+        """Find the file whose readable name is `path`; the file system may have it in another form."""
         file = self._root / path
         if path.isascii() or file.exists():
             return file
         file = self._root
         for name in path.split("/"):
-            same = (entry for entry in file.iterdir() if normalize("NFC", entry.name) == name)
+            same = (entry for entry in file.iterdir() if readable_name(entry.name) == name)
             file = next(same, file / name)
         return file
 

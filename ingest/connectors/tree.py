@@ -1,5 +1,6 @@
 """Walk over a tree of files of any kind: yields those to read, and those skipped with the reason."""
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from search.corpus.paths import has_invisible_character
 
 #: Names that an archive or a git tree may contain, and that would make a path lead elsewhere.
 _NO_NAMES = frozenset({"", ".", ".."})
+# A byte that is no UTF-8, as Python writes it in names.
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 Node = TypeVar("Node")
 
@@ -99,7 +102,7 @@ class _Walk(Generic[Node]):
         nodes = self._tree.children(directory.node)
         ignores = self._active_ignores(directory, nodes)
         seen: set[str] = set()
-        for name, raw_name in sorted((nfc(raw_name), raw_name) for raw_name in nodes):
+        for name, raw_name in sorted((readable_name(raw_name), raw_name) for raw_name in nodes):
             node = nodes[raw_name]
             path = directory.prefix + name
             refusal = name_refusal(name) or (SkipReason.DUPLICATE_PATH if name in seen else None)
@@ -185,9 +188,15 @@ class _Walk(Generic[Node]):
         )
 
 
-def nfc(name: str) -> str:
-    """Return a name in NFC, the form of all paths."""
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
+def readable_name(name: str) -> str:
+    """Return a name in NFC, the form of all paths; bytes that are no UTF-8 are read as Western letters."""
+    if name.isascii():
+        return name
+    return unicodedata.normalize("NFC", _ESCAPED_BYTE.sub(_read_byte, name))
+
+
+def _read_byte(escaped: re.Match[str]) -> str:
+    return bytes([ord(escaped[0]) - 0xDC00]).decode("cp1252", "surrogateescape")
 
 
 def name_refusal(name: str) -> SkipReason | None:

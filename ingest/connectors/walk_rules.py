@@ -18,6 +18,7 @@ class SkipReason(StrEnum):
     LOCK_FILE = "lock_file"
     MINIFIED = "minified"
     GENERATED = "generated"
+    TEMPORARY_FILE = "temporary_file"
     EXCLUDED_FOLDER = "excluded_folder"
     EXCLUDED_FILE = "excluded_file"
     OUTSIDE_FOLDERS = "outside_folders"
@@ -99,6 +100,11 @@ GENERATED: Final = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|h|cc|dart|swift)$|\.(?:g|freezed)\.dart$"
     r"|\.(?:designer|g)\.(?:cs|vb)$|[._-]generated\.[a-z]+$"
 )
+#: backups, locks and unsaved text of editors and office programs, downloads under way, files of a desktop
+TEMPORARY: Final = re.compile(
+    r"~\$.*|\.~lock\..*#|\.#.*|#.*#|~wr[adl]\d+\.tmp|\._.*|.+~|.+\.(?:bak|orig|rej|old|tmp|temp)|\..+\.sw[a-p]"
+    r"|.+\.(?:crdownload|part|partial)|thumbs\.db|ehthumbs\.db|desktop\.ini|\.ds_store|\.directory|icon\r"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +138,8 @@ class WalkRules:
         name = path.rpartition("/")[2].lower()
         if name in LOCK_FILES:
             return SkipReason.LOCK_FILE
+        if TEMPORARY.fullmatch(name):
+            return SkipReason.TEMPORARY_FILE
         if MINIFIED.search(name):
             return SkipReason.MINIFIED
         return SkipReason.GENERATED if GENERATED.search(name) else None

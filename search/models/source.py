@@ -80,6 +80,8 @@ class Source(models.Model):
     next_sync_at = models.DateTimeField(null=True, blank=True)
     # End of the last sync, whatever its result.
     last_sync_at = models.DateTimeField(null=True, blank=True)
+    # Start of the last sync that compared the bytes of all files of a folder, whatever their times and sizes.
+    compared_at = models.DateTimeField(null=True, blank=True)
     # Number of failed syncs since the last successful one.
     sync_failures = models.PositiveIntegerField(default=0, db_default=0)
     # Whether only its readers, and callers who read everything, may know of it.

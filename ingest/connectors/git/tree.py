@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.blobs import BlobReader
 from ingest.connectors.git.command import Git
-from ingest.connectors.tree import FileFacts, nfc
+from ingest.connectors.tree import FileFacts, readable_name
 from ingest.connectors.walk_rules import SkipReason
 
 MAX_FILES = 1_000_000
@@ -85,7 +85,9 @@ class GitTree:
 
 def _index_by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
     """Return the nodes with non-ASCII names by their names in NFC; of equal names the first counts."""
-    return {nfc(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()}
+    return {
+        readable_name(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()
+    }
 
 
 def _parse_tree(listing: bytes) -> dict[str, Node]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -30,6 +31,9 @@ from search.models import Document, Source, SourceKind, SourceState, SourceVersi
 
 # Rows per statement when items are written.
 _BATCH = 2_000
+# The files of a folder are read and compared this often, as a file may have changed with its time and size
+# as before: restored, or written by a program that sets the time.
+_COMPARE_EVERY = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +135,8 @@ def _discover(
 ) -> None:
     project = connector.project_file()
     entries = progress.count_entries(connector.entries(walk_rules(project)))
-    listing = _build_listing(context, entries, version)
+    compares_bytes = _is_comparison_due(context.job, source)
+    listing = _build_listing(context, entries, version, compares_bytes=compares_bytes)
     items = [
         JobItem(workspace=context.workspace, job=context.job, path=path, action=action)
         for action, paths in (("ingest", listing.to_ingest), ("delete", listing.to_delete))
@@ -140,6 +145,8 @@ def _discover(
     with transaction.atomic():
         if not version.tag:
             describe_source(source, project)
+        if compares_bytes:
+            Source.objects.in_workspace(context.workspace).filter(pk=source.pk).update(compared_at=Now())
         JobItem.objects.bulk_create(items, batch_size=_BATCH)
         context.lease.write(
             discovered_at=Now(),
@@ -157,7 +164,16 @@ def _discover(
         )
 
 
-def _build_listing(context: JobContext, entries: Iterable[Entry], version: SourceVersion) -> Listing:
+def _is_comparison_due(job: Job, source: Source) -> bool:
+    """Return whether the sync reads all files of a folder, and compares their bytes with what is indexed."""
+    if source.kind != SourceKind.FOLDER or not job.is_whole_sync:
+        return False
+    return source.compared_at is None or source.compared_at < timezone.now() - _COMPARE_EVERY
+
+
+def _build_listing(
+    context: JobContext, entries: Iterable[Entry], version: SourceVersion, *, compares_bytes: bool
+) -> Listing:
     paths = context.job.payload.get("only_paths")
     only = None if paths is None else frozenset(paths)
     known = _indexed_files(context, version, only)
@@ -167,19 +183,20 @@ def _build_listing(context: JobContext, entries: Iterable[Entry], version: Sourc
         if isinstance(entry, FoundFile):
             gone.discard(entry.path)
         if only is None or entry.path in only:
-            _classify_entry(entry, known.get(entry.path), listing, retrying=only is not None)
+            reads_all = compares_bytes or only is not None
+            _classify_entry(entry, known.get(entry.path), listing, reads_all=reads_all)
     listing.to_delete = sorted(gone)
     return listing
 
 
 def _classify_entry(
-    entry: FoundFile | SkippedFile, known: IndexedFile | None, listing: Listing, *, retrying: bool
+    entry: FoundFile | SkippedFile, known: IndexedFile | None, listing: Listing, *, reads_all: bool
 ) -> None:
     if isinstance(entry, SkippedFile):
         listing.count_excluded("skipped", entry.reason, entry.path)
     elif len(entry.path.encode()) > MAX_PATH_BYTES:
         listing.count_excluded("skipped", "path_too_long", entry.path)
-    elif known is None or retrying or not known.is_unchanged(entry):
+    elif known is None or reads_all or not known.is_unchanged(entry):
         listing.to_ingest.append(entry.path)
     elif known.outcome is None:
         listing.unchanged += 1

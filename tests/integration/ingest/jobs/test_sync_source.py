@@ -3,6 +3,7 @@
 import os
 import subprocess
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -59,6 +60,19 @@ def test_first_sync_indexes_everything_and_later_ones_write_nothing(workspace, f
         assert counts(ingest_report(job)) == {"seen": 3, "unchanged": 3}
         assert set(job.items.values_list("outcome", flat=True)) == outcomes
     assert Change.objects.count() == 3
+
+
+def test_other_bytes_under_the_same_time_and_size_are_found_by_a_weekly_comparison(workspace, folder, source):
+    fill(folder, FILES)
+    sync(source)
+    times = (folder / "a.md").stat()
+    (folder / "a.md").write_text("# A\n\nomega\n")
+    os.utime(folder / "a.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 3}
+    source.refresh_from_db()
+    Source.objects.filter(pk=source.pk).update(compared_at=source.compared_at - timedelta(days=8))
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "updated": 1, "parser_calls": 1}
+    assert indexed_texts(workspace)["a.md"] == ["omega"]
 
 
 def test_unchanged_files_keep_chunks_of_an_older_chunker_but_not_of_another_size(workspace, folder, source):

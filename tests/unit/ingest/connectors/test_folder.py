@@ -14,6 +14,12 @@ from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, SkipReason, WalkRules
 from ingest.skip_messages import explanations
 
+#: Names of files that programs leave behind.
+LEFT_OVER = [
+    *("~$plan.docx", ".~lock.plan.odt#", ".#notes.md", "#notes.md#", "notes.md~", "a.md.bak", ".a.swp"),
+    *("Thumbs.db", ".DS_Store", "~WRL0003.tmp", "setup.iso.part"),
+]
+
 
 def write(root, *paths: str, text: str = "x") -> None:
     for path in paths:
@@ -39,9 +45,10 @@ def test_files_are_listed_in_order_with_size_and_time(tmp_path):
 def test_default_directories_and_files_are_skipped_with_reasons(tmp_path):
     write(tmp_path, "node_modules/x/a.js", "sub/build/a.md", ".git/config", "yarn.lock", "go.sum")
     write(tmp_path, "app.min.js", "app.js.map", "x_pb2.py", "keep.js")
+    write(tmp_path, *LEFT_OVER)
     write(tmp_path, "empty.md", "package/__init__.py", text="")
     assert found_paths(tmp_path) == ["keep.js"]
-    assert skip_reasons(tmp_path) == {
+    assert skip_reasons(tmp_path) == dict.fromkeys(LEFT_OVER, "temporary_file") | {
         ".git/": "skipped_directory",
         "app.js.map": "minified",
         "app.min.js": "minified",
@@ -184,12 +191,12 @@ def test_special_files_and_unusable_names_are_skipped(tmp_path):
     )
     joined = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md"  # a Persian word, spelled as it is
     write(tmp_path, joined)
-    with (tmp_path / os.fsdecode(b"bad\xff.md")).open("w") as file:
-        file.write("x")
-    assert found_paths(tmp_path) == ["c#.md", "d#/x.md", joined]
+    write(tmp_path, os.fsdecode(b"bad\x81.md"), os.fsdecode(b"caf\xe9/men\xfc \xc3\xa9.md"))
+    assert found_paths(tmp_path) == ["c#.md", "caf\u00e9/men\u00fc \u00e9.md", "d#/x.md", joined]
+    assert FolderSource(tmp_path).read("caf\u00e9/men\u00fc \u00e9.md").content == b"x"
     assert skip_reasons(tmp_path) == {
         "a\\u2028b.md": "control_character_in_name",
-        "bad\\udcff.md": "undecodable_name",
+        "bad\\udc81.md": "undecodable_name",
         "invoice\\u202efdp.md": "control_character_in_name",
         "new\\nline.md": "control_character_in_name",
         "pipe.md": "special_file",

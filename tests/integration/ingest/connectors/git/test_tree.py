@@ -31,12 +31,17 @@ def test_names_that_lead_elsewhere_are_skipped(workspace, repository, source):
         ("100644", b"a\\..\\b.md", blob),
         ("100644", b"good.md", blob),
         ("100644", b"line\nfeed.md", blob),
-        ("100644", b"not\xff.md", blob),
+        ("100644", b"not\x81.md", blob),
+        ("100644", b"caf\xe9.md", blob),
         ("100644", b"with#.md", blob),
     )
     report = sync(source)
 
-    assert {path for path in indexed_texts(workspace) if "\\" not in path} == {"good.md", "with#.md"}
+    assert {path for path in indexed_texts(workspace) if "\\" not in path} == {
+        "caf\u00e9.md",
+        "good.md",
+        "with#.md",
+    }
     assert report["skipped_by_reason"] == {
         "unsafe_name": 2,
         "skipped_directory": 1,
