@@ -1,0 +1,1 @@
+"""Reading of real files: what comes of each, by format."""
