@@ -102,6 +102,7 @@ class JobPage(WorkspacePage):
         """Return the page. Raises NotFound."""
         job = get_job(self.access, job_id)
         report = _report(job)
+        refused = refused_item(job) if job.is_finished else None
         context = {
             "job": job,
             "path": job.payload.get("path", job.payload.get("archive")),
@@ -111,8 +112,9 @@ class JobPage(WorkspacePage):
             "is_open": not job.is_finished,
             "may_cancel": not job.is_finished and is_allowed(self.access, CHANGE),
             "may_retry": is_allowed(self.access, CHANGE) and can_retry(job),
-            "refused": refused_item(job) if job.is_finished else None,
+            "refused": refused,
             "has_unreadable": report is not None
+            and refused is None
             and any(each.name in UNREADABLE for each in (*report.failed, *report.skipped)),
         }
         return self.render(request, "ingest/job.html", **context)
