@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_BREADCRUMB_TOKENS
+from search.retrieval.code.definitions import NAME_SEPARATOR, SEPARATOR
 
-SEPARATOR = " > "
-#: between the headings of sections that share a chunk
-NAME_SEPARATOR = " · "
 ELLIPSIS = "…"
 #: characters of a title or heading in a breadcrumb
 PART_CHARS = 200
@@ -29,6 +27,8 @@ def breadcrumb_of(title: str, headings: Sequence[str], counts: TokenCounts) -> B
 
     Over MAX_BREADCRUMB_TOKENS the middle is left out first, then the ends of title and last heading.
     """
+    if headings and headings[0].startswith(f"{title}{NAME_SEPARATOR}"):
+        title, *headings = headings
     below = headings[1:] if headings and headings[0] == title else headings
     parts = [part for part in (title, *below) if part]
     text = SEPARATOR.join(parts)

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
-from ingest.chunking.breadcrumbs import NAME_SEPARATOR, Breadcrumb, breadcrumb_of
+from ingest.chunking.breadcrumbs import Breadcrumb, breadcrumb_of
 from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
 from ingest.chunking.packing import pack
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_TOKENS, MIN_SECTION_TOKENS, ChunkDraft
 from ingest.parsers.types import Block, ParsedDocument
+from search.retrieval.code.definitions import NAME_SEPARATOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +95,14 @@ def chunk_prose(
 def _name(section: Section, title: str, counts: TokenCounts) -> tuple[tuple[str, ...], Breadcrumb]:
     """Return the texts of the headings, and the breadcrumb; those of merged sections are one, if it fits.
 
-    Where the text begins above merged sections, they are named in the breadcrumb alone.
+    Where the text begins above merged sections, they are named in the breadcrumb alone, beside the heading
+    that is right above it.
     """
     path = tuple(heading.text for heading in section.path)
     if section.names:
-        named = (*path, NAME_SEPARATOR.join(section.names))
+        own = (path[-1:] or (title,)) if section.has_introduction else ()
+        above = path[:-1] if section.has_introduction else path
+        named = (*above, NAME_SEPARATOR.join((*own, *section.names)))
         crumb = breadcrumb_of(title, named, counts)
         if crumb.is_complete:
             return (path if section.has_introduction else named), crumb

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 #: incremented whenever the same document would yield other chunks
-CHUNKER_VERSION: Final = "c5"
+CHUNKER_VERSION: Final = "c6"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
 #: a section of prose with fewer tokens shares a chunk with its neighbours

@@ -11,6 +11,8 @@ from search.retrieval.code.declarations import is_declared, is_defined, is_entry
 from search.retrieval.text.unicode_scripts import is_unspaced
 
 SEPARATOR = " > "
+#: Between the headings of small sections that are one chunk.
+NAME_SEPARATOR = " · "
 
 _CALL = "()"
 # What follows a word in prose.
@@ -221,7 +223,7 @@ class _Name:
         above, _, heading = passage.breadcrumb.rpartition(SEPARATOR)
         if passage.is_code or (not above and _PATH.fullmatch(heading)):
             return self._match_in_code(passage)
-        in_heading = self._match_in_heading(heading)
+        in_heading = min(map(self._match_in_heading, heading.split(NAME_SEPARATOR)))
         if in_heading < MatchKind.NOWHERE:
             return in_heading
         in_text = self._match_in_text(passage.text)

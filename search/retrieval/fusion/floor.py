@@ -6,10 +6,11 @@ The evidence of a hit is
 
 because a passage about a long query has fewer of its words. A hit that has all words, or a name as written,
 needs no evidence. If none of the first ten hits has enough, the query is about something else and all hits
-are related, the nearest first: words without evidence tell less than cosines. Else those are related whose evidence, with bm25 in place of the weight of their words, is small. The
-limits are the highest ones, less a margin, by which no judged set loses a relevant hit in more than 1 % of
-its queries (docs/measurements/floor.md). Without words nothing is related: the cosines of random letters are
-higher than those of some good queries of one or two words.
+are related, the nearest first: words without evidence tell less than cosines. Else those are related whose
+evidence, with bm25 in place of the weight of their words, is small. The limits are the highest ones, less a
+margin, by which no judged set loses a relevant hit in more than 1 % of its queries
+(docs/measurements/floor.md). Without words nothing is related: the cosines of random letters are higher than
+those of some good queries of one or two words.
 
 Other models than the default one have other cosines. Theirs count by what they exceed the cosine of the 30th
 candidate by, as a share of what that lacks to 1: no shift and no scale of the cosines changes it.

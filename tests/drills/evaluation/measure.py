@@ -42,10 +42,11 @@ def _documents(workspace: Workspace, hit: SearchHit, name: Name) -> bool:
     if not any(_is_same(hit.doc_path, path) for path in name.paths):
         return False
     bare = re.escape(name.query.removesuffix("()"))
+    chunks = Chunk.objects.in_workspace(workspace).values_list("breadcrumb", "text")
+    breadcrumb, text = chunks.get(chunk_id=hit.chunk_id)
     if name.rule == "heading":
-        return any(re.search(rf"(?<!\w){bare}(?!\w)", part) for part in (hit.title, *hit.heading_path))
+        return re.search(rf"(?<!\w){bare}(?!\w)", f"{hit.title} > {breadcrumb}") is not None
     last = re.escape(name.query.rpartition(".")[2])
-    text = Chunk.objects.in_workspace(workspace).values_list("text", flat=True).get(chunk_id=hit.chunk_id)
     return (
         re.search(rf"(?m)^\s*(?:(?:async +)?def|class) +{last}\b|^{bare} *=|\*\*{bare}\*\*:", text)
         is not None

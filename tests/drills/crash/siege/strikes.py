@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 import redis
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 
 from kebab.stack.servers import addresses
 from tests.drills.crash import victims
@@ -57,7 +59,9 @@ class Strike:
 def empty_redis(stack: Stack) -> None:
     """Flush the Redis of a stack, including its hints."""
     url = addresses.redis_client_url(addresses.redis_url(stack.data_dir))
-    with redis.Redis.from_url(url, socket_timeout=_FLUSH_LIMIT_S) as client:
+    # Another strike may just have ended it with the whole stack.
+    again = Retry(ConstantBackoff(_FLUSH_LIMIT_S), int(_VICTIM_LIMIT_S / _FLUSH_LIMIT_S))
+    with redis.Redis.from_url(url, socket_timeout=_FLUSH_LIMIT_S, retry=again) as client:
         client.flushall()
 
 

@@ -66,6 +66,15 @@ def test_name_in_the_title_counts_at_least_as_much_as_one_in_the_text(workspace)
     assert found_paths(workspace, "starting with GitLab")[0] == "start.md"
 
 
+def test_heading_of_a_small_section_that_shares_a_chunk_is_the_name(workspace):
+    for number in range(3):
+        write(workspace, f"{number}.md", f"Set quay.depth to {number}, quay.depth is in metres.")
+    shared = chunk("How deep it is.", breadcrumb="Settings > quay.length \u00b7 quay.depth")
+    write(workspace, "settings.md", shared)
+    sync(workspace)
+    assert found_paths(workspace, "quay.depth")[0] == "settings.md"
+
+
 def test_query_that_is_a_title_or_a_file_name_has_that_document_first(workspace, subtests):
     write(workspace, "a/sauvegarde.md", "Chaque nuit.", "Les copies.", title="Les Sauvegardes, pas à pas")
     write(workspace, "b/Travel Costs (EMEA).txt", "Who pays.", title="notes")

@@ -71,7 +71,7 @@ def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
         # Neighbours under different headings stay apart.
         (
             [("## A", "LONG"), ("### A1", "one"), ("## B", "LONG"), ("### B1", "LONG")],
-            ["Guide > A > A1", "Guide > B", "Guide > B > B1"],
+            ["Guide > A · A1", "Guide > B", "Guide > B > B1"],
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_merged_chunk_has_the_headings_in_its_text_and_cites_all_lines(chunk_fil
 
 def test_chunk_that_begins_with_an_introduction_is_below_its_heading_alone(chunk_file):
     (chunk,) = chunk_file("# Guide\n\nintro\n\n## Hours\n\nnine to five\n\n## Phone\n\n4711\n", "a.md")
-    assert (chunk.heading_path, chunk.breadcrumb) == (("Guide",), "Guide > Hours · Phone")
+    assert (chunk.heading_path, chunk.breadcrumb) == (("Guide",), "Guide · Hours · Phone")
 
 
 def test_headings_that_fit_in_no_breadcrumb_are_in_the_text_alone(chunk_file):
