@@ -78,7 +78,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "mail_source": 1,
         "table": 1,
         "log": 1,
-        "pdf": 2,
+        "pdf": 3,
         "image": 1,
         "transcript": 1,
         "structured": 3,

@@ -2,11 +2,10 @@
 
 from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.outline import lay_out
-from ingest.parsers.pdf.page_text import HYPHEN
 from ingest.parsers.pdf.paragraphs import paragraphs, without_hyphens, words_of
 from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
-from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
+from ingest.parsers.pdf.types import HYPHEN, Bookmark, PageText, TextLine
 
 
 def line(text, y, *, left=72.0, height=11.0):
@@ -90,8 +89,16 @@ def test_divided_words_are_joined_as_the_document_writes_them(subtests):
         (f"well-{HYPHEN}known", "a well-known thing", "well-known"),
         (f"Anglo-{HYPHEN}Saxon", "", "Anglo-Saxon"),
         (f"un{HYPHEN}der{HYPHEN}stand", "", "understand"),
-        (f"E-{HYPHEN}Mail", "Email or E-Mail or email", "EMail"),
-        (f"lone{HYPHEN}", "", "lone"),
+        (f"well-{HYPHEN}known", "", "well-known"),
+        (f"cloud-{HYPHEN}native", "native to the cloud", "cloud-native"),
+        (f"E{HYPHEN}Mail", "Email", "E-Mail"),
+        (f"Konto{HYPHEN}auszug", "Ein Konto", "Kontoauszug"),
+        (f"COVID-{HYPHEN}19", "", "COVID-19"),
+        (f"FOUN{HYPHEN}DATIONS", "", "FOUNDATIONS"),
+        (f"state-of-the{HYPHEN}art", "", "state-of-the-art"),
+        (f"(https://exa-{HYPHEN}mple.org/a).", "example", "(https://exa-mple.org/a)."),
+        (f"post{HYPHEN}master@exa.example", "", "post-master@exa.example"),
+        (f"lone{HYPHEN}", "", "lone-"),
         ("no mark - here", "", "no mark - here"),
     ]:
         with subtests.test(case=text):
