@@ -1,9 +1,9 @@
 """Reading order of a page whose lines were set across its columns.
 
 A page keeps the order in which it was set, unless its lines alternate between columns of prose. A gutter is
-where many segments of text begin at the same place and none crosses it (after Breuel, "Two Geometric Algorithms
-for Layout Analysis", 2002). Columns of prose differ from those of a table in that their lines are broken: the
-first word of a line would not fit at the end of the one above.
+where many segments of text begin at the same place and none crosses it (after Breuel, "Two Geometric
+Algorithms for Layout Analysis", 2002). Columns of prose differ from those of a table in that their lines are
+broken: the first word of a line would not fit at the end of the one above.
 """
 
 from collections.abc import Iterator, Sequence
