@@ -3,6 +3,7 @@
 import re
 
 from ingest.parsers.file_types import code_type, data_type, html_type, mail_type, markup_type, text_type
+from ingest.parsers.mail.mbox import is_mailbox
 from ingest.parsers.types import FileType
 
 HTML_START = re.compile(
@@ -24,8 +25,6 @@ MAIL_LINES = (
     re.compile(rb"^From:[ \t]", re.I | re.M),
     re.compile(rb"^(?:Date|Message-ID):[ \t]", re.I | re.M),
 )
-#: line before each mail of a mailbox: sender and date
-MAILBOX_START = re.compile(rb"From \S+ .{0,100}\b\d\d?:\d\d\b.{0,40}\b\d{4}\b[^\n]{0,40}\r?\n[!-9;-~]+:[ \t]")
 #: mail servers on the way add kilobytes above the sender
 MAIL_HEADER_BYTES = 32 * 1024
 BLANK_LINE = re.compile(rb"\r?\n\r?\n")
@@ -81,7 +80,7 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
         return data_type(path, "json")
     if MAIL_START.match(head) and _is_mail(content[:MAIL_HEADER_BYTES]):
         return mail_type(path)
-    if head.startswith(b"From ") and _is_mailbox(content[:MAIL_HEADER_BYTES]):
+    if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):
         return mail_type(path, "mbox")
     shebang = SHEBANG.match(head)
     if shebang and (language := INTERPRETERS.get(shebang[1].decode("ascii"))):
@@ -95,9 +94,3 @@ def _is_mail(start: bytes) -> bool:
     """
     header = BLANK_LINE.split(start, maxsplit=1)[0]
     return all(line.search(header) for line in MAIL_LINES)
-
-
-def _is_mailbox(start: bytes) -> bool:
-    """Return whether the first line and the header below it begin a mail of a mailbox."""
-    _, _, below = start.partition(b"\n")
-    return bool(MAILBOX_START.match(start)) or bool(MAIL_START.match(below) and _is_mail(below))

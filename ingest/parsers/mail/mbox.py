@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -16,6 +16,14 @@ MAX_MAILS: Final = 10_000
 #: ids of earlier mails that are read of one mail
 MAX_REFERENCES: Final = 100
 SEPARATOR: Final = b"From "
+#: such a line as programs write it: sender, time and year
+ENVELOPE: Final = re.compile(rb"From \S+ .{0,100}\b\d\d?:\d\d\b.{0,40}\b\d{4}\b")
+#: headers that every mail has, searched below other such lines
+NEEDED: Final = (
+    re.compile(rb"from[ \t]*:", re.IGNORECASE),
+    re.compile(rb"(?:date|message-id)[ \t]*:", re.IGNORECASE),
+)
+MAX_HEADER_LINES: Final = 200
 #: such a line of a mail that was quoted when it was stored
 QUOTED: Final = re.compile(rb">+From ")
 MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
@@ -69,6 +77,12 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
     )
 
 
+def is_mailbox(start: bytes) -> bool:
+    """Return whether the first line and the header below it begin a mailbox."""
+    lines = start.replace(b"\r\n", b"\n").split(b"\n")
+    return len(lines) > 1 and start.startswith(SEPARATOR) and _begins_mail(lines, 1)
+
+
 def _mails(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the first line of each mail, that of its header, and the line after its last."""
     start = 0
@@ -77,12 +91,22 @@ def _mails(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
             continue
         if number > 1 and lines[number - 2].strip():
             continue
-        if HEADER.match(lines[number]):
+        if _begins_mail(lines, number):
             if start:
                 yield start, number
             start = number + 1
     if start:
         yield start, len(lines) + 1
+
+
+def _begins_mail(lines: Sequence[bytes], number: int) -> bool:
+    """Return whether line `number`, which looks like it, separates mails: a header follows."""
+    if not HEADER.match(lines[number]):
+        return False
+    if ENVELOPE.match(lines[number - 1]):
+        return True
+    header = list(takewhile(bytes.strip, lines[number : number + MAX_HEADER_LINES]))
+    return all(any(needed.match(line) for line in header) for needed in NEEDED)
 
 
 def _in_threads(mails: Sequence[MailPart]) -> list[_Letter]:
