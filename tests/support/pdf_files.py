@@ -15,6 +15,8 @@ class Page:
     annotations: Sequence[str] = ()
     size: int = 10
     rotation: int = 0
+    #: matrix of its text
+    turn: str = ""
 
 
 def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None = None) -> bytes:
@@ -27,6 +29,7 @@ def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None 
     written[FONT] = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
     for number, page in zip(numbers, pages, strict=True):
         content = "\n".join(_shown(page.size, *line) for line in page.lines)
+        content = f"{page.turn} cm\n{content}" if page.turn else content
         written[number] = (
             f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[0 0 595 842]/Rotate {page.rotation}"
             f"/Resources<</Font<</F1 {FONT} 0 R>>>>/Contents {number + 1} 0 R"

@@ -73,7 +73,7 @@ class _WordReader:
         self._rect = FS_RECTF()
         self._rect_ref = ctypes.byref(self._rect)
         self._spans = [word.span() for word in WORD.finditer(self._text)]
-        self.turn = TURNS["left" if is_upside_down else self._direction()]
+        self.turn = TURNS[self._direction(is_upside_down=is_upside_down)]
 
     def segments(self) -> Iterator[Segment]:
         """Yield the runs of words without a wide gap, in the order in which they were set."""
@@ -106,15 +106,15 @@ class _WordReader:
         if line:
             yield line
 
-    def _direction(self) -> str:
-        """Return the direction in which most of the text reads."""
+    def _direction(self, *, is_upside_down: bool) -> str:
+        """Return the direction in which most of the text reads; to the left does Arabic, too."""
         counts: Counter[str] = Counter()
         for start, end in self._spans:
             if end - start > 2:
                 first, last = self._box(start), self._box(end - 1)
                 across, up = last[0] - first[0], last[1] - first[1]
-                is_level = abs(across) >= abs(up)
-                counts["right" if is_level else "up" if up > 0 else "down"] += 1
+                level = "left" if across < 0 and is_upside_down else "right"
+                counts[level if abs(across) >= abs(up) else "up" if up > 0 else "down"] += 1
                 if counts.total() > DIRECTION_WORDS:
                     break
         return counts.most_common(1)[0][0] if counts else "right"
