@@ -15,6 +15,10 @@ from ingest.parsers.pdf.types import Segment
 
 #: segments that begin at one place, and lines of each column
 MIN_LINES: Final = 3
+#: switches from one side to the other, for each line of the shorter one; cells of several lines have fewer
+SWITCHES: Final = 1.3
+#: share of the text on the left of a gutter that belongs to the column there
+COLUMN_SHARE: Final = 0.75
 #: distance in points up to which left edges are one
 SAME_EDGE: Final = 2.5
 #: indent of a paragraph in heights of a line
@@ -26,8 +30,12 @@ BROKEN_SHARE, LOWER_SHARE = 0.5, 0.2
 #: share of a column's width by which lines differ that are broken after a number of characters, and width of
 #: a space in heights of a line
 RAGGED, SPACE = 0.12, 0.25
+#: share of letters among its characters
+LETTER_SHARE = 0.6
 #: characters of most lines of prose, and words where its script divides them
 MIN_CHARS, MIN_WORDS = 8, 2.5
+#: heights of a line by which a line may be above the one before it, where they alternate between columns
+MAX_RISE = 3.0
 #: left edges that are tried, and columns within columns
 MAX_EDGES, MAX_DEPTH = 16, 5
 #: larger pages keep their order
@@ -40,9 +48,22 @@ def reading_order(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
     Args:
         segments: in the order in which they were set.
     """
-    ordered = segments if len(segments) > MAX_SEGMENTS else _order(segments, 0)
-    for _, row in groupby(ordered, key=lambda segment: segment.line):
-        yield list(row)
+    for run in _downward_runs(segments):
+        ordered = run if len(run) > MAX_SEGMENTS else _order(run, 0)
+        for _, row in groupby(ordered, key=lambda segment: segment.line):
+            yield list(row)
+
+
+def _downward_runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
+    """Yield the segments up to the next that was set far above the one before it, such as a column's first."""
+    run: list[Segment] = []
+    for segment in segments:
+        if run and segment.bottom > run[-1].bottom + MAX_RISE * segment.height:
+            yield run
+            run = []
+        run.append(segment)
+    if run:
+        yield run
 
 
 def _order(segments: Sequence[Segment], depth: int) -> Sequence[Segment]:
@@ -118,9 +139,10 @@ def _is_columns(band: Sequence[Segment], edge: float, *, is_known: bool = False)
         return all(len(segment.text) >= MIN_CHARS for segment in band)
     is_right = [segment.left >= edge - SAME_EDGE for segment in band]
     switches = sum(one != other for one, other in pairwise(is_right))
-    if fewer < MIN_LINES or switches < fewer:
+    if fewer < MIN_LINES or switches < SWITCHES * fewer:
         return False
-    return _is_prose(_column(left)) and _is_prose(_column(right))
+    column = _column(left)
+    return len(column) >= COLUMN_SHARE * len(left) and _is_prose(column) and _is_prose(_column(right))
 
 
 def _column(side: Sequence[Segment]) -> list[Segment]:
@@ -135,9 +157,11 @@ def _column(side: Sequence[Segment]) -> list[Segment]:
 def _is_prose(column: Sequence[Segment]) -> bool:
     if len(column) < MIN_LINES or median(len(segment.text) for segment in column) < MIN_CHARS:
         return False
-    text = "".join(segment.text for segment in column)
+    letters = [character for segment in column for character in segment.text if character.isalpha()]
+    if len(letters) < LETTER_SHARE * sum(len(segment.text) for segment in column):
+        return False
     following = column[1:]
-    has_case = any(character.islower() for character in text)
+    has_case = any(letter.islower() or letter.isupper() for letter in letters)
     if has_case:
         lower = sum(segment.text[:1].islower() for segment in following)
         words = median(segment.text.count(" ") + 1 for segment in column)
