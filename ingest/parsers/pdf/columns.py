@@ -55,7 +55,7 @@ def reading_order(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 
 
 def _downward_runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
-    """Yield the segments up to the next that was set far above the one before it, such as a column's first."""
+    """Yield the runs of segments between those that were set far above the one before, as a column is."""
     run: list[Segment] = []
     for segment in segments:
         if run and segment.bottom > run[-1].bottom + MAX_RISE * segment.height:

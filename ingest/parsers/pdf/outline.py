@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.paragraphs import CLAUSE_END, paragraphs, without_hyphens, words_of
+from ingest.parsers.pdf.tables import split_tables
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
 
@@ -43,9 +44,10 @@ def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -
             texts = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
             _add_block(paged, texts, origin, kind="heading", text=heading.title, level=heading.level)
             continue
-        for paragraph in paragraphs(lines):
-            texts = [without_hyphens(line.text, paged.words) for line in paragraph]
-            _add_block(paged, texts, origin)
+        for is_table, part in split_tables(lines):
+            for run in [part] if is_table else paragraphs(part):
+                texts = [without_hyphens(line.text, paged.words) for line in run]
+                _add_block(paged, texts, origin, kind="table" if is_table else "paragraph")
     if page.extras:
         _add_block(paged, page.extras, origin, kind="list")
 

@@ -57,6 +57,7 @@ def _text_line(row: Sequence[Segment]) -> TextLine:
         text=" ".join(segment.text for segment in row).replace(f"{HYPHEN} ", ""),
         left=row[0].left,
         right=row[-1].right,
+        cells=tuple((segment.left, segment.right) for segment in row),
         top=max(segment.top for segment in row),
         bottom=min(segment.bottom for segment in row),
     )
@@ -99,7 +100,7 @@ class _WordReader:
             ):
                 yield line
                 line = []
-            if line and between and not between.strip("\r\n") and _gap(line[-1], word) < NO_GAP * word.height:
+            if line and between and not between.strip("\r\n") and _is_divided(line[-1], word):
                 line[-1] = _join((line[-1]._replace(text=f"{line[-1].text}{HYPHEN}"), word), 0)
             else:
                 line.append(word)
@@ -165,6 +166,13 @@ def _is_beside(word: Segment, following: Segment) -> bool:
 def _is_near(word: Segment, following: Segment) -> bool:
     height = max(word.height, following.height)
     return -NO_GAP * height < following.left - word.right <= WIDE_GAP * height
+
+
+def _is_divided(word: Segment, following: Segment) -> bool:
+    """Return whether two pieces are one word: without a gap, of one size (no number of a footnote)."""
+    tolerance = NO_GAP * following.height
+    is_level = abs(word.top - following.top) < tolerance and abs(word.bottom - following.bottom) < tolerance
+    return is_level and _gap(word, following) < tolerance
 
 
 def _gap(word: Segment, following: Segment) -> float:

@@ -35,6 +35,8 @@ class TextLine:
     top: float
     bottom: float
     right: float = 0.0
+    #: left and right edge of each run of words without a wide gap
+    cells: tuple[tuple[float, float], ...] = ()
     #: None when its position decides
     begins_paragraph: bool | None = None
 

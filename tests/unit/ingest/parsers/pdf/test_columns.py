@@ -115,6 +115,25 @@ def test_row_of_a_table_reads_across(name):
     columns = [rows(50 + 170 * number, 780, cells) for number, cells in enumerate(zip(*table, strict=True))]
     document = parse(pdf_of(Page(lines=across(*columns))), "a.pdf")
     assert [line for line in document.outline.lines if line] == [" ".join(row) for row in table]
+    assert [block.kind for block in document.outline.blocks] == ["table"]
+
+
+def test_justified_text_and_lists_are_no_tables():
+    ends = [
+        "the bank",
+        "a ship",
+        "is near",
+        "of it all",
+        "two men",
+    ]  # flush on the right, far from the words before
+    justified = [
+        piece
+        for n, end in enumerate(ends)
+        for piece in ((50, 780 - 13 * n, f"{'and' * (n + 1)} then"), (300 - 5 * len(end), 780 - 13 * n, end))
+    ]
+    listed = [item for n in range(6) for item in ((50, 500 - 13 * n, "*"), (66, 500 - 13 * n, f"point {n}"))]
+    document = parse(pdf_of(Page(lines=[*justified, *listed])), "a.pdf")
+    assert {block.kind for block in document.outline.blocks} == {"paragraph"}
 
 
 def test_page_that_is_turned_is_read_like_any_other():
