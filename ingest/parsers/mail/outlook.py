@@ -126,7 +126,11 @@ class _Storage:
         from compressed_rtf import decompress
         from striprtf.striprtf import rtf_to_text
 
-        text = rtf_to_text(decompress(stream[:MAX_BODY_BYTES]).decode("latin-1"), errors="ignore")
+        try:
+            rtf = decompress(stream[:MAX_BODY_BYTES]).decode("latin-1")
+        except Exception:  # noqa: BLE001  the library raises no other class; headers and attachments are read
+            return None
+        text = rtf_to_text(rtf, errors="ignore")
         return _text_part("text/plain", text) if text.strip() else None
 
     def _attachments(self) -> Iterator[bytes]:

@@ -93,6 +93,8 @@ class _WordReader:
         end = 0
         for span in self._spans:
             word = self._word(*span)
+            if not word.text.strip(HYPHEN):  # nothing but characters that are dropped
+                continue
             between = self._text[end : span[0]]
             end = span[1]
             if line and not (

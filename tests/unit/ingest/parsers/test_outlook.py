@@ -72,6 +72,8 @@ def test_body_that_is_compressed_rtf_alone_is_read():
     document = read(message(body="", extra={"__substg1.0_10090102": compress(rtf)}))
     assert "The lamp is out." in document.outline.lines
     assert not any("Arial" in line for line in document.outline.lines)
+    broken = read(message(body="", extra={"__substg1.0_10090102": compress(rtf)[:-5] + b"false"}))
+    assert broken.outline.lines[-1].startswith("Date: ")
 
 
 def test_attached_texts_and_messages_are_sections():
