@@ -24,22 +24,6 @@ CHARSETS = (
     *("gb18030", "big5", "cp932", "euc_jp", "cp949", "cp866"),
 )
 WESTERN = "cp1252"
-#: starts of the codecs that are charsets; others are ASCII, which says nothing, or none, or slow
-CODEC_STARTS = (
-    "utf",
-    "iso",
-    "cp",
-    "koi8",
-    "gb",
-    "big5",
-    "euc",
-    "shift_jis",
-    "mac",
-    "tis",
-    "hz",
-    "ptcp",
-    "kz",
-)
 #: charsets that differ from the Western one in a few letters
 LIKE_WESTERN = frozenset({"cp1250", "cp1254", "cp1257", "iso8859_2"})
 #: maximum share of unlikely characters for the detector; text in code and markup has more of them than prose
@@ -66,27 +50,6 @@ def charset_of(content: bytes) -> str:
         is_utf8 = is_damaged_utf8(content.decode("utf-8-sig", errors="replace"))
         return "utf-8-sig" if is_utf8 else likeliest_charset(content)
     return "utf-8-sig"
-
-
-def charset_for_label(label: str) -> str | None:
-    """Return Python's codec for a charset as files declare it, None for an unknown one.
-
-    Labels mean what browsers take them for (https://encoding.spec.whatwg.org/#names-and-labels), so gb2312 is
-    GBK; those that the standard doesn't have are looked up in Python: `cp-850`, `utf-7`, `x-mac-ce`.
-    """
-    from webencodings import lookup
-
-    known = lookup(label)
-    names = [known.codec_info.name] if known and known.name != "utf-16le" else []  # its mark decides
-    names += [label.strip(), label.strip().removeprefix("x-"), label.strip().replace("cp-", "cp")]
-    for name in names:
-        try:
-            codec = codecs.lookup(name)
-        except (LookupError, ValueError):
-            continue
-        if codec._is_text_encoding and codec.name.startswith(CODEC_STARTS):
-            return codec.name
-    return None
 
 
 def marked_charset(content: bytes) -> str | None:
