@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice, takewhile
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from ingest.parsers.mail.parse import bounded_lines, sent_at, stated_metadata
 from ingest.parsers.mail.parts import HEADER, MailPart, read_part
@@ -24,6 +25,7 @@ NEEDED: Final = (
     re.compile(rb"(?:date|message-id)[ \t]*:", re.IGNORECASE),
 )
 MAX_HEADER_LINES: Final = 200
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
 #: such a line of a mail that was quoted when it was stored
 QUOTED: Final = re.compile(rb">+From ")
 MESSAGE_ID: Final = re.compile(r"<[^<>\s]{1,250}>")
@@ -35,7 +37,7 @@ REPLY: Final = re.compile(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Letter:
     mail: MailPart
-    sent: float | None
+    sent: datetime | None
     thread: str
 
 
@@ -72,9 +74,16 @@ def parse_mbox(content: bytes, file: FileType) -> Outline:
         origins=reader.origins,
         walls=tuple(walls[1:]),
         title=(single.header("subject") if single else "") or PurePosixPath(file.path).name,
-        metadata=stated_metadata(single) if single else {"mails": len(letters)},
+        metadata=stated_metadata(single) if single else _metadata(letters),
         warnings=(*more, *reader.warnings),
     )
+
+
+def _metadata(letters: Sequence[_Letter]) -> dict[str, Any]:
+    """Return the number of mails, and the dates of the oldest and the newest."""
+    dates = [letter.sent for letter in letters if letter.sent is not None]
+    stated = {"created": min(dates).isoformat(), "modified": max(dates).isoformat()} if dates else {}
+    return {"mails": len(letters), **stated}
 
 
 def is_mailbox(start: bytes) -> bool:
@@ -114,15 +123,14 @@ def _in_threads(mails: Sequence[MailPart]) -> list[_Letter]:
     threads = _Threads()
     letters = []
     for mail in mails:
-        sent = sent_at(mail)
-        letters.append(_Letter(mail=mail, sent=sent.timestamp() if sent else None, thread=threads.add(mail)))
+        letters.append(_Letter(mail=mail, sent=sent_at(mail), thread=threads.add(mail)))
     by_thread: dict[str, list[_Letter]] = {}
     for letter in letters:
         by_thread.setdefault(threads.root(letter.thread), []).append(letter)
     ordered: list[_Letter] = []
     for thread in by_thread.values():
         is_dated = all(letter.sent is not None for letter in thread)
-        ordered += sorted(thread, key=lambda letter: letter.sent or 0.0) if is_dated else thread
+        ordered += sorted(thread, key=lambda letter: letter.sent or NEVER) if is_dated else thread
     return ordered
 
 

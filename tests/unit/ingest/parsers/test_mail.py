@@ -316,6 +316,14 @@ def test_charset_label_means_what_browsers_take_it_for(subtests):
             assert (document.title, document.outline.lines[-1]) == (text, text)
 
 
+def test_page_states_its_charset_where_the_mail_does_not():
+    page = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>Маяк работает.</p>'
+    head = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n"
+    assert "Маяк работает." in parse(head + page.encode("koi8-r"), "a.eml").outline.lines
+    stated = head.replace(b"html", b"html; charset=utf-8")
+    assert "Маяк работает." in parse(stated + page.encode(), "a.eml").outline.lines
+
+
 def test_headers_are_decoded(subtests):
     for raw, decoded in [
         ("Re: =?utf-8?q?Gr=C3=B6=C3=9Fe?= of =?utf-8?q?the?= =?utf-8?q?_horn?=", "Re: Größe of the horn"),

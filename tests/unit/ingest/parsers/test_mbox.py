@@ -21,10 +21,14 @@ def headings(document):
 
 
 def test_each_mail_is_a_section_that_no_chunk_leaves(chunk_file):
-    mails = [stored(f"Report {n}", f"Wind force {n}.") for n in range(3)]
+    mails = [stored(f"Report {n}", f"Wind force {n}.", day=7 - n) for n in range(3)]
     document = read(*mails)
     assert (document.title, document.parser, document.media) == ("box.mbox", "mbox", "email")
-    assert document.metadata == {"mails": 3}
+    assert document.metadata == {
+        "mails": 3,
+        "created": "2024-03-05T10:00:00+01:00",
+        "modified": "2024-03-07T10:00:00+01:00",
+    }
     assert headings(document) == ["Report 0", "Report 1", "Report 2"]
     chunks = chunk_file("".join(mails).encode(), "box.mbox")
     assert [chunk.breadcrumb for chunk in chunks] == [f"box.mbox > Report {n}" for n in range(3)]
