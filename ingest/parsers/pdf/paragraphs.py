@@ -48,6 +48,8 @@ ADDRESS = re.compile(r"://|^www\.|@")
 #: characters that are set without blanks, and those that end a sentence
 CJK = re.compile(r"[\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff]")
 CJK_END = ("。", "！", "？")
+#: characters, in heights of a line, by which a line may be shorter because the next can't begin with its first
+KINSOKU = 2.5
 #: characters of a line that is not full by chance, like those of a list
 MIN_FULL_CHARS = 10
 #: end of a line in which an address is searched, and divisions of one word
@@ -129,7 +131,7 @@ def _continuation(before: TextLine, text: str, edge: float) -> str:
         return "" if word.strip(".,;:").casefold() in SUSPENDED else word
     if URL_END.search(tail.rpartition(" ")[2]) and URL_CHARACTER.match(text):
         return word
-    is_full = before.right + before.height > edge and len(before.text) >= MIN_FULL_CHARS
+    is_full = before.right + KINSOKU * before.height > edge and len(before.text) >= MIN_FULL_CHARS
     is_cjk = CJK.match(tail[-1:]) and CJK.match(text) and not tail.endswith(CJK_END)
     return text if is_full and is_cjk else ""
 

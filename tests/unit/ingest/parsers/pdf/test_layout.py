@@ -82,6 +82,23 @@ def test_gap_bullet_size_or_indent_begins_a_paragraph():
     assert len(list(paragraphs(double_spaced))) == 1
 
 
+def test_lines_of_chinese_and_japanese_are_joined_up_to_the_end_of_a_sentence():
+    texts = [
+        "港の入口にある灯台は毎晩点灯され",
+        "霧の日には鐘が鳴る。",
+        "船は朝に出る予定であるが荷物の検",
+        "査を待つ。",
+        "港",
+        "町",
+    ]
+    lines = [
+        TextLine(text=text, left=72, right=72 + 11 * len(text), top=711 - 14 * n, bottom=700 - 14 * n)
+        for n, text in enumerate(texts)
+    ]
+    (joined,) = paragraphs(lines)
+    assert [one.text for one in joined] == [texts[0] + texts[1], texts[2] + texts[3], "港", "町"]
+
+
 def test_divided_words_are_joined_as_the_document_writes_them(subtests):
     for text, words, joined in [
         (f"foun-{HYPHEN}dations", "", "foundations"),
