@@ -48,7 +48,7 @@ ADDRESS = re.compile(r"://|^www\.|@")
 #: characters that are set without blanks, and those that end a sentence
 CJK = re.compile(r"[\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff]")
 CJK_END = ("。", "！", "？")
-#: characters, in heights of a line, by which a line may be shorter because the next can't begin with its first
+#: characters, in heights of a line, by which one may be shorter: some characters begin no line
 KINSOKU = 2.5
 #: characters of a line that is not full by chance, like those of a list
 MIN_FULL_CHARS = 10
