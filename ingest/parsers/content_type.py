@@ -8,13 +8,14 @@ import puremagic
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import (
     BINARY,
+    OUTLOOK,
     binary_type,
     code_type,
     extension_of,
     office_type,
     type_by_name,
 )
-from ingest.parsers.office.ole import OLE_START, ole_refusal
+from ingest.parsers.office.ole import OLE_START, is_outlook_message, ole_refusal
 from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType
@@ -82,6 +83,8 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
     other.
     """
     if content.startswith(OLE_START):
+        if is_outlook_message(content):
+            return binary_type(path, OUTLOOK)
         raise ole_refusal(content)
     if (kind := kind_of(content)) is not None:
         return office_type(path, kind)

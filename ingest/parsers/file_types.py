@@ -44,6 +44,7 @@ MARKUP: Final = {
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
+OUTLOOK: Final = "application/vnd.ms-outlook"
 #: binary formats, detected by content: mime -> (media, ladder)
 BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "application/pdf": ("pdf", ("pdf",)),
@@ -52,6 +53,7 @@ BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "image/webp": ("image", ("image",)),
     "image/gif": ("image", ("image",)),
     "image/tiff": ("image", ("image",)),
+    OUTLOOK: ("email", ("outlook",)),
 }
 #: extensions of the binary formats
 BINARY_EXTENSIONS: Final = {
@@ -63,6 +65,7 @@ BINARY_EXTENSIONS: Final = {
     "gif": "image/gif",
     "tif": "image/tiff",
     "tiff": "image/tiff",
+    "msg": OUTLOOK,
 }
 #: subtitles and transcripts: extension -> mime
 TRANSCRIPTS: Final = {"srt": "application/x-subrip", "vtt": "text/vtt"}
@@ -82,7 +85,11 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
     "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
     "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
 }
-MAIL: Final = "eml"
+#: mail: extension -> (mime, ladder)
+MAIL: Final = {
+    "eml": ("message/rfc822", ("email", "mail_source")),
+    "mbox": ("application/mbox", ("mbox", "mail_source")),
+}
 
 LANGUAGES: Final = {
     "bash": "sh bash zsh ksh",
@@ -183,8 +190,8 @@ def type_by_name(path: str) -> FileType | None:
         return text_type(path, TEXT[extension])
     if extension in OFFICE:
         return office_type(path, OFFICE[extension][0])
-    if extension == MAIL:
-        return mail_type(path)
+    if extension in MAIL:
+        return mail_type(path, extension)
     if extension in TRANSCRIPTS:
         mime, parsers = TRANSCRIPTS[extension], ("transcript", "text")
         return FileType(path=path, mime=mime, media="transcript", parsers=parsers)
@@ -227,9 +234,10 @@ def markup_type(path: str, extension: str) -> FileType:
     return FileType(path=path, mime=mime, media="text", parsers=parsers)
 
 
-def mail_type(path: str) -> FileType:
-    """Return the type of an e-mail."""
-    return FileType(path=path, mime="message/rfc822", media="email", parsers=("email", "mail_source"))
+def mail_type(path: str, extension: str = "eml") -> FileType:
+    """Return the type of an e-mail, or of a mailbox (`mbox`)."""
+    mime, parsers = MAIL[extension]
+    return FileType(path=path, mime=mime, media="email", parsers=parsers)
 
 
 def html_type(path: str) -> FileType:

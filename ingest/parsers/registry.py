@@ -18,6 +18,8 @@ from ingest.parsers.images.image import parse_image
 from ingest.parsers.images.ocr import is_ocr_installed
 from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
+from ingest.parsers.mail.mbox import parse_mbox
+from ingest.parsers.mail.outlook import parse_outlook
 from ingest.parsers.mail.parse import parse_email
 from ingest.parsers.mail.source import parse_mail_source
 from ingest.parsers.markup.html import parse_html
@@ -52,6 +54,8 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "office_text": parse_office_text,
         "email": parse_email,
         "mail_source": parse_mail_source,
+        "mbox": parse_mbox,
+        "outlook": parse_outlook,
         "table": parse_table,
         "log": parse_log,
         "pdf": parse_pdf,
@@ -74,11 +78,13 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "pptx": 1,
         "xlsx": 1,
         "office_text": 1,
-        "email": 2,
+        "email": 3,
         "mail_source": 1,
+        "mbox": 1,
+        "outlook": 1,
         "table": 1,
         "log": 1,
-        "pdf": 2,
+        "pdf": 3,
         "image": 1,
         "transcript": 1,
         "structured": 3,

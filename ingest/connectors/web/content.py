@@ -24,10 +24,13 @@ _EXTENSIONS: Final = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/mbox": "mbox",
+    "application/vnd.ms-outlook": "msg",
     "application/json": "json",
     "application/yaml": "yaml",
     "application/x-yaml": "yaml",
     "application/xml": "xml",
+    "message/rfc822": "eml",
     "text/csv": "csv",
     "text/vtt": "vtt",
 }

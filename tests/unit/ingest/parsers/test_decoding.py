@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.registry import parse
-from search.documents.charset import wide_charset
+from search.documents.charset import charset_for_label, wide_charset
 
 LANGUAGES = {
     "cp1252": "Die Größe der Schlüssel wird geprüft, bevor die Änderung übernommen wird: 12 €.",
@@ -87,3 +87,28 @@ def test_lines_are_counted_as_in_an_editor():
     assert split_lines("a\r\nb\rc\nd") == ["a", "b", "c", "d"]
     assert split_lines("a\x0cb\u2028c\x85d") == ["a\x0cb\u2028c\x85d"]
     assert split_lines("") == []
+
+
+def test_labels_mean_what_browsers_and_mail_readers_take_them_for(subtests):
+    for label, codec in [
+        *(("gb2312", "gb18030"), ("GBK", "gb18030"), ("latin1", "cp1252"), ("us-ascii", "cp1252")),
+        *(("x-sjis", "cp932"), ("ms932", "cp932"), ("ks_c_5601-1987", "cp949"), ("x-windows-949", "cp949")),
+        *(
+            ("iso-8859-8-i", "iso8859-8"),
+            ("iso_8859-9", "cp1254"),
+            ("Big5", "big5hkscs"),
+            ("x-big5", "big5hkscs"),
+        ),
+        *(("cp-850", "cp850"), ("IBM437", "cp437"), ("x-cp1250", "cp1250"), ("windows-936", "gb18030")),
+        *(
+            (" 'KOI8-U' ", "koi8-u"),
+            ("macintosh", "mac-roman"),
+            ("x-mac-ce", "mac-latin2"),
+            ("tis-620", "cp874"),
+        ),
+        *(("iso-2022-jp", "iso2022_jp_ext"), ("hz-gb-2312", "hz"), ("utf-7", "utf-7"), ("utf-16", "utf-16")),
+        *(("base64", None), ("rot13", None), ("unknown-8bit", None), ("x-user-defined", None), ("", None)),
+        *(("größe", None), ("\0", None), ("unicode_escape", None)),
+    ]:
+        with subtests.test(case=label):
+            assert charset_for_label(label) == codec
