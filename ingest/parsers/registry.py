@@ -74,7 +74,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "rst": 1,
         "notebook": 1,
         "svg": 1,
-        "docx": 1,
+        "docx": 2,
         "pptx": 1,
         "xlsx": 1,
         "office_text": 1,
