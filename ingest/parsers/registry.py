@@ -75,7 +75,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "notebook": 1,
         "svg": 1,
         "docx": 2,
-        "pptx": 1,
+        "pptx": 2,
         "xlsx": 1,
         "office_text": 1,
         "email": 3,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ingest.parsers.office.equations import MATH, equation_text
 from ingest.parsers.office.numbering import WORD, Numbering, value_of
 from ingest.parsers.office.package import check_for_library, core_properties, open_office
-from ingest.parsers.office.titles import sensible_title
+from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
@@ -52,8 +52,6 @@ TITLE_LEVEL: Final = 0
 MAX_STYLE_CHAIN: Final = 10
 NOTE_PARTS: Final = ("/footnotes", "/endnotes")
 EDGE_PARTS: Final = ("/header", "/footer")
-#: an alternative text that a program made of the file's name
-FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
 #: fields with the number of the page, and what stands beside them
 PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES|SECTION)\b")
 BESIDE_PAGE = re.compile(r"(?i)(?:[\W\d_]|\b(?:page|seite|pagina|página|of|von|sur|de|di|van)\b)*")
