@@ -76,7 +76,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "svg": 1,
         "docx": 2,
         "pptx": 2,
-        "xlsx": 1,
+        "xlsx": 2,
         "office_text": 1,
         "email": 3,
         "mail_source": 1,

@@ -250,14 +250,22 @@ def _normalise_date(text: str | None) -> str | None:
 
 
 def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
-    """Return the relations of `part`: target part by id."""
+    """Return the relations of `part` to other parts: target by id."""
+    related = related_parts(archive, part)
+    return {id_: target for id_, (_, target, is_external) in related.items() if not is_external}
+
+
+def related_parts(archive: zipfile.ZipFile, part: str) -> Mapping[str, tuple[str, str, bool]]:
+    """Return the relations of `part` by id: type, target, and whether that is outside of the file."""
     folder, _, name = part.rpartition("/")
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str, bool]] = {}
 
     def start(element: str, attributes: dict[str, str]) -> None:
-        if element.endswith("Relationship") and attributes.get("TargetMode") != "External":
+        if element.endswith("Relationship"):
+            is_external = attributes.get("TargetMode") == "External"
             target = attributes.get("Target", "")
-            found[attributes.get("Id", "")] = _resolve_target(folder, target)
+            target = target if is_external else _resolve_target(folder, target)
+            found[attributes.get("Id", "")] = attributes.get("Type", ""), target, is_external
 
     parser = safe_parser()
     parser.StartElementHandler = start

@@ -23,8 +23,8 @@ DIAGRAM = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/d
 FRAME = """<p:graphicFrame {}>
 <p:nvGraphicFramePr><p:cNvPr id="9" name="D" descr="{}"/><p:cNvGraphicFramePr/><p:nvPr/></p:nvGraphicFramePr>
 <p:xfrm><a:off x="0" y="0"/><a:ext cx="1" cy="1"/></p:xfrm>
-<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/diagram"><dgm:relIds r:dm="{}"/>
-</a:graphicData></a:graphic></p:graphicFrame>"""
+<a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/diagram">
+<dgm:relIds r:dm="{}"/></a:graphicData></a:graphic></p:graphicFrame>"""
 
 
 def slide_with_title(presentation, title):
