@@ -88,7 +88,7 @@ def test_forwarded_mail_is_a_section_of_its_own(chunk_file):
     chunks = chunk_file(content_of("email/report.eml"), "mail/report.eml")
     rescue = next(chunk for chunk in chunks if "second time" in chunk.text)
     assert rescue.heading_path == ()
-    assert rescue.breadcrumb == "Report of the rescue > All nine are ashore"
+    assert rescue.breadcrumb == "Report of the rescue · All nine are ashore"
     span = LineSpan(rescue.spans[0]["start"], rescue.spans[0]["end"])
     assert "The second time father took two of the crew." in raw_lines("report.eml", span)
 
