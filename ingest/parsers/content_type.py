@@ -8,6 +8,7 @@ import puremagic
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import (
     BINARY,
+    FLAT_OFFICE,
     OUTLOOK,
     binary_type,
     code_type,
@@ -31,6 +32,7 @@ TEXTUAL_SIGNATURES = (b"%PDF-", b"{\\rtf", b"%!PS")
 #: a PDF may begin with other bytes, like the header of a message that it came in
 SIGNATURES = {
     "application/pdf": re.compile(rb"(?s:.{0,1019}?)%PDF-"),
+    "application/rtf": re.compile(rb"\{\\rtf"),
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/gif": re.compile(rb"GIF8[79]a"),
@@ -92,7 +94,8 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
         return None
     if not content:
         raise ParseRefused("damaged", "the file is empty: it has 0 bytes")
-    return named if content.startswith(ZIP_START) else None
+    is_office = content.startswith(ZIP_START) or FLAT_OFFICE in content[:HEAD_BYTES]
+    return named if is_office else None
 
 
 def _no_parser(mime: str, head: bytes) -> ParseRefused:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ingest.parsers.office.package import OfficeKind
+from ingest.parsers.office.package import OPEN_DOCUMENT, OfficeKind
 from ingest.parsers.types import FileType, Media
 
 MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc"})
@@ -48,6 +48,7 @@ OUTLOOK: Final = "application/vnd.ms-outlook"
 #: binary formats, detected by content: mime -> (media, ladder)
 BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "application/pdf": ("pdf", ("pdf",)),
+    "application/rtf": ("office", ("rtf",)),
     "image/png": ("image", ("image",)),
     "image/jpeg": ("image", ("image",)),
     "image/webp": ("image", ("image",)),
@@ -58,6 +59,7 @@ BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
 #: extensions of the binary formats
 BINARY_EXTENSIONS: Final = {
     "pdf": "application/pdf",
+    "rtf": "application/rtf",
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
@@ -84,8 +86,20 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
     "xlsx": ("xlsx", f"{OOXML}.spreadsheetml.sheet"),
     "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
     "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
+    "odt": ("odt", f"{OPEN_DOCUMENT}text"),
+    "ott": ("odt", f"{OPEN_DOCUMENT}text-template"),
+    "fodt": ("odt", f"{OPEN_DOCUMENT}text-flat-xml"),
+    "ods": ("ods", f"{OPEN_DOCUMENT}spreadsheet"),
+    "ots": ("ods", f"{OPEN_DOCUMENT}spreadsheet-template"),
+    "fods": ("ods", f"{OPEN_DOCUMENT}spreadsheet-flat-xml"),
+    "odp": ("odp", f"{OPEN_DOCUMENT}presentation"),
+    "otp": ("odp", f"{OPEN_DOCUMENT}presentation-template"),
+    "fodp": ("odp", f"{OPEN_DOCUMENT}presentation-flat-xml"),
+    "odg": ("odp", f"{OPEN_DOCUMENT}graphics"),
 }
 #: mail: extension -> (mime, ladder)
+#: the name space of OpenDocument files, which a flat one declares at its beginning
+FLAT_OFFICE: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
 MAIL: Final = {
     "eml": ("message/rfc822", ("email", "mail_source")),
     "mbox": ("application/mbox", ("mbox", "mail_source")),
@@ -218,7 +232,8 @@ def office_type(path: str, kind: OfficeKind) -> FileType:
     """Return the type of an office file that holds `kind`, whatever its name."""
     named, mime = OFFICE.get(extension_of(path), ("", ""))
     mime = mime if named == kind else OFFICE[kind][1]
-    return FileType(path=path, mime=mime, media="office", parsers=(kind, "office_text"))
+    parsers = ("odf",) if mime.startswith(OPEN_DOCUMENT) else (kind, "office_text")
+    return FileType(path=path, mime=mime, media="office", parsers=parsers)
 
 
 def data_type(path: str, extension: str) -> FileType:

@@ -26,7 +26,9 @@ from ingest.parsers.markup.html import parse_html
 from ingest.parsers.markup.markdown import parse_markdown
 from ingest.parsers.markup.rst import parse_rst
 from ingest.parsers.office.docx import parse_docx
+from ingest.parsers.office.odf import parse_odf
 from ingest.parsers.office.pptx import parse_pptx
+from ingest.parsers.office.rtf import parse_rtf
 from ingest.parsers.office.text import parse_office_text
 from ingest.parsers.office.xlsx import parse_xlsx
 from ingest.parsers.pdf.parse import parse_pdf
@@ -51,6 +53,8 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "docx": parse_docx,
         "pptx": parse_pptx,
         "xlsx": parse_xlsx,
+        "odf": parse_odf,
+        "rtf": parse_rtf,
         "office_text": parse_office_text,
         "email": parse_email,
         "mail_source": parse_mail_source,
@@ -77,6 +81,8 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "docx": 2,
         "pptx": 2,
         "xlsx": 2,
+        "odf": 1,
+        "rtf": 1,
         "office_text": 1,
         "email": 3,
         "mail_source": 1,

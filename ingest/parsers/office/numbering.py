@@ -76,7 +76,7 @@ class Numbering:
             at = int(place[1]) - 1
             known = numbered.levels.get(at)
             form = "decimal" if known is None or level.is_legal else known.format
-            return _write_number(counts.get(at, 1), form)
+            return write_number(counts.get(at, 1), form)
 
         return " ".join(_PLACE.sub(number, level.text).split())
 
@@ -127,7 +127,8 @@ def value_of(element: Any, name: str) -> str | None:
     return None if child is None else child.get(f"{WORD}val")
 
 
-def _write_number(number: int, form: str) -> str:
+def write_number(number: int, form: str) -> str:
+    """Return a number in a format of Word, as `lowerRoman`; a decimal for any other."""
     if form == "none":
         return ""
     if form == "decimalZero":
