@@ -170,12 +170,12 @@ def check_for_library(
 ) -> None:
     """Check that a library can safely read the parts whole, their XML as a tree or as a stream.
 
-    Every part, or each of `parts`, is unpacked once, in pieces, because sizes in the directory may be wrong. XML under another
-    name is left to the libraries: lxml replaces no entities there, expat since 2.4 stops at a hundred times
-    its input.
+    Every part, or each of `parts`, is unpacked once, in pieces, because sizes in the directory may be wrong.
+    XML under another name is left to the libraries: lxml replaces no entities there, expat since 2.4 stops at
+    a hundred times its input.
 
     Raises:
-        ParseRefused: a part declares a document type (`xml_entities`).
+        ParseRefused: a part declares entities (`xml_entities`).
         ValueError: all parts are over MAX_LIBRARY_BYTES, or the XML of a tree over MAX_TREE_BYTES or
             MAX_TREE_TAGS.
         BadZipFile, zlib.error, ExpatError: a part is damaged.
