@@ -88,12 +88,14 @@ def parse_docx(content: bytes, file: FileType) -> Outline:
     writer = OutlineWriter()
     reader = _DocxReader(writer, document)
     reader.read(document.element.body)
+    has_heading = any(block.kind == "heading" for block in writer.blocks)
+    title = sensible_title(properties.title) or (None if has_heading else writer.first_words)
     reader.read_notes()
     reader.read_edges()
     return Outline(
         lines=writer.lines,
         blocks=writer.blocks,
-        title=sensible_title(properties.title),
+        title=title,
         metadata=properties.metadata,
     )
 
@@ -135,6 +137,8 @@ class _DocxReader:
             else:
                 for element, role in run:
                     self._write(element, role)
+        for comment in self._comments.values():  # without a place
+            self._write_comment(*comment)
 
     def read_notes(self) -> None:
         """Write footnotes and endnotes under a heading of their own."""
@@ -172,12 +176,11 @@ class _DocxReader:
 
     def _write(self, element: Any, role: ParagraphRole) -> None:
         if element.tag == TABLE:
-            self._writer.write_table(_rows(element))
+            self._writer.write_table(self._rows(element))
         elif role.heading is not None:
             level = 1 if role.heading == TITLE_LEVEL else role.heading + self._top_level - 1
-            text = _text(element)
-            label = self._label(role) if text.strip() else ""
-            self._writer.write_heading(f"{label} {text}" if label else text, level)
+            label, text = self._label(role), _text(element)
+            self._writer.write_heading(f"{label} {text}" if label and text.strip() else text, level)
         elif not role.is_contents:
             self._writer.write_block("paragraph", [_text(element)])
         self._write_comments(element)
@@ -186,9 +189,10 @@ class _DocxReader:
     def _write_list(self, items: list[tuple[Any, ParagraphRole]]) -> None:
         lines = []
         for element, role in items:
+            label = self._label(role) or "-"
             if text := one_line(_text(element)):
                 depth = 0 if role.numbering is None else min(role.numbering[1], 8)
-                lines.append(f"{'  ' * depth}{self._label(role) or '-'} {text}")
+                lines.append(f"{'  ' * depth}{label} {text}")
         self._writer.write_block("list", lines)
         for element, _ in items:
             self._write_comments(element)
@@ -199,10 +203,11 @@ class _DocxReader:
 
     def _write_comments(self, element: Any) -> None:
         for reference in element.iter(f"{WORD}commentReference"):
-            author, text = self._comments.pop(reference.get(f"{WORD}id"), ("", ""))
-            if text:
-                by = f"Comment by {author}" if author else "Comment"
-                self._writer.write_block("paragraph", [f"{by}: {text}"])
+            self._write_comment(*self._comments.pop(reference.get(f"{WORD}id"), ("", "")))
+
+    def _write_comment(self, author: str, text: str) -> None:
+        by = f"Comment by {author}" if author else "Comment"
+        self._writer.write_block("paragraph", [f"{by}: {text}"] if text else [])
 
     def _write_boxes(self, element: Any) -> None:
         """Write the text boxes anchored to a paragraph."""
@@ -215,9 +220,18 @@ class _DocxReader:
 
     def _write_box_block(self, element: Any) -> None:
         if element.tag == TABLE:
-            self._writer.write_table(_rows(element))
+            self._writer.write_table(self._rows(element))
         else:
             self._writer.write_block("paragraph", [_text(element)])
+
+    def _rows(self, table: Any) -> Iterator[list[str]]:
+        for row in _within(table, ROW):
+            yield [self._cell_text(cell) for cell in _within(row, CELL)]
+
+    def _cell_text(self, cell: Any) -> str:
+        """Return the text of a cell, with nested tables and text boxes."""
+        paragraphs = [each for each in cell.iter(PARAGRAPH) if not _is_repeated(each)]
+        return " ".join(f"{self._label(self._role(each))} {_text(each)}".strip() for each in paragraphs)
 
 
 def _blocks(container: Any) -> Iterator[Any]:
@@ -250,7 +264,8 @@ def _text(element: Any) -> str:
 
 def _all_text(element: Any) -> str:
     """Return the text of all paragraphs on one line."""
-    return " ".join(filter(None, (one_line(_text(paragraph)) for paragraph in element.iter(PARAGRAPH))))
+    paragraphs = (each for each in element.iter(PARAGRAPH) if not _is_repeated(each))
+    return " ".join(filter(None, (one_line(_text(each)) for each in paragraphs)))
 
 
 def _symbol(element: Any) -> str:
@@ -276,14 +291,10 @@ def _edge_text(root: Any) -> str:
         text = one_line(_text(paragraph))
         fields = [*(each.text or "" for each in paragraph.iter(f"{WORD}instrText"))]
         fields += [each.get(f"{WORD}instr") or "" for each in paragraph.iter(f"{WORD}fldSimple")]
-        if text and not (any(map(PAGE_FIELD.match, fields)) and BESIDE_PAGE.fullmatch(text)):
+        is_number = any(map(PAGE_FIELD.match, fields)) and BESIDE_PAGE.fullmatch(text)
+        if text and not is_number and not _is_repeated(paragraph):
             texts.append(text)
     return " ".join(texts)
-
-
-def _rows(table: Any) -> Iterator[list[str]]:
-    for row in _within(table, ROW):
-        yield [_cell_text(cell) for cell in _within(row, CELL)]
 
 
 def _within(container: Any, tag: str) -> Iterator[Any]:
@@ -292,11 +303,6 @@ def _within(container: Any, tag: str) -> Iterator[Any]:
             yield child
         elif child.tag in WRAPPERS:
             yield from _within(child, tag)
-
-
-def _cell_text(cell: Any) -> str:
-    """Return the text of a cell, with nested tables and text boxes."""
-    return " ".join(_text(paragraph) for paragraph in cell.iter(PARAGRAPH) if not _is_repeated(paragraph))
 
 
 def _is_repeated(element: Any) -> bool:
@@ -311,7 +317,7 @@ def _style_roles(styles: Any, numbering: Numbering) -> Mapping[str, ParagraphRol
 
 
 def _style_role(style_id: str, by_id: Mapping[str, Any], numbering: Numbering) -> ParagraphRole:
-    heading = numbered = None
+    heading = numbered = depth = None
     is_list = False
     style = by_id[style_id]
     for _ in range(MAX_STYLE_CHAIN):
@@ -326,9 +332,11 @@ def _style_role(style_id: str, by_id: Mapping[str, Any], numbering: Numbering) -
         if heading is None and settings is not None:
             heading = _heading_of_outline(settings)
         if numbered is None and settings is not None and settings.find(f"{WORD}numPr") is not None:
-            numbered = _numbering(settings, None) or ("0", 0)
-            level = numbering.level_of_style(numbered[0], style.get(f"{WORD}styleId"))
-            numbered = (numbered[0], max(numbered[1], level))
+            own = settings.find(f"{WORD}numPr")
+            depth = value_of(own, "ilvl") if depth is None else depth
+            if (list_id := value_of(own, "numId")) is not None:
+                level = numbering.level_of_style(list_id, style_id)
+                numbered = list_id, int(depth) if depth in set("012345678") else level
         is_list = is_list or (name.startswith("list ") and name != "list paragraph")
         style = by_id.get(value_of(style, "basedOn") or "")
     if numbered is not None and numbered[0] == "0":

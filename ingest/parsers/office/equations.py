@@ -32,9 +32,13 @@ def equation_text(element: Any, depth: int = 0) -> str:
             sign = element.find(f"{MATH}naryPr/{MATH}chr")
             drawn = "∫" if sign is None else sign.get(_SIGN) or ""
             return f"{drawn}{_scripts(part('sub'), part('sup'))} {part('e')}"
+        case "func":
+            return f"{part('fName')} {part('e')}"
         case "d":
             inner = ", ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
-            return f"({inner})"
+            signs = (element.find(f"{MATH}dPr/{MATH}{name}") for name in ("begChr", "endChr"))
+            opening, closing = (None if sign is None else sign.get(_SIGN) for sign in signs)
+            return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
         case "mr":
             return " ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
         case "m":

@@ -81,7 +81,7 @@ def parse_odf(content: bytes, file: FileType) -> Outline:
         blocks=writer.blocks,
         origins=writer.origins,
         walls=writer.walls,
-        title=title if names == [] or title else next(filter(None, names), writer.first_words),
+        title=title or next(filter(None, names), writer.first_words if names else reader.first_words),
         metadata=metadata,
     )
 
@@ -150,6 +150,8 @@ class _Reader:
             for level in root.iter(f"{TEXT}outline-level-style")
         }
         self._counts: list[int] = []
+        #: The beginning of a text without headings.
+        self.first_words: str | None = None
         self._top_level = 1
 
     def read_text(self, body: Any) -> None:
@@ -157,6 +159,8 @@ class _Reader:
         # the document's title is one level above its first headings
         self._top_level = 1 + any(self._is_title(each) for each in body.iterchildren(f"{TEXT}p"))
         self._write_blocks(body)
+        if not any(block.kind == "heading" for block in self._writer.blocks):
+            self.first_words = self._writer.first_words
         if self._notes:
             self._writer.write_heading("Notes", self._top_level)
             self._writer.write_block("list", self._notes)

@@ -18,6 +18,8 @@ RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relatio
 EMPTY_NODES: Final = frozenset({"pres", "parTrans", "sibTrans", "doc"})
 #: shapes whose tops differ by less stand in a row: a centimetre
 ROW_EMU: Final = 360_000
+#: errors for kinds of charts that the library doesn't know, and for a part that is missing
+UNKNOWN: Final = (NotImplementedError, ValueError, KeyError)
 #: rows and columns of a chart's data
 MAX_POINTS: Final = 500
 
@@ -58,7 +60,7 @@ def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     title_shape = slide.shapes.title
     title = one_line(title_shape.text_frame.text) if title_shape is not None else ""
     writer.write_heading(title or f"Slide {number}", 1)
-    for shape in _shapes(sorted(slide.shapes, key=_place)):
+    for shape in _shapes(_in_reading_order(slide.shapes)):
         if shape != title_shape:
             _write_shape(shape, writer)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
@@ -67,9 +69,15 @@ def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     return title
 
 
-def _place(shape: Any) -> tuple[int, int]:
-    """Return the key of the reading order: rows from the top, and in each from the left."""
-    return (shape.top or 0) // ROW_EMU, shape.left or 0
+def _in_reading_order(shapes: Any) -> Iterator[Any]:
+    """Yield shapes in rows from the top, and in each row from the left."""
+    row: list[Any] = []
+    for shape in sorted(shapes, key=lambda each: each.top or 0):
+        if row and (shape.top or 0) - (row[0].top or 0) >= ROW_EMU:
+            yield from sorted(row, key=lambda each: each.left or 0)
+            row = []
+        row.append(shape)
+    yield from sorted(row, key=lambda each: each.left or 0)
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
@@ -79,7 +87,7 @@ def _shapes(shapes: Any) -> Iterator[Any]:
         if inner is None:
             yield shape
         else:
-            yield from _shapes(inner)
+            yield from _shapes(_in_reading_order(inner))
 
 
 def _write_shape(shape: Any, writer: OutlineWriter) -> None:
@@ -93,10 +101,13 @@ def _write_shape(shape: Any, writer: OutlineWriter) -> None:
     elif shape.has_table:
         writer.write_table([cell.text for cell in row.cells] for row in shape.table.rows)
     elif shape.has_chart:
-        _write_chart(shape.chart, writer)
+        with suppress(*UNKNOWN):
+            _write_chart(shape.chart, writer)
     else:
         for relations in shape._element.iter(f"{DIAGRAM}relIds"):
-            writer.write_block("list", _diagram_texts(shape.part.related_part(relations.get(RELATED)).blob))
+            with suppress(*UNKNOWN):
+                data = shape.part.related_part(relations.get(RELATED))
+                writer.write_block("list", _diagram_texts(data.blob))
     described = one_line(shape._element._nvXxPr.cNvPr.get("descr") or "")
     if described and FILE_NAME.fullmatch(described) is None:
         writer.write_block("paragraph", [f"[{described}]"])
@@ -126,9 +137,7 @@ def _write_chart(chart: Any, writer: OutlineWriter) -> None:
         if axis.has_title:
             writer.write_block("paragraph", [axis.axis_title.text_frame.text])
     for plot in chart.plots:
-        series: list[Any] = []
-        with suppress(NotImplementedError):  # of a rare kind
-            series = list(plot.series)[:MAX_POINTS]
+        series = list(plot.series)[:MAX_POINTS]
         columns = [list(each.values) for each in series]
         writer.write_table(
             [
