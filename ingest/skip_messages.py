@@ -53,6 +53,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "broken_member": "It is damaged in the archive. Pack it anew.",
         # content of a file
         "no_parser": "No parser reads files of this kind.",
+        "unknown_charset": "The encoding of its text can't be told. Save it as UTF-8.",
         "encrypted": "It opens only with a password. Save a copy without one.",
         "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
         "damaged": "It is damaged or cut off. Replace it with a whole copy.",

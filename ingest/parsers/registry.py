@@ -12,6 +12,7 @@ from ingest.parsers.data.notebook import parse_notebook
 from ingest.parsers.data.structured import parse_log, parse_structured
 from ingest.parsers.data.table import parse_table
 from ingest.parsers.data.transcript import parse_transcript
+from ingest.parsers.decode import check_charset
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images.image import parse_image
@@ -30,6 +31,7 @@ from ingest.parsers.office.xlsx import parse_xlsx
 from ingest.parsers.pdf.parse import parse_pdf
 from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
+from ingest.parsers.text_kinds import TEXT_MEDIA
 from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
 from kebab.sandbox.errors import SandboxUnavailable
@@ -128,14 +130,16 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
         first_rung: number of parsers of the ladder to skip, because they died on this content.
 
     Raises:
-        ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), or the
-            ladder has no such rung (`no_rung`).
+        ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), its
+            charset can't be told (`unknown_charset`), or the ladder has no such rung (`no_rung`).
         SandboxUnavailable: a process that a parser needs can't be started.
     """
     file = identify(content, path)
     ladder = file.parsers[first_rung:]
     if not ladder:
         raise ParseRefused("no_rung", f"{path} has {len(file.parsers)} parsers, none left to try")
+    if file.media in TEXT_MEDIA:
+        check_charset(content)
     warnings: list[str] = []
     for name, simpler in pairwise(ladder):
         try:
