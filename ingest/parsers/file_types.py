@@ -32,11 +32,15 @@ STRUCTURED: Final = {
     "ini": ("text/plain", "ini"),
     "cfg": ("text/plain", "ini"),
     "conf": ("text/plain", "ini"),
-    "properties": ("text/plain", "ini"),
+    "properties": ("text/x-java-properties", "ini"),
     "log": ("text/plain", "log"),
 }
-#: ladders of the data formats that are not read as `structured` first
-STRUCTURED_PARSERS: Final = {"csv": ("table", "structured", "text"), "log": ("log", "text")}
+#: ladders of the data formats that are not read as `structured` first, by language or extension
+STRUCTURED_PARSERS: Final = {
+    "csv": ("table", "structured", "text"),
+    "log": ("log", "text"),
+    "properties": ("properties", "structured", "text"),
+}
 #: formats with a parser of their own: extension -> (mime, ladder)
 MARKUP: Final = {
     "rst": ("text/x-rst", ("rst", "text")),
@@ -217,7 +221,8 @@ def office_type(path: str, kind: OfficeKind) -> FileType:
 def data_type(path: str, extension: str) -> FileType:
     """Return the type of data files with `extension`, one of STRUCTURED."""
     mime, language = STRUCTURED[extension]
-    parsers = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    by_language = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    parsers = STRUCTURED_PARSERS.get(extension, by_language)
     return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from ingest.parsers.content_type import identify
 from ingest.parsers.data.notebook import parse_notebook
+from ingest.parsers.data.properties import parse_properties
 from ingest.parsers.data.structured import parse_log, parse_structured
 from ingest.parsers.data.table import parse_table
 from ingest.parsers.data.transcript import parse_transcript
@@ -59,6 +60,7 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "pdf": parse_pdf,
         "image": parse_image,
         "transcript": parse_transcript,
+        "properties": parse_properties,
         "structured": parse_structured,
         "code": parse_code,
         "text": parse_text,
@@ -67,27 +69,30 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
 #: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
-        "markdown": 2,
-        "html": 3,
-        "rst": 1,
-        "notebook": 1,
-        "svg": 1,
+        "markdown": 3,
+        "html": 4,
+        "rst": 2,
+        "notebook": 2,
+        "svg": 2,
         "docx": 1,
         "pptx": 1,
         "xlsx": 1,
         "office_text": 1,
         "email": 2,
         "mail_source": 1,
-        "table": 1,
-        "log": 1,
+        "table": 2,
+        "log": 2,
         "pdf": 2,
         "image": 1,
-        "transcript": 1,
-        "structured": 3,
-        "code": 3,
-        "text": 2,
+        "transcript": 2,
+        "properties": 1,
+        "structured": 4,
+        "code": 4,
+        "text": 3,
     }
 )
+#: parsers of formats that have a charset of their own
+OWN_CHARSET: Final = frozenset({"properties"})
 #: parsers that read more where OCR is installed; versions of documents read with it end in WITH_OCR
 READ_BY_OCR: Final = frozenset({"pdf", "image"})
 HAS_OCR: Final = is_ocr_installed()
@@ -138,7 +143,7 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
     ladder = file.parsers[first_rung:]
     if not ladder:
         raise ParseRefused("no_rung", f"{path} has {len(file.parsers)} parsers, none left to try")
-    if file.media in TEXT_MEDIA:
+    if file.media in TEXT_MEDIA and file.parsers[0] not in OWN_CHARSET:
         check_charset(content)
     warnings: list[str] = []
     for name, simpler in pairwise(ladder):
