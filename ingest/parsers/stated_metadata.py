@@ -71,7 +71,7 @@ def iso_date(value: Any) -> str | None:
         return parsedate_to_datetime(text).isoformat()
     for form in FORMATS:
         with suppress(ValueError):
-            moment = datetime.strptime(text, form)  # noqa: DTZ007  most documents state no zone
+            moment = datetime.strptime(text, form)
             if form == "%B %Y":
                 return moment.strftime("%Y-%m")
             return moment.isoformat() if "%H" in form else moment.date().isoformat()
