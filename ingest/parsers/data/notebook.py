@@ -11,7 +11,7 @@ from ingest.parsers.blocks import shift_block
 from ingest.parsers.data.placed_json import PlacedText, load_placed
 from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
-from ingest.parsers.markup.markdown import markdown_blocks
+from ingest.parsers.markup.markdown import read_markdown
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 from search.documents.charset import REPLACEMENT
 
@@ -145,12 +145,17 @@ class _NotebookReader:
 
     def _add_prose(self, lines: Sequence[str], source: Sequence[PlacedLine]) -> None:
         header = FrontMatter() if self.lines else read_front_matter(lines)
-        blocks = list(markdown_blocks(lines, header.last_line))
+        text = read_markdown(lines, header.last_line)
+        blocks = list(text.blocks)
         if header.last_line or header.warning:
             self.front_matter = header
         if header.last_line:
             blocks.insert(0, Block(kind="front_matter", span=LineSpan(1, header.last_line)))
-        self._add(source, blocks)
+        origins = text.origins or [LineSpan(number, number) for number in range(1, len(lines) + 1)]
+        self._add(
+            [(line, source[span.start - 1][1]) for line, span in zip(text.lines, origins, strict=True)],
+            blocks,
+        )
 
     def _add_code(self, source: Sequence[PlacedLine], cell: dict[str, Any]) -> None:
         named = cell.get("language")  # of format 3

@@ -38,6 +38,13 @@ def parse_html(content: bytes, file: FileType) -> Outline:
     return _outline(runs, reader)
 
 
+def read_fragment(text: str) -> "PageText":
+    """Return the text of HTML in another document, all parts of it; origins are lines of `text`."""
+    reader = PageReader(whole=True)
+    reader.read(text)
+    return _page_text(reader.runs)
+
+
 def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
     """Return the runs of the part marked as the main one, none without one that has a part of the text."""
     main = _runs_in(runs, PagePart.MAIN)
@@ -63,9 +70,7 @@ def _size(runs: Iterable[Run]) -> int:
 
 
 def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
-    page = _Page()
-    for run in runs:
-        page.add(run)
+    page = _page_text(runs)
     return Outline(
         lines=page.lines,
         blocks=page.blocks,
@@ -86,8 +91,15 @@ def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
     return heading if re.search(rf"(?<!\w){re.escape(heading)}(?!\w)", stated) else stated
 
 
+def _page_text(runs: Iterable[Run]) -> "PageText":
+    page = PageText()
+    for run in runs:
+        page.add(run)
+    return page
+
+
 @dataclass(slots=True)
-class _Page:
+class PageText:
     """Lines and blocks of the runs added so far."""
 
     lines: list[str] = field(default_factory=list)
