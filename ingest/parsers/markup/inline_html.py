@@ -71,7 +71,7 @@ class Tag:
 
     @property
     def text(self) -> str:
-        """Return what the tag shows: the text for a picture, the titles of a component, a space, or nothing."""
+        """Return what the tag shows: the text for a picture, titles of a component, a space, or nothing."""
         if self.name in APART:
             return " "
         shown = {"alt"} if self.name in HTML_NAMES else TEXT_ATTRIBUTES
