@@ -12,9 +12,6 @@ HTML: Final = frozenset({"html", "htm", "xhtml"})
 TEXT: Final = {
     "txt": "text/plain",
     "text": "text/plain",
-    "adoc": "text/asciidoc",
-    "org": "text/org",
-    "tex": "application/x-tex",
 }
 #: data formats: extension -> (mime, language)
 STRUCTURED: Final = {
@@ -45,6 +42,10 @@ STRUCTURED_PARSERS: Final = {
 MARKUP: Final = {
     "rst": ("text/x-rst", ("rst", "text")),
     "rest": ("text/x-rst", ("rst", "text")),
+    **dict.fromkeys(("adoc", "asciidoc"), ("text/asciidoc", ("asciidoc", "text"))),
+    **dict.fromkeys(("wiki", "mediawiki"), ("text/x-wiki", ("mediawiki", "text"))),
+    **dict.fromkeys(("tex", "ltx", "latex"), ("application/x-tex", ("tex", "text"))),
+    "org": ("text/org", ("org", "text")),
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
@@ -86,6 +87,7 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
     "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
     "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
 }
+EPUB: Final = "epub"
 MAIL: Final = "eml"
 
 LANGUAGES: Final = {
@@ -187,6 +189,8 @@ def type_by_name(path: str) -> FileType | None:
         return text_type(path, TEXT[extension])
     if extension in OFFICE:
         return office_type(path, OFFICE[extension][0])
+    if extension == EPUB:
+        return epub_type(path)
     if extension == MAIL:
         return mail_type(path)
     if extension in TRANSCRIPTS:
@@ -216,6 +220,11 @@ def office_type(path: str, kind: OfficeKind) -> FileType:
     named, mime = OFFICE.get(extension_of(path), ("", ""))
     mime = mime if named == kind else OFFICE[kind][1]
     return FileType(path=path, mime=mime, media="office", parsers=(kind, "office_text"))
+
+
+def epub_type(path: str) -> FileType:
+    """Return the type of a book in EPUB."""
+    return FileType(path=path, mime="application/epub+zip", media="office", parsers=("epub",))
 
 
 def data_type(path: str, extension: str) -> FileType:

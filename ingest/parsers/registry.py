@@ -22,10 +22,15 @@ from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
 from ingest.parsers.mail.parse import parse_email
 from ingest.parsers.mail.source import parse_mail_source
+from ingest.parsers.markup.asciidoc import parse_asciidoc
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.markup.markdown import parse_markdown
+from ingest.parsers.markup.mediawiki import parse_mediawiki
+from ingest.parsers.markup.org import parse_org
 from ingest.parsers.markup.rst import parse_rst
+from ingest.parsers.markup.tex import parse_tex
 from ingest.parsers.office.docx import parse_docx
+from ingest.parsers.office.epub import parse_epub
 from ingest.parsers.office.pptx import parse_pptx
 from ingest.parsers.office.text import parse_office_text
 from ingest.parsers.office.xlsx import parse_xlsx
@@ -47,12 +52,17 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "markdown": parse_markdown,
         "html": parse_html,
         "rst": parse_rst,
+        "asciidoc": parse_asciidoc,
+        "mediawiki": parse_mediawiki,
+        "org": parse_org,
+        "tex": parse_tex,
         "notebook": parse_notebook,
         "svg": parse_svg,
         "docx": parse_docx,
         "pptx": parse_pptx,
         "xlsx": parse_xlsx,
         "office_text": parse_office_text,
+        "epub": parse_epub,
         "email": parse_email,
         "mail_source": parse_mail_source,
         "table": parse_table,
@@ -72,12 +82,17 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "markdown": 3,
         "html": 4,
         "rst": 2,
+        "asciidoc": 1,
+        "mediawiki": 1,
+        "org": 1,
+        "tex": 1,
         "notebook": 2,
         "svg": 2,
         "docx": 1,
         "pptx": 1,
         "xlsx": 1,
         "office_text": 1,
+        "epub": 1,
         "email": 2,
         "mail_source": 1,
         "table": 2,

@@ -90,8 +90,20 @@ def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     """Return the archive of an office file with its directory checked and no part read.
 
     Raises:
-        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
-            file (`wrong_type`), or implausibly large (`archive_bomb`, `too_large`).
+        ParseRefused: as `open_archive`, or it is no such office file (`wrong_type`).
+    """
+    archive = open_archive(content)
+    if not any(FOLDERS.get(name.partition("/")[0]) == kind for name in archive.namelist()):
+        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
+    return archive
+
+
+def open_archive(content: bytes) -> zipfile.ZipFile:
+    """Return a zip archive with its directory checked and no part read.
+
+    Raises:
+        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), or implausibly large
+            (`archive_bomb`, `too_large`).
     """
     # counted first, because zipfile reads the whole directory and each entry takes a kilobyte
     if content.count(DIRECTORY_ENTRY) > MAX_PARTS:
@@ -101,8 +113,6 @@ def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     except DAMAGE as error:
         raise ParseRefused("damaged", f"the file is damaged or was cut off: {error}") from None
     _check_directory(archive)
-    if not any(FOLDERS.get(name.partition("/")[0]) == kind for name in archive.namelist()):
-        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
     return archive
 
 
