@@ -12,10 +12,12 @@ from ingest.parsers.file_types import (
     OUTLOOK,
     binary_type,
     code_type,
+    epub_type,
     extension_of,
     office_type,
     type_by_name,
 )
+from ingest.parsers.office.epub import is_epub
 from ingest.parsers.office.ole import OLE_START, is_outlook_message, ole_refusal
 from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
@@ -90,6 +92,8 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
         raise ole_refusal(content)
     if (kind := kind_of(content)) is not None:
         return office_type(path, kind)
+    if is_epub(content):
+        return epub_type(path)
     if named is None or named.media != "office":
         return None
     if not content:

@@ -12,9 +12,6 @@ HTML: Final = frozenset({"html", "htm", "xhtml"})
 TEXT: Final = {
     "txt": "text/plain",
     "text": "text/plain",
-    "adoc": "text/asciidoc",
-    "org": "text/org",
-    "tex": "application/x-tex",
 }
 #: data formats: extension -> (mime, language)
 STRUCTURED: Final = {
@@ -32,15 +29,23 @@ STRUCTURED: Final = {
     "ini": ("text/plain", "ini"),
     "cfg": ("text/plain", "ini"),
     "conf": ("text/plain", "ini"),
-    "properties": ("text/plain", "ini"),
+    "properties": ("text/x-java-properties", "ini"),
     "log": ("text/plain", "log"),
 }
-#: ladders of the data formats that are not read as `structured` first
-STRUCTURED_PARSERS: Final = {"csv": ("table", "structured", "text"), "log": ("log", "text")}
+#: ladders of the data formats that are not read as `structured` first, by language or extension
+STRUCTURED_PARSERS: Final = {
+    "csv": ("table", "structured", "text"),
+    "log": ("log", "text"),
+    "properties": ("properties", "structured", "text"),
+}
 #: formats with a parser of their own: extension -> (mime, ladder)
 MARKUP: Final = {
     "rst": ("text/x-rst", ("rst", "text")),
     "rest": ("text/x-rst", ("rst", "text")),
+    **dict.fromkeys(("adoc", "asciidoc"), ("text/asciidoc", ("asciidoc", "text"))),
+    **dict.fromkeys(("wiki", "mediawiki"), ("text/x-wiki", ("mediawiki", "text"))),
+    **dict.fromkeys(("tex", "ltx", "latex"), ("application/x-tex", ("tex", "text"))),
+    "org": ("text/org", ("org", "text")),
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
@@ -104,6 +109,7 @@ MAIL: Final = {
     "eml": ("message/rfc822", ("email", "mail_source")),
     "mbox": ("application/mbox", ("mbox", "mail_source")),
 }
+EPUB: Final = "epub"
 
 LANGUAGES: Final = {
     "bash": "sh bash zsh ksh",
@@ -204,6 +210,8 @@ def type_by_name(path: str) -> FileType | None:
         return text_type(path, TEXT[extension])
     if extension in OFFICE:
         return office_type(path, OFFICE[extension][0])
+    if extension == EPUB:
+        return epub_type(path)
     if extension in MAIL:
         return mail_type(path, extension)
     if extension in TRANSCRIPTS:
@@ -236,10 +244,16 @@ def office_type(path: str, kind: OfficeKind) -> FileType:
     return FileType(path=path, mime=mime, media="office", parsers=parsers)
 
 
+def epub_type(path: str) -> FileType:
+    """Return the type of a book in EPUB."""
+    return FileType(path=path, mime="application/epub+zip", media="office", parsers=("epub",))
+
+
 def data_type(path: str, extension: str) -> FileType:
     """Return the type of data files with `extension`, one of STRUCTURED."""
     mime, language = STRUCTURED[extension]
-    parsers = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    by_language = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    parsers = STRUCTURED_PARSERS.get(extension, by_language)
     return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
 
 

@@ -116,8 +116,21 @@ def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     """Return the archive of an office file with its directory checked and no part read.
 
     Raises:
-        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
-            file (`wrong_type`), or implausibly large (`archive_bomb`, `too_large`).
+        ParseRefused: as `open_archive`, or it is no such office file (`wrong_type`).
+    """
+    archive = open_archive(content)
+    names = archive.namelist()
+    if "content.xml" not in names if kind in OPEN_KINDS.values() else kind not in map(_kind_of_part, names):
+        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
+    return archive
+
+
+def open_archive(content: bytes) -> zipfile.ZipFile:
+    """Return a zip archive with its directory checked and no part read.
+
+    Raises:
+        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), or implausibly large
+            (`archive_bomb`, `too_large`).
     """
     # counted first, because zipfile reads the whole directory and each entry takes a kilobyte
     if content.count(DIRECTORY_ENTRY) > MAX_PARTS:
@@ -127,9 +140,6 @@ def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     except DAMAGE as error:
         raise ParseRefused("damaged", f"the file is damaged or was cut off: {error}") from None
     _check_directory(archive)
-    names = archive.namelist()
-    if "content.xml" not in names if kind in OPEN_KINDS.values() else kind not in map(_kind_of_part, names):
-        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
     return archive
 
 
