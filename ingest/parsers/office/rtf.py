@@ -14,7 +14,7 @@ from search.documents.charset import REPLACEMENT
 #: More than any document has; the library keeps the whole text with its marks in memory.
 MAX_BYTES: Final = 64 * 1024**2
 _INFO: Final = re.compile(rb"\\info\b(?:[^{}]|\{[^{}]*\}){0,200}")
-_PICTURES: Final = re.compile(rb"(?:[0-9a-fA-F]{2}[ \r\n]*){200,}")
+_PICTURES: Final = re.compile(rb"(?:[0-9a-fA-F]{2}[ \r\n]*+){200,}+")
 _CHARSET: Final = re.compile(rb"\\ansicpg(\d{3,5})")
 _TIME: Final = re.compile(rb"\\(yr|mo|dy|hr|min)(\d{1,4})")
 _HEADING_STYLE: Final = re.compile(

@@ -183,6 +183,18 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "office/cut.docx": (lambda: real("office/handbook.docx")[:3_000], "damaged"),
     "office/nothing.docx": (bytes, "empty"),
     "office/plain.docx": (lambda: zip_of({"a.md": "# A\n"}), "wrong_type"),
+    "office/bomb.odt": (
+        lambda: office_with("handbook.odt", "content.xml", b" " * 64 * 1024**2),
+        "archive_bomb",
+    ),
+    "office/entities.odt": (lambda: office_with("handbook.odt", "content.xml", ENTITY_BOMB), "xml_entities"),
+    "office/cut.ods": (lambda: real("office/tides.ods")[:3_000], "damaged"),
+    "office/deep.rtf": (lambda: rb"{\rtf1 " + b"{" * 200_000 + b"deep", READ),
+    "office/pictures.rtf": (lambda: rb"{\rtf1 {\pict " + b"ff" * 5_000_000 + b"} seen}", READ),
+    "office/book.epub": (
+        lambda: zip_of({"META-INF/container.xml": ENTITY_BOMB, "a.xhtml": "<p>x</p>"}),
+        "xml_entities",
+    ),
     "entities.svg": (lambda: SVG_BOMB, "xml_entities"),
     "entities.xml": (lambda: ENTITY_BOMB, READ),
     "pdf/broken-xref.pdf": (broken_xref, READ),
@@ -196,7 +208,7 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "mail/headers.mbox": (lambda: b"From a@b.example Mon Mar  4 10:00:00 2024\nTo: x\n\n" * 20_000, READ),
     "mail/cut.msg": (
         lambda: compound_file(outlook_message(texts={"1000": "words " * 2_000}))[:4_000],
-        "damaged",
+        "no_parser",
     ),
     "names/picture.md": (lambda: real("image/notice.png"), READ),
     "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
