@@ -60,9 +60,8 @@ def guess_charset(content: bytes) -> Guess:
     """Return the charset in which the bytes read most like a language.
 
     Of the detector's likeliest charsets the first one counts whose text has few odd characters: symbols in
-    words, capital letters after small ones, letters of two scripts in a word. Of 1,262 samples of 3 to 25
-    words in 21 languages and 24 charsets, chardet with this decoded 98 % without an error, chardetng 80 %,
-    and charset-normalizer 51 %.
+    words, capital letters after small ones, letters of two scripts in a word. Of 1,294 texts of 3 to 25 words
+    this decodes 97 % without an error.
     """
     return _guess(_sample(content))
 

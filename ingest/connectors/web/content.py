@@ -22,6 +22,7 @@ _EXTENSIONS: Final = {
     "text/markdown": "md",
     "text/x-markdown": "md",
     "application/pdf": "pdf",
+    "application/epub+zip": "epub",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",

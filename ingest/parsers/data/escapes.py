@@ -56,7 +56,10 @@ def decode_escapes(lines: Sequence[str], language: str | None) -> list[list[str]
     mark = "&" if language == "xml" else "\\"
     if decode is None or not any(mark in line for line in lines):
         return None
-    decoded = [split_decoded(line) for line in decode(lines)]
+    decoded = [
+        [line] if text is line else split_decoded(text)
+        for text, line in zip(decode(lines), lines, strict=True)
+    ]
     return decoded if any(parts != [line] for parts, line in zip(decoded, lines, strict=True)) else None
 
 

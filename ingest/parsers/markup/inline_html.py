@@ -6,6 +6,7 @@ Every function keeps the number of lines.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 #: elements of HTML that authors write in Markdown
@@ -27,6 +28,10 @@ TEXT_ATTRIBUTES: Final = frozenset(
         *("title", "label", "alt", "caption", "summary", "description", "heading", "header", "subtitle"),
         *("tip", "text", "question", "answer"),
     }
+)
+#: attributes of components whose values may have several words without being text for readers
+DESIGN_ATTRIBUTES: Final = frozenset(
+    {"className", "class", "style", "sx", "rel", "sizes", "srcSet", "allow", "d", "viewBox", "points", "mode"}
 )
 #: attributes of HTML without a value
 SWITCHES: Final = frozenset(
@@ -54,6 +59,8 @@ STATEMENT = re.compile(
     r"import\s+(?:[\"'{*]|type\b|[\w$]+\s*(?:,|from\b))|import\s*[\"'{]"
     r"|export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)"
 )
+#: an export that expressions in the text may show
+CONSTANT = re.compile(r"export\s+const\s+(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|\d[\d._]*)\s*;?\s*$")
 #: lines of an export; one that is never closed is searched so far
 MAX_STATEMENT_LINES: Final = 200
 BRACKETS = re.compile(r"([(\[{])|[)\]}]")
@@ -74,8 +81,14 @@ class Tag:
         """Return what the tag shows: the text for a picture, titles of a component, a space, or nothing."""
         if self.name in APART:
             return " "
-        shown = {"alt"} if self.name in HTML_NAMES else TEXT_ATTRIBUTES
-        return " ".join(value for name, value in self.attributes.items() if name in shown and value)
+        if self.name in HTML_NAMES:
+            return self.attributes.get("alt") or ""
+        values = ((name, value.strip()) for name, value in self.attributes.items() if value)
+        return " ".join(
+            value
+            for name, value in values
+            if name in TEXT_ATTRIBUTES or (" " in value and name not in DESIGN_ATTRIBUTES)
+        )
 
 
 def end_tag_names(lines: Sequence[str]) -> frozenset[str]:
@@ -100,16 +113,17 @@ def has_html(text: str, ended: frozenset[str]) -> bool:
 def strip_mdx(lines: Sequence[str]) -> list[str]:
     """Return the lines of an MDX file without imports, exports, expressions and components.
 
-    Texts of components stay, and strings in attributes for readers. Elements of HTML stay, without their
-    other attributes, which may hold JSX. Nothing in fences of code is touched.
+    Texts of components stay, constants, and strings in attributes for readers. Elements of HTML stay, without
+    their other attributes, which may hold JSX. Nothing in fences of code is touched.
     """
     stripped: list[str] = []
+    values = {found[1]: found[2].strip("\"'") for line in lines if (found := CONSTANT.match(line))}
     for is_code, part in split_fences(lines):
-        stripped += part if is_code else _strip_prose_of_mdx(part)
+        stripped += part if is_code else _strip_prose_of_mdx(part, values)
     return stripped
 
 
-def _strip_prose_of_mdx(lines: list[str]) -> list[str]:
+def _strip_prose_of_mdx(lines: list[str], values: Mapping[str, str]) -> list[str]:
     prose = list(lines)
     number = 0
     while number < len(prose):
@@ -117,7 +131,7 @@ def _strip_prose_of_mdx(lines: list[str]) -> list[str]:
         prose[number : number + length] = [""] * length
         number += max(1, length)
     text = "\n".join(prose)
-    return _strip(text, MDX_TOKEN, _replace_component).split("\n")
+    return _strip(text, MDX_TOKEN, _replace_component, values).split("\n")
 
 
 def _replace_component(tag: Tag) -> str:
@@ -139,7 +153,12 @@ def _is_markup(tag: Tag, ended: frozenset[str]) -> bool:
     return False
 
 
-def _strip(text: str, token: re.Pattern[str], replace: Callable[[Tag], str | None]) -> str:
+def _strip(
+    text: str,
+    token: re.Pattern[str],
+    replace: Callable[[Tag], str | None],
+    values: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return `text` with its tags replaced, and without comments and expressions."""
     if "<" not in text and "{" not in text:
         return text
@@ -151,7 +170,7 @@ def _strip(text: str, token: re.Pattern[str], replace: Callable[[Tag], str | Non
     while (found := token.search(text, at)) is not None:
         start, at = found.start(), found.end()
         if found[0] == "{":
-            end, shown = _read_expression(text, start, pairs)
+            end, shown = _read_expression(text, start, pairs, values)
         elif found[0] == "<":
             tag = read_tag(text, start, pairs)
             shown = replace(tag) if tag is not None else None
@@ -161,18 +180,29 @@ def _strip(text: str, token: re.Pattern[str], replace: Callable[[Tag], str | Non
             shown = "" if end else None
         if shown is None:
             continue
-        is_space_needed = shown.strip() and not shown.startswith("<")
-        pieces += [text[done:start], f" {shown} " if is_space_needed else shown]
+        pieces += [text[done:start], shown if shown.startswith("<") else _spaced(shown, text, start, end)]
         pieces.append("\n" * (text.count("\n", start, end) - shown.count("\n")))
         done = at = end
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
-def _read_expression(text: str, start: int, pairs: Mapping[int, int]) -> tuple[int, str | None]:
-    """Return the end of the expression and what it shows: the text of a string, nothing of any other."""
+def _spaced(shown: str, text: str, start: int, end: int) -> str:
+    """Return what stands for a tag with a space to the words beside it."""
+    if not shown.strip():
+        return shown
+    before = "" if text[start - 1 : start].isspace() or not start else " "
+    return f"{before}{shown}{'' if text[end : end + 1].isspace() or end == len(text) else ' '}"
+
+
+def _read_expression(
+    text: str, start: int, pairs: Mapping[int, int], values: Mapping[str, str] = MappingProxyType({})
+) -> tuple[int, str | None]:
+    """Return the end of the expression and what it shows: a string or a constant, nothing of any other."""
     end = pairs.get(start)
     if end is None:
         return start, None
+    if (name := text[start + 1 : end - 1].strip()) in values:
+        return end, values[name]
     string = STRING.fullmatch(text, start, end)
     shown = next((group for group in string.groups() if group is not None), "") if string else ""
     return end, shown.strip() or shown[:1]

@@ -112,7 +112,7 @@ class _HtmlReader:
             if block.kind == "html" and has_html("\n".join(source), self._ended):
                 self._read_html(block)
             elif block.kind == "code" or not any("<" in line for line in source):
-                self._copy(block, source)
+                self._copy_unchanged(block, source)
             else:
                 self._copy(block, self._strip(block))
         return MarkdownText(lines=self._lines, blocks=self._blocks, origins=self._origins)
@@ -129,6 +129,13 @@ class _HtmlReader:
             part = [self._source[number - 1] for number in group]
             stripped += part if is_code else strip_html("\n".join(part), self._ended).split("\n")
         return stripped
+
+    def _copy_unchanged(self, block: Block, lines: Sequence[str]) -> None:
+        """Add a block with its own lines."""
+        by = len(self._lines) + 1 - block.span.start
+        self._blocks.append(shift_block(block, by) if by else block)
+        self._lines += lines
+        self._origins += [LineSpan(number, number) for number in range(block.span.start, block.span.end + 1)]
 
     def _copy(self, block: Block, lines: Sequence[str]) -> None:
         """Add the lines of a block, without those that only markup stood on."""
@@ -150,7 +157,7 @@ class _HtmlReader:
         first = block.span.start
         for is_code, part in split_fences(_lines_of(block, self._source)):
             if is_code:
-                self._copy(Block(kind="code", span=LineSpan(first, first + len(part) - 1)), part)
+                self._copy_unchanged(Block(kind="code", span=LineSpan(first, first + len(part) - 1)), part)
             else:
                 page = read_fragment("\n".join(part))
                 by = len(self._lines)

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.line_outline import LineOutline, PlacedLine, table_row
@@ -20,6 +21,8 @@ APART = re.compile(
 LANGUAGE = re.compile(r"\blang(?:uage)?\s*=\s*[\"']?([\w+#.-]+)")
 BRACES = re.compile(r"\{\{\{?|\}\}\}?")
 TITLE = re.compile(r"\{\{\s*DISPLAYTITLE\s*:\s*([^{}|]+)", re.IGNORECASE)
+#: the first words in bold, above the first heading
+SUBJECT = re.compile(r"(?:(?!=)[^\n]*\n){0,60}?(?!=)[^\n]*?'\'\'([^'\n\[{]{2,100})'\'\'")
 #: innermost links, so that a picture's caption may hold some
 LINK = re.compile(r"\[\[([^\[\]|]*)((?:\|[^\[\]]*)?)\]\]")
 NOT_SHOWN = re.compile(
@@ -41,13 +44,16 @@ CODE_MARK = "\x00"
 
 
 def parse_mediawiki(content: bytes, file: FileType) -> Outline:
-    """Return a page of MediaWiki with its categories as tags."""
+    """Return a page of MediaWiki with its categories as tags.
+
+    A page's title is its name; the first words in bold are it with its accents and signs.
+    """
     text = "\n".join(split_lines(decode(content))).replace(CODE_MARK, " ")
     reader = _WikiReader(text)
     reader.read()
-    title = TITLE.search(text)
-    tags = list(dict.fromkeys(reader.categories))
-    return reader.written.outline(title=title[1] if title else None, metadata={}, tags=tags)
+    stated = TITLE.search(text) or SUBJECT.match(text)
+    title = stated[1] if stated else PurePosixPath(file.path).stem.replace("_", " ")
+    return reader.written.outline(title=title, metadata={}, tags=list(dict.fromkeys(reader.categories)))
 
 
 class _WikiReader:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.parsers.blocks import cover_lines
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter
+from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def parse_rst(content: bytes, file: FileType) -> Outline:
     problems = Problems()
     found = outermost_nodes(lines, problems)
     blocks = tuple(cover_lines(lines, 0, _blocks(found, lines)))
-    stated = FrontMatter(metadata=_bibliographic_fields(blocks, lines))
+    fields = _bibliographic_fields(blocks, lines)
+    stated = FrontMatter(metadata={**fields, **stated_metadata(fields)})
     return Outline(
         lines=lines,
         blocks=blocks,

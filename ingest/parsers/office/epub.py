@@ -188,13 +188,16 @@ class _BookReader:
         reader = PageReader()
         reader.read("\n".join(split_lines(decode(content))))
         self.writer.begin_page(number)
-        if title and reader.runs and not any(run.tag in HEADINGS for run in reader.runs):
+        runs = reader.runs
+        if title and runs and not any(run.tag in HEADINGS for run in runs):
             self.writer.write_heading(title, 1)
-        for table, runs in groupby(reader.runs, key=lambda run: run.table):
+            # LibreOffice writes headings as paragraphs
+            runs = runs[" ".join(text for text, _ in runs[0].lines) == title :]
+        for table, group in groupby(runs, key=lambda run: run.table):
             if table:
-                self.writer.write_block("table", (text for run in runs for text, _ in run.lines))
+                self.writer.write_block("table", (text for run in group for text, _ in run.lines))
             else:
-                for run in runs:
+                for run in group:
                     self._write_run(run)
 
     def _write_run(self, run: Run) -> None:

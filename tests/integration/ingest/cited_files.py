@@ -5,8 +5,12 @@ from dataclasses import dataclass
 #: path, fragment of the citation, language, words; the title where it isn't the file's own name.
 _TABLE = """
 markdown/moorings.md | L16-L28 | en | chafed rope is *never* doubled | Moorings and berths
-markdown/pilotage.mdx | L1-L18 | en | foul with old chain | Coming in by night
+markdown/pilotage.mdx | L7-L16 | en | foul with old chain | Coming in by night
 rst/backup.rst | L19-L37 | en | when the gauges write least | Backing up the tide gauges
+markup/watch.org | L6-L24 | en | door of the powder store | Night watch on the north mole
+markup/dredging.adoc | L7-L39 | en | while the chain is laid across the basin | Dredging the inner basin
+markup/pilot-cutters.wiki | L4-L19 | en | steam cutters waited on station | Pilot cutters
+markup/swell.tex | L9-L21 | en | make moored ships surge at their ropes | Swell in the outer harbour
 html/backup-furo.html | L311-L337 | en | A day that is not intact stays | Backing up the tide gauges
 html/pilots-material.html | L406-L433 | en | A ladder with a broken step is cut up | Pilots
 html/visit-chromium.html | L7-L8 | en | open to visitors on Tuesdays, from ten | Visiting the lock
@@ -22,6 +26,7 @@ structured/gauges.json | L1-L4 | und | frost; knock twice
 structured/harbour.json | L53-L71 | und | "number": 12
 structured/harbour.yaml | L1-L48 | und | opens_at_cm: 310
 structured/harbour.toml | L1-L19 | und | who is called when the water is high
+structured/lock.properties | L1-L6 | und | gate opens only while the sluice below
 structured/gauged.log | L12-L26 | und | no copy tonight
 code/ledger.py | L22-L33 | und | Columns are fixed: tools of the tax office read them
 code/Basket.jsx | L25-L38 | und | stored basket was unreadable and is emptied
@@ -41,6 +46,7 @@ email/report.eml | L1-L30 | en | The second time father took two | Report of the
 email/pilots.mbox | L29-L41 | en | at slack water on Thursday
 email/winch.msg | L1-L9 | en | worn to the rivets | Winch of the tender
 office/handbook.docx | L3-L32 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
+office/handbook.epub | page=2 | en | trim the wick every four hours | Lighthouse keeper's handbook
 office/signals.pptx | page=2 | en | 920 millimetres | Building Skerryvore
 office/tides.xlsx | page=2 | en | Ida Lewis of Lime Rock | High water
 pdf/printed.pdf | page=2 | en | the marmalade siren sounds twice | Operations handbook

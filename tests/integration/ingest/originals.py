@@ -6,6 +6,7 @@ import html
 import io
 import quopri
 import re
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 
@@ -99,6 +100,13 @@ def _is_text(block: object) -> bool:
     return isinstance(block, docx.text.paragraph.Paragraph)
 
 
+def _chapter(content: bytes, file: CitedFile, citation: Citation) -> str:
+    """Return a chapter of a book whose parts are named in the order of its chapters."""
+    with zipfile.ZipFile(io.BytesIO(content)) as book:
+        names = sorted(name for name in book.namelist() if "section" in name)
+        return html.unescape(re.sub(r"<[^>]*>", " ", book.read(names[citation.page - 1]).decode()))
+
+
 def _slide(content: bytes, file: CitedFile, citation: Citation) -> str:
     slide = pptx.Presentation(io.BytesIO(content)).slides[citation.page - 1]
     return "\n".join(_shape_texts(slide.shapes))
@@ -143,6 +151,7 @@ _READERS: Mapping[str, Callable[[bytes, CitedFile, Citation], str]] = {
     ".eml": _mail,
     ".msg": _outlook_message,
     ".docx": _word_document,
+    ".epub": _chapter,
     ".pptx": _slide,
     ".xlsx": _sheet,
     ".pdf": _page,

@@ -186,6 +186,7 @@ import {
   Card,
 } from '@x/card'
 
+export const depth = "5 m";
 export const limits = {
   quay: "a",
 
@@ -194,7 +195,7 @@ export const limits = {
 
 # Berths {#berths}
 
-<Tabs groupId="os" items={["a", "b"]}>
+<Tabs className="a b" groupId="os" name="By quay" items={["a", "b"]}>
     <Tab label="North quay" value='n'>
     Ask the <Link to={`/x/${y}`}>harbour master</Link>{' '}first.
 
@@ -212,7 +213,7 @@ export const limits = {
   description={'Six to nine'}
   icon={<Icon name="x" />}
 />
-Depth is {props.depth} m, `{kept}`, \\{kept}, $x_{1}$.
+Depth is {depth} or {props.depth}, `{kept}`, \\{kept}, $x_{1}$.
 <div style={{color: 'red'}} className="x">Red</div>
 {items.map(item => <li key={item}>{item}</li>)}
 export your data to a file < 5 MB.
@@ -221,17 +222,18 @@ export your data to a file < 5 MB.
 
 def test_mdx_leaves_no_markup():
     assert placed(MDX, "a.mdx") == [
-        ("# Berths", 12, 12),
-        ("North quay", 15, 15),
-        ("Ask the harbour master first.", 16, 16),
-        ("```jsx", 18, 18),
-        ("import x from 'y'", 19, 19),
-        ('<Card title="kept" {...props} />', 20, 20),
-        ("```", 21, 21),
-        ("Lock times Six to nine", 27, 27),
-        ("Depth is m, `{kept}`, \\{kept}, $x_{1}$.", 32, 32),
-        ("Red", 33, 33),
-        ("export your data to a file < 5 MB.", 35, 35),
+        ("# Berths", 13, 13),
+        ("By quay", 15, 15),
+        ("North quay", 16, 16),
+        ("Ask the harbour master first.", 17, 17),
+        ("```jsx", 19, 19),
+        ("import x from 'y'", 20, 20),
+        ('<Card title="kept" {...props} />', 21, 21),
+        ("```", 22, 22),
+        ("Lock times Six to nine", 28, 28),
+        ("Depth is 5 m or , `{kept}`, \\{kept}, $x_{1}$.", 33, 33),
+        ("Red", 34, 34),
+        ("export your data to a file < 5 MB.", 36, 36),
     ]
     assert parse(MDX.encode(), "a.mdx").title == "Berths"
     plain = "Export it.\n\nexport const x = 1\n\n    indented text {unclosed\n"

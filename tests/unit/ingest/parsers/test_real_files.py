@@ -14,6 +14,24 @@ COLOUR = re.compile(r"\\u001b\[[0-9;]*m")
 EXPECTED = [
     ("rst/backup.rst", "rst", "Backing up the tide gauges", "en", "run the command at low water", (19, 37)),
     ("rst/quickstart.rst", "rst", "Harbour documentation", "en", "add your content using", (1, 16)),
+    (
+        "markup/watch.org",
+        "org",
+        "Night watch on the north mole",
+        "en",
+        "seven | a ship on the ground",
+        (6, 24),
+    ),
+    (
+        "markup/dredging.adoc",
+        "asciidoc",
+        "Dredging the inner basin",
+        "en",
+        "second | under the crane",
+        (7, 39),
+    ),
+    ("markup/pilot-cutters.wiki", "mediawiki", "Pilot cutters", "en", "peggy | 1904", (4, 19)),
+    ("markup/swell.tex", "tex", "Swell in the outer harbour", "en", "inner quay | 61.0", (9, 21)),
     ("notebook/tides.ipynb", "notebook", "Tides at the north quay", "en", "new moon: *higher*", (43, 140)),
     ("notebook/ebb-v3.ipynb", "notebook", "Old ebb", "und", "lowest water", (22, 30)),
     ("table/gauges.csv", "table", "gauges.csv", "und", "in frost; knock twice", (2, 6)),
@@ -23,6 +41,7 @@ EXPECTED = [
     ("structured/harbour.yaml", "structured", "harbour.yaml", "und", "quay: coal pier", (1, 48)),
     ("structured/harbour.json", "structured", "harbour.json", "und", '"quay": "coal pier"', (1, 52)),
     ("structured/harbour.toml", "structured", "harbour.toml", "und", "harbour master", (1, 19)),
+    ("structured/lock.properties", "properties", "lock.properties", "und", "gate.lower.title =", (1, 6)),
     ("structured/gauged.log", "log", "gauged.log", "und", "keyerror: '12'", (1, 11)),
     ("html/backup-furo.html", "html", "Backing up the tide gauges", "en", "compare its checksum", (311, 337)),
     ("html/pilots-material.html", "html", "Pilots", "en", "the ship pays by gross tonnage", (406, 433)),
@@ -64,6 +83,6 @@ def test_real_files_are_read_and_cited_where_their_words_are(chunk_file, subtest
 
 
 def test_every_real_file_of_text_is_expected_above():
-    kinds = ("rst", "notebook", "table", "structured", "html", "svg", "charset")
+    kinds = ("rst", "markup", "notebook", "table", "structured", "html", "svg", "charset")
     there = {f"{kind}/{path.name}" for kind in kinds for path in (FILES / kind).iterdir()}
     assert there == {name for name, *_ in EXPECTED}

@@ -250,7 +250,7 @@ def test_lines_are_read_by_their_kind_and_place(path):
     [
         ("a.org", "Tides of the quay", STATED, ("harbour", "tides")),
         ("a.adoc", "Tides of the quay", BOTH, ("harbour", "tides")),
-        ("a.wiki", "Gauges", {}, ("Harbour",)),
+        ("a.wiki", "Ebb", {}, ("Harbour",)),
         ("a.tex", "Tides of the quay", BOTH, ()),
     ],
 )
