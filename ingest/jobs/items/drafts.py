@@ -9,6 +9,7 @@ from search.corpus import DocumentDraft
 from search.corpus.trust_levels import trust_level_of
 from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
+from search.retrieval.document_date import time_of_ns
 
 
 class Content(Protocol):
@@ -18,6 +19,8 @@ class Content(Protocol):
     def content(self) -> bytes: ...
     @property
     def mtime_ns(self) -> int | None: ...
+    @property
+    def modified_at(self) -> datetime | None: ...
     @property
     def revision(self) -> str: ...
     @property
@@ -55,6 +58,7 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
         chunker_version=digest.chunker_version,
         chunks=digest.chunks,
         source_mtime_ns=found.mtime_ns,
+        modified_at=found.modified_at or time_of_ns(found.mtime_ns),
         source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,
