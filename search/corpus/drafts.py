@@ -66,7 +66,7 @@ class DocumentDraft:
     chunker_version: str
     chunks: Sequence[ChunkDraft]
     source_mtime_ns: int | None = None
-    #: The time of the file's or page's last change.
+    #: The time of a page's last change; that of a file is `source_mtime_ns`.
     modified_at: datetime | None = None
     source_revision: str = ""
     #: None: the source is read in order, so the latest write wins.

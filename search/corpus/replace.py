@@ -16,7 +16,7 @@ from search.corpus.changelog import append_changes
 from search.corpus.chunk_rows import replace_chunks
 from search.corpus.drafts import DocumentDraft, DocumentLocation
 from search.models import Document
-from search.retrieval.document_date import document_date, stated_author, stated_date
+from search.retrieval.document_date import document_date, stated_author, stated_date, time_of_ns
 
 Outcome = Literal["new", "updated", "unchanged"]
 
@@ -223,7 +223,7 @@ def _build_row(write: _PendingWrite) -> Document:
 def _dates(document: Document | None, draft: DocumentDraft) -> dict[str, datetime]:
     """Return the time of indexing and the date; content that stays keeps a date that nothing states."""
     now = timezone.now()
-    modified_at = draft.modified_at
+    modified_at = draft.modified_at or time_of_ns(draft.source_mtime_ns)
     if (
         document is not None
         and document.content_hash == draft.content_hash

@@ -9,7 +9,6 @@ from search.corpus import DocumentDraft
 from search.corpus.trust_levels import trust_level_of
 from search.models import Document, Source
 from search.models.document import MAX_TITLE_CHARS
-from search.retrieval.document_date import time_of_ns
 
 
 class Content(Protocol):
@@ -58,7 +57,7 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
         chunker_version=digest.chunker_version,
         chunks=digest.chunks,
         source_mtime_ns=found.mtime_ns,
-        modified_at=found.modified_at or time_of_ns(found.mtime_ns),
+        modified_at=found.modified_at,
         source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,

@@ -121,6 +121,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "sealed_credentials": "secrets stay on their machine",
             "watch": "an imported source syncs only on request",
             "next_sync_at": "an imported source syncs only on request",
+            "compared_at": "the time on another machine",
         },
     ),
     "readers": Section(
