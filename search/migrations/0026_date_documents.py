@@ -15,6 +15,13 @@ def date_documents(apps: Any, schema_editor: Any) -> None:
     """Set the date and the author of each document; run again, it sets the same ones."""
     alias = schema_editor.connection.alias
     documents = apps.get_model("search", "Document").objects.using(alias)
+    workspaces = apps.get_model("people", "Workspace").objects.using(alias)
+    for workspace_id in list(workspaces.values_list("id", flat=True)):
+        # The workspace is the first half of the primary key.
+        _date_workspace(documents.filter(workspace_id=workspace_id), alias)
+
+
+def _date_workspace(documents: Any, alias: str) -> None:
     after = 0
     while ids := list(documents.filter(id__gt=after).order_by("id").values_list("id", flat=True)[:_BATCH]):
         after = ids[-1]
