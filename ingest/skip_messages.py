@@ -8,6 +8,7 @@ from typing import Final
 NO_TEXT: Final = "no_text"
 _REFUSALS: Final = {
     "no_parser": "No parser reads files of this kind. Save it as a PDF, a .docx or a text file.",
+    "unknown_charset": "The encoding of its text can't be told. Save it as UTF-8.",
     "encrypted": "It opens only with a password. Save a copy without one.",
     "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
     "damaged": "It is damaged or cut off. Replace it with a whole copy.",

@@ -44,6 +44,7 @@ class Drafts:
         """
         if len(self.chunks) == MAX_CHUNKS:
             raise too_many_chunks()
+        part = self.parsed.part_name(span.start, span.end)
         spans, self.outline_lines = [span, *self.outline_lines], []
         draft = ChunkDraft(
             ordinal=len(self.chunks),
@@ -51,7 +52,7 @@ class Drafts:
             language=code_language if len(code_language or "") <= MAX_LANGUAGE_CHARS else None,
             heading_path=context.heading_path,
             breadcrumb=context.breadcrumb,
-            section_label=context.section_label,
+            section_label=f"{context.section_label} ({part})" if part else context.section_label,
             text=text,
             spans=self._source_spans(spans),
             token_count=tokens,

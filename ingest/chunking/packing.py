@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
+from ingest.chunking.tables import HEADER_ROWS, count_header_lines
 from ingest.parsers.types import Block, LineSpan
+
+#: A header of more than this share of a chunk, one in so many, is not repeated.
+HEADER_SHARE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,8 @@ def pack(
 ) -> None:
     """Add the chunks of a section to `drafts`: units in order, each chunk filled up to `max_tokens`.
 
-    A table or a code block too long for a chunk shares none with its neighbours.
+    A table or a code block too long for a chunk shares none with its neighbours. All chunks of a table have
+    its header.
     """
     packer = _Packer(context, max_tokens, sized, drafts)
     for block in blocks:
@@ -31,11 +36,24 @@ def pack(
         stands_alone = not is_whole and block.kind in ("table", "code")
         if stands_alone:
             packer.flush()
-        for unit in _units(block, max_tokens, sized):
+            packer.begin_table(_header_of(block, max_tokens, sized))
+        for unit in _units(block, packer.room, sized):
             packer.add(unit)
         if stands_alone:
             packer.flush()
+            packer.begin_table(None)
     packer.flush()
+
+
+def _header_of(block: Block, max_tokens: int, sized: SizedLines) -> LineSpan | None:
+    """Return the lines of a table's header; None without one, and for one that leaves rows no room."""
+    start = block.span.start
+    count = 0
+    if block.kind == "table":
+        count = count_header_lines(sized.lines[start - 1 : min(block.span.end, start + HEADER_ROWS - 1)])
+    header = LineSpan(start, start + count - 1)
+    is_small = count > 0 and sized.fits(header.start, header.end, max_tokens // HEADER_SHARE)
+    return header if is_small else None
 
 
 def _units(block: Block, max_tokens: int, sized: SizedLines) -> Iterator[Unit]:
@@ -62,13 +80,24 @@ class _Packer:
         self.sized = sized
         self.drafts = drafts
         self.units: list[Unit] = []
+        self.header: LineSpan | None = None
+
+    @property
+    def room(self) -> int:
+        """Return the tokens of a chunk beside the header of the present table."""
+        header = self.header
+        return self.max_tokens - (self.sized.tokens(header.start, header.end) if header else 0)
+
+    def begin_table(self, header: LineSpan | None) -> None:
+        """Repeat these lines in each chunk from now on; None ends that."""
+        self.header = header
 
     def add(self, unit: Unit) -> None:
         if unit.is_overlong:
             self.flush()
             self._add_pieces(unit)
             return
-        if self.units and not self.sized.fits(self.units[0].start, unit.end, self.max_tokens):
+        if self.units and not self.sized.fits(self.units[0].start, unit.end, self.room):
             self.flush()
         self.units.append(unit)
 
@@ -81,23 +110,33 @@ class _Packer:
         if span is None:
             return
         language = self._code_language(units)
+        above, above_tokens = self._repeat_header(span.start)
         self.drafts.add(
             self.context,
             span,
-            text=self.sized.text(span.start, span.end),
-            tokens=self.sized.tokens(span.start, span.end),
+            text=above + self.sized.text(span.start, span.end),
+            tokens=above_tokens + self.sized.tokens(span.start, span.end),
             kind="code" if language else "info",
             code_language=language,
         )
 
+    def _repeat_header(self, start: int) -> tuple[str, int]:
+        """Return the table's header above a chunk that begins below it, with its tokens; cite its lines."""
+        header = self.header
+        if header is None or start <= header.end:
+            return "", 0
+        self.drafts.outline_lines.append(header)
+        return f"{self.sized.text(header.start, header.end)}\n", self.sized.tokens(header.start, header.end)
+
     def _add_pieces(self, unit: Unit) -> None:
         language = unit.block.language if unit.block.kind == "code" else None
-        for piece in self.sized.pieces(unit.start, self.max_tokens):
+        for piece in self.sized.pieces(unit.start, self.room):
+            above, above_tokens = self._repeat_header(unit.start)
             self.drafts.add(
                 self.context,
                 LineSpan(unit.start, unit.end),
-                text=piece,
-                tokens=self.sized.counts.count(piece),
+                text=above + piece,
+                tokens=above_tokens + self.sized.counts.count(piece),
                 kind="code" if language else "info",
                 code_language=language,
             )

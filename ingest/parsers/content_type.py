@@ -8,13 +8,17 @@ import puremagic
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import (
     BINARY,
+    FLAT_OFFICE,
+    OUTLOOK,
     binary_type,
     code_type,
+    epub_type,
     extension_of,
     office_type,
     type_by_name,
 )
-from ingest.parsers.office.ole import OLE_START, ole_refusal
+from ingest.parsers.office.epub import is_epub
+from ingest.parsers.office.ole import OLE_START, is_outlook_message, ole_refusal
 from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType
@@ -30,6 +34,7 @@ TEXTUAL_SIGNATURES = (b"%PDF-", b"{\\rtf", b"%!PS")
 #: a PDF may begin with other bytes, like the header of a message that it came in
 SIGNATURES = {
     "application/pdf": re.compile(rb"(?s:.{0,1019}?)%PDF-"),
+    "application/rtf": re.compile(rb"\{\\rtf"),
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/gif": re.compile(rb"GIF8[79]a"),
@@ -82,14 +87,19 @@ def _office_type(content: bytes, path: str, named: FileType | None) -> FileType 
     other.
     """
     if content.startswith(OLE_START):
+        if is_outlook_message(content):
+            return binary_type(path, OUTLOOK)
         raise ole_refusal(content)
     if (kind := kind_of(content)) is not None:
         return office_type(path, kind)
+    if is_epub(content):
+        return epub_type(path)
     if named is None or named.media != "office":
         return None
     if not content:
         raise ParseRefused("damaged", "the file is empty: it has 0 bytes")
-    return named if content.startswith(ZIP_START) else None
+    is_office = content.startswith(ZIP_START) or FLAT_OFFICE in content[:HEAD_BYTES]
+    return named if is_office else None
 
 
 def _no_parser(mime: str, head: bytes) -> ParseRefused:

@@ -2,17 +2,31 @@
 
 import re
 
-from search.documents.charset import REPLACEMENT, charset_of
+from ingest.parsers.errors import ParseRefused
+from search.documents.charset import REPLACEMENT, charset_of, is_readable
 
 UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
 def decode(content: bytes) -> str:
-    """Return `content` as text: UTF-8, UTF-16 and UTF-32 by their BOM, else the charset of `charset_of`.
+    """Return `content` as text in the charset of `charset_of`.
 
     NUL and lone surrogates become U+FFFD, one for one. Undecodable bytes never raise.
     """
     return UNSAFE.sub(REPLACEMENT, content.decode(charset_of(content), errors="replace"))
+
+
+def check_charset(content: bytes) -> None:
+    """Check that text is not indexed as noise.
+
+    Raises:
+        ParseRefused: it states no charset, and in none does it look like a language (`unknown_charset`).
+    """
+    if not content.isascii() and not is_readable(content):
+        raise ParseRefused(
+            "unknown_charset",
+            "the encoding of its text can't be told: save it as UTF-8 in the program that wrote it",
+        )
 
 
 def split_lines(text: str) -> list[str]:

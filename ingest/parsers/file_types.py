@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ingest.parsers.office.package import OfficeKind
+from ingest.parsers.office.package import OPEN_DOCUMENT, OfficeKind
 from ingest.parsers.types import FileType, Media
 
 MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc"})
@@ -12,9 +12,6 @@ HTML: Final = frozenset({"html", "htm", "xhtml"})
 TEXT: Final = {
     "txt": "text/plain",
     "text": "text/plain",
-    "adoc": "text/asciidoc",
-    "org": "text/org",
-    "tex": "application/x-tex",
 }
 #: data formats: extension -> (mime, language)
 STRUCTURED: Final = {
@@ -32,30 +29,42 @@ STRUCTURED: Final = {
     "ini": ("text/plain", "ini"),
     "cfg": ("text/plain", "ini"),
     "conf": ("text/plain", "ini"),
-    "properties": ("text/plain", "ini"),
+    "properties": ("text/x-java-properties", "ini"),
     "log": ("text/plain", "log"),
 }
-#: ladders of the data formats that are not read as `structured` first
-STRUCTURED_PARSERS: Final = {"csv": ("table", "structured", "text"), "log": ("log", "text")}
+#: ladders of the data formats that are not read as `structured` first, by language or extension
+STRUCTURED_PARSERS: Final = {
+    "csv": ("table", "structured", "text"),
+    "log": ("log", "text"),
+    "properties": ("properties", "structured", "text"),
+}
 #: formats with a parser of their own: extension -> (mime, ladder)
 MARKUP: Final = {
     "rst": ("text/x-rst", ("rst", "text")),
     "rest": ("text/x-rst", ("rst", "text")),
+    **dict.fromkeys(("adoc", "asciidoc"), ("text/asciidoc", ("asciidoc", "text"))),
+    **dict.fromkeys(("wiki", "mediawiki"), ("text/x-wiki", ("mediawiki", "text"))),
+    **dict.fromkeys(("tex", "ltx", "latex"), ("application/x-tex", ("tex", "text"))),
+    "org": ("text/org", ("org", "text")),
     "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
     "svg": ("image/svg+xml", ("svg", "text")),
 }
+OUTLOOK: Final = "application/vnd.ms-outlook"
 #: binary formats, detected by content: mime -> (media, ladder)
 BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
     "application/pdf": ("pdf", ("pdf",)),
+    "application/rtf": ("office", ("rtf",)),
     "image/png": ("image", ("image",)),
     "image/jpeg": ("image", ("image",)),
     "image/webp": ("image", ("image",)),
     "image/gif": ("image", ("image",)),
     "image/tiff": ("image", ("image",)),
+    OUTLOOK: ("email", ("outlook",)),
 }
 #: extensions of the binary formats
 BINARY_EXTENSIONS: Final = {
     "pdf": "application/pdf",
+    "rtf": "application/rtf",
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",
@@ -63,6 +72,7 @@ BINARY_EXTENSIONS: Final = {
     "gif": "image/gif",
     "tif": "image/tiff",
     "tiff": "image/tiff",
+    "msg": OUTLOOK,
 }
 #: subtitles and transcripts: extension -> mime
 TRANSCRIPTS: Final = {"srt": "application/x-subrip", "vtt": "text/vtt"}
@@ -81,8 +91,25 @@ OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
     "xlsx": ("xlsx", f"{OOXML}.spreadsheetml.sheet"),
     "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
     "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
+    "odt": ("odt", f"{OPEN_DOCUMENT}text"),
+    "ott": ("odt", f"{OPEN_DOCUMENT}text-template"),
+    "fodt": ("odt", f"{OPEN_DOCUMENT}text-flat-xml"),
+    "ods": ("ods", f"{OPEN_DOCUMENT}spreadsheet"),
+    "ots": ("ods", f"{OPEN_DOCUMENT}spreadsheet-template"),
+    "fods": ("ods", f"{OPEN_DOCUMENT}spreadsheet-flat-xml"),
+    "odp": ("odp", f"{OPEN_DOCUMENT}presentation"),
+    "otp": ("odp", f"{OPEN_DOCUMENT}presentation-template"),
+    "fodp": ("odp", f"{OPEN_DOCUMENT}presentation-flat-xml"),
+    "odg": ("odp", f"{OPEN_DOCUMENT}graphics"),
 }
-MAIL: Final = "eml"
+#: mail: extension -> (mime, ladder)
+#: the name space of OpenDocument files, which a flat one declares at its beginning
+FLAT_OFFICE: Final = b"urn:oasis:names:tc:opendocument:xmlns:office"
+MAIL: Final = {
+    "eml": ("message/rfc822", ("email", "mail_source")),
+    "mbox": ("application/mbox", ("mbox", "mail_source")),
+}
+EPUB: Final = "epub"
 
 LANGUAGES: Final = {
     "bash": "sh bash zsh ksh",
@@ -183,8 +210,10 @@ def type_by_name(path: str) -> FileType | None:
         return text_type(path, TEXT[extension])
     if extension in OFFICE:
         return office_type(path, OFFICE[extension][0])
-    if extension == MAIL:
-        return mail_type(path)
+    if extension == EPUB:
+        return epub_type(path)
+    if extension in MAIL:
+        return mail_type(path, extension)
     if extension in TRANSCRIPTS:
         mime, parsers = TRANSCRIPTS[extension], ("transcript", "text")
         return FileType(path=path, mime=mime, media="transcript", parsers=parsers)
@@ -211,13 +240,20 @@ def office_type(path: str, kind: OfficeKind) -> FileType:
     """Return the type of an office file that holds `kind`, whatever its name."""
     named, mime = OFFICE.get(extension_of(path), ("", ""))
     mime = mime if named == kind else OFFICE[kind][1]
-    return FileType(path=path, mime=mime, media="office", parsers=(kind, "office_text"))
+    parsers = ("odf",) if mime.startswith(OPEN_DOCUMENT) else (kind, "office_text")
+    return FileType(path=path, mime=mime, media="office", parsers=parsers)
+
+
+def epub_type(path: str) -> FileType:
+    """Return the type of a book in EPUB."""
+    return FileType(path=path, mime="application/epub+zip", media="office", parsers=("epub",))
 
 
 def data_type(path: str, extension: str) -> FileType:
     """Return the type of data files with `extension`, one of STRUCTURED."""
     mime, language = STRUCTURED[extension]
-    parsers = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    by_language = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    parsers = STRUCTURED_PARSERS.get(extension, by_language)
     return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
 
 
@@ -227,9 +263,10 @@ def markup_type(path: str, extension: str) -> FileType:
     return FileType(path=path, mime=mime, media="text", parsers=parsers)
 
 
-def mail_type(path: str) -> FileType:
-    """Return the type of an e-mail."""
-    return FileType(path=path, mime="message/rfc822", media="email", parsers=("email", "mail_source"))
+def mail_type(path: str, extension: str = "eml") -> FileType:
+    """Return the type of an e-mail, or of a mailbox (`mbox`)."""
+    mime, parsers = MAIL[extension]
+    return FileType(path=path, mime=mime, media="email", parsers=parsers)
 
 
 def html_type(path: str) -> FileType:

@@ -9,27 +9,39 @@ from typing import Final
 
 from ingest.parsers.content_type import identify
 from ingest.parsers.data.notebook import parse_notebook
+from ingest.parsers.data.properties import parse_properties
 from ingest.parsers.data.structured import parse_log, parse_structured
 from ingest.parsers.data.table import parse_table
 from ingest.parsers.data.transcript import parse_transcript
+from ingest.parsers.decode import check_charset
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.images.image import parse_image
 from ingest.parsers.images.ocr import is_ocr_installed
 from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
+from ingest.parsers.mail.mbox import parse_mbox
+from ingest.parsers.mail.outlook import parse_outlook
 from ingest.parsers.mail.parse import parse_email
 from ingest.parsers.mail.source import parse_mail_source
+from ingest.parsers.markup.asciidoc import parse_asciidoc
 from ingest.parsers.markup.html import parse_html
 from ingest.parsers.markup.markdown import parse_markdown
+from ingest.parsers.markup.mediawiki import parse_mediawiki
+from ingest.parsers.markup.org import parse_org
 from ingest.parsers.markup.rst import parse_rst
+from ingest.parsers.markup.tex import parse_tex
 from ingest.parsers.office.docx import parse_docx
+from ingest.parsers.office.epub import parse_epub
+from ingest.parsers.office.odf import parse_odf
 from ingest.parsers.office.pptx import parse_pptx
+from ingest.parsers.office.rtf import parse_rtf
 from ingest.parsers.office.text import parse_office_text
 from ingest.parsers.office.xlsx import parse_xlsx
 from ingest.parsers.pdf.parse import parse_pdf
 from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
+from ingest.parsers.text_kinds import TEXT_MEDIA
 from ingest.parsers.titles import title_of
 from ingest.parsers.types import FileType, Outline, ParsedDocument
 from kebab.sandbox.errors import SandboxUnavailable
@@ -44,19 +56,29 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
         "markdown": parse_markdown,
         "html": parse_html,
         "rst": parse_rst,
+        "asciidoc": parse_asciidoc,
+        "mediawiki": parse_mediawiki,
+        "org": parse_org,
+        "tex": parse_tex,
         "notebook": parse_notebook,
         "svg": parse_svg,
         "docx": parse_docx,
         "pptx": parse_pptx,
         "xlsx": parse_xlsx,
+        "odf": parse_odf,
+        "rtf": parse_rtf,
         "office_text": parse_office_text,
+        "epub": parse_epub,
         "email": parse_email,
         "mail_source": parse_mail_source,
+        "mbox": parse_mbox,
+        "outlook": parse_outlook,
         "table": parse_table,
         "log": parse_log,
         "pdf": parse_pdf,
         "image": parse_image,
         "transcript": parse_transcript,
+        "properties": parse_properties,
         "structured": parse_structured,
         "code": parse_code,
         "text": parse_text,
@@ -65,27 +87,39 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
 #: incremented whenever a parser returns other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
-        "markdown": 2,
-        "html": 3,
-        "rst": 1,
-        "notebook": 1,
-        "svg": 1,
-        "docx": 1,
-        "pptx": 1,
-        "xlsx": 1,
+        "markdown": 3,
+        "html": 4,
+        "rst": 2,
+        "asciidoc": 1,
+        "mediawiki": 1,
+        "org": 1,
+        "tex": 1,
+        "notebook": 2,
+        "svg": 2,
+        "docx": 2,
+        "pptx": 2,
+        "xlsx": 2,
         "office_text": 1,
-        "email": 2,
+        "epub": 1,
+        "email": 3,
         "mail_source": 1,
-        "table": 1,
-        "log": 1,
-        "pdf": 2,
+        "table": 2,
+        "log": 2,
+        "pdf": 3,
+        "odf": 1,
+        "rtf": 1,
+        "mbox": 1,
+        "outlook": 1,
         "image": 1,
-        "transcript": 1,
-        "structured": 3,
-        "code": 3,
-        "text": 2,
+        "transcript": 2,
+        "properties": 1,
+        "structured": 4,
+        "code": 4,
+        "text": 3,
     }
 )
+#: parsers of formats that have a charset of their own
+OWN_CHARSET: Final = frozenset({"properties"})
 #: parsers that read more where OCR is installed; versions of documents read with it end in WITH_OCR
 READ_BY_OCR: Final = frozenset({"pdf", "image"})
 HAS_OCR: Final = is_ocr_installed()
@@ -128,14 +162,16 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
         first_rung: number of parsers of the ladder to skip, because they died on this content.
 
     Raises:
-        ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), or the
-            ladder has no such rung (`no_rung`).
+        ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), its
+            charset can't be told (`unknown_charset`), or the ladder has no such rung (`no_rung`).
         SandboxUnavailable: a process that a parser needs can't be started.
     """
     file = identify(content, path)
     ladder = file.parsers[first_rung:]
     if not ladder:
         raise ParseRefused("no_rung", f"{path} has {len(file.parsers)} parsers, none left to try")
+    if file.media in TEXT_MEDIA and file.parsers[0] not in OWN_CHARSET:
+        check_charset(content)
     warnings: list[str] = []
     for name, simpler in pairwise(ladder):
         try:

@@ -3,6 +3,7 @@
 import re
 
 from ingest.parsers.file_types import code_type, data_type, html_type, mail_type, markup_type, text_type
+from ingest.parsers.mail.mbox import is_mailbox
 from ingest.parsers.types import FileType
 
 HTML_START = re.compile(
@@ -79,6 +80,8 @@ def _sniff(content: bytes, head: bytes, path: str) -> FileType:
         return data_type(path, "json")
     if MAIL_START.match(head) and _is_mail(content[:MAIL_HEADER_BYTES]):
         return mail_type(path)
+    if head.startswith(b"From ") and is_mailbox(content[:MAIL_HEADER_BYTES]):
+        return mail_type(path, "mbox")
     shebang = SHEBANG.match(head)
     if shebang and (language := INTERPRETERS.get(shebang[1].decode("ascii"))):
         return code_type(path, language)

@@ -152,6 +152,8 @@ class Outline:
     #: per line of `lines` its place in the file, all of one type; None: the lines are the file's own. Without
     #: text one of the whole file, if it has pages or regions
     origins: Sequence[Origin] | None = None
+    #: per line of `lines` the name of its part of the file, for citations: "cell 3, In [5]"
+    names: Sequence[str] | None = None
     #: lines of `lines` that begin another page, ascending; no chunk crosses one
     walls: tuple[int, ...] = ()
     #: title stated in the file (front matter, HTML title), or None
@@ -185,3 +187,11 @@ class ParsedDocument:
         if not origins:
             return LineSpan(start, end)
         return type(origins[start - 1]).around(origins[start - 1 : end])  # type: ignore[arg-type]  # all origins of an outline are of one class
+
+    def part_name(self, start: int, end: int) -> str:
+        """Return the name of the part of the file that lines `start` to `end` are from, '' without names."""
+        names = self.outline.names
+        if not names:
+            return ""
+        first, last = names[start - 1], names[end - 1]
+        return first if first == last else f"{first.partition(',')[0]} to {last.partition(',')[0]}"

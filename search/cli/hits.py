@@ -36,7 +36,9 @@ def summary(result: SearchResult) -> str:
     found = _pluralize(len(result.hits), "hit") + (f", {related:,} only related" if related else "")
     found += f" in {result.took_ms:.1f} ms ({result.mode})"
     return found + (
-        "." if result.lexical_total is None else f"; {_lexical_total_text(result.lexical_total, noun)}."
+        "."
+        if result.lexical_total is None
+        else f"; {_lexical_total_text(result, result.lexical_total, noun)}."
     )
 
 
@@ -107,7 +109,7 @@ def _section(section: HitSection) -> Text:
     return line.append("\n").append_text(_snippet(section))
 
 
-def _lexical_total_text(total: LexicalTotal, noun: str) -> str:
+def _lexical_total_text(result: SearchResult, total: LexicalTotal, noun: str) -> str:
     have = (
         f"no {noun} has"
         if total.value == 0
@@ -115,7 +117,7 @@ def _lexical_total_text(total: LexicalTotal, noun: str) -> str:
         if total.value == 1
         else f"{total.value:,} {noun}s have"
     )
-    return f"{have} every word" + (", others have some" if total.relation == "gte" else "")
+    return f"{have} every word" + (", others have some" if result.has_partial_matches else "")
 
 
 def _pluralize(number: int, noun: str) -> str:

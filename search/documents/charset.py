@@ -1,4 +1,4 @@
-"""Detection of a file's charset: byte order mark, NULs in pairs of bytes, UTF-8, else the likeliest."""
+"""Detection of a file's charset: marks, escapes, what the file states, UTF-8, else the likeliest."""
 
 import codecs
 import re
@@ -7,8 +7,12 @@ from collections import Counter
 from types import MappingProxyType
 from typing import Final
 
-REPLACEMENT: Final = "\ufffd"
-SAMPLE_BYTES = 64 * 1024
+from search.documents.charset_declaration import declared_charset
+from search.documents.charset_guess import EAST_ASIAN, REPLACEMENT, SAMPLE_BYTES, WESTERN, guess_charset
+from search.documents.charset_labels import charset_for_label
+
+__all__ = ["REPLACEMENT", "charset_for_label", "charset_of"]
+
 #: byte order marks at the start of a file, in this order, as one of UTF-32 begins like one of UTF-16
 MARKS: Final = MappingProxyType(
     {
@@ -18,38 +22,69 @@ MARKS: Final = MappingProxyType(
         codecs.BOM_UTF16_BE: "utf-16",
     }
 )
-#: charsets in common use; the detector knows three times as many and confuses these with them
-CHARSETS = (
-    *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "iso8859_2"),
-    *("gb18030", "big5", "cp932", "euc_jp", "cp949", "cp866"),
-)
-WESTERN = "cp1252"
-#: charsets that differ from the Western one in a few letters
-LIKE_WESTERN = frozenset({"cp1250", "cp1254", "cp1257", "iso8859_2"})
-#: maximum share of unlikely characters for the detector; text in code and markup has more of them than prose
-MAX_MESS = 0.4
 ASCII_TEXT = re.compile(r"[\n\x20-\x7e]")
 MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
 #: minimum share of ASCII letters, digits and blanks of text in a Latin script, whatever the rest is
 LATIN_SHARE = 0.7
 #: minimum share of one script among the remaining characters of other text
 SCRIPT_SHARE = 0.7
-#: first words of Unicode names: East Asian scripts and punctuation, which occur together
-EAST_ASIAN = frozenset(
-    {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH"}
+#: escapes that begin Japanese and Korean text of seven bits, with their codecs
+ESCAPES: Final = MappingProxyType(
+    {b"\x1b$B": "iso2022_jp_ext", b"\x1b$@": "iso2022_jp_ext", b"\x1b$)C": "iso2022_kr"}
 )
+#: charsets of which text can't by chance be UTF-8 with other letters
+LIKE_WESTERN: Final = frozenset({WESTERN, "iso8859-15", "cp1254", "cp1250", "iso8859-2", "mac-roman"})
+#: characters of several bytes that are UTF-8 by no chance
+MIN_MULTIBYTE: Final = 3
+#: errors in a file's own charset beside the one at its end, per character outside ASCII
+MAX_ERROR_SHARE: Final = 0.02
 
 
 def charset_of(content: bytes) -> str:
     """Return the codec for `content`; some bytes may still be invalid in it."""
-    if (charset := marked_charset(content) or wide_charset(content)) is not None:
+    return known_charset(content) or guess_charset(content).charset
+
+
+def is_readable(content: bytes) -> bool:
+    """Return whether the charset of `content` is known, or the guess at it is sure."""
+    return known_charset(content) is not None or guess_charset(content).is_sure
+
+
+def known_charset(content: bytes) -> str | None:
+    """Return the codec that the content states or shows, None if it is to be guessed.
+
+    A byte order mark comes first, then escapes, then what the file states if it decodes so, then UTF-8.
+    """
+    if (charset := marked_charset(content) or wide_charset(content) or _escaped_charset(content)) is not None:
         return charset
+    if content.isascii():
+        return "utf-8-sig"
+    stated = declared_charset(content)
     try:
-        content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        is_utf8 = is_damaged_utf8(content.decode("utf-8-sig", errors="replace"))
-        return "utf-8-sig" if is_utf8 else likeliest_charset(content)
-    return "utf-8-sig"
+        if stated is not None and stated != "utf-8-sig" and _decodes(content, stated):
+            return stated
+        return "utf-8-sig" if is_damaged_utf8(content.decode("utf-8-sig", errors="replace")) else None
+    if stated is None or stated in {"utf-8-sig", *LIKE_WESTERN}:
+        return "utf-8-sig"
+    is_chance = len(MULTIBYTE.findall(text[:SAMPLE_BYTES])) < MIN_MULTIBYTE
+    return stated if is_chance and _decodes(content, stated) else "utf-8-sig"
+
+
+def _escaped_charset(content: bytes) -> str | None:
+    """Return the charset of text of seven bits that escapes switch to another script, else None."""
+    if b"\x1b$" not in content or not content.isascii():
+        return None
+    charset = next((charset for escape, charset in ESCAPES.items() if escape in content), None)
+    return charset if charset is not None and _decodes(content, charset) else None
+
+
+def _decodes(content: bytes, charset: str) -> bool:
+    """Return whether next to nothing of the content is invalid in a charset."""
+    text = content.decode(charset, errors="replace")
+    errors = text.count(REPLACEMENT)
+    return errors <= 1 or errors <= MAX_ERROR_SHARE * len(MULTIBYTE.findall(text))
 
 
 def marked_charset(content: bytes) -> str | None:
@@ -106,22 +141,3 @@ def is_damaged_utf8(text: str) -> bool:
     sample = text[:SAMPLE_BYTES]
     broken = sample.count(REPLACEMENT)
     return len(MULTIBYTE.findall(sample)) > 4 * broken
-
-
-def likeliest_charset(content: bytes) -> str:
-    """Return the charset in which the bytes read most like a language; ties go to the Western one.
-
-    Of 683 samples of 120 to 3,000 characters from documents in eleven languages, 95.0 % were decoded without
-    an error; with the detector's own choice among all its charsets, 76.4 %.
-    """
-    from charset_normalizer import from_bytes  # 30 ms to import, and few files need it
-
-    matches = from_bytes(content[:SAMPLE_BYTES], cp_isolation=list(CHARSETS), threshold=MAX_MESS)
-    best = matches.best()
-    if best is None or best.encoding in {"utf_8", "ascii"}:
-        return WESTERN
-    if best.encoding in LIKE_WESTERN:
-        western = next((match for match in matches if match.encoding == WESTERN), None)
-        if western is not None and western.chaos <= best.chaos + 0.01:
-            return WESTERN
-    return best.encoding

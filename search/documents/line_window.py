@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from search.documents.charset import is_damaged_utf8, likeliest_charset, marked_charset, wide_charset
+from search.documents.charset import charset_of, marked_charset, wide_charset
 
 _BLOCK_BYTES = 1 << 20
+_NOT_ASCII = bytes(range(0x80, 0x100))
 #: Maximum length of a line; minified files have lines of megabytes.
 MAX_LINE_CHARS = 2_000
 #: Default size of the head of a line.
@@ -138,13 +139,13 @@ def _unix_line_ends(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _charset(lines: Sequence[bytes], head: bytes) -> str:
-    text = b"\n".join(lines)
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        is_utf8 = is_damaged_utf8(text.decode("utf-8", errors="replace"))
-        return "utf-8" if is_utf8 else likeliest_charset(head)
-    return "utf-8"
+    """Return the charset of the head; where that is only ASCII, that of the lines."""
+    if marked_charset(head) or wide_charset(head):
+        return "utf-8"  # which the lines were converted to
+    if len(head) == _BLOCK_BYTES:  # which may end inside a character
+        head = head[: head.rfind(b"\n") + 1] or head.rstrip(_NOT_ASCII)
+    is_plain = head.isascii() and b"\x1b" not in head
+    return charset_of(b"\n".join(lines) if is_plain else head).removesuffix("-sig")
 
 
 def _line(number: int, raw: bytes, charset: str, max_chars: int) -> Line:

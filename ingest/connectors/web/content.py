@@ -1,11 +1,12 @@
 """Content of pages: path, size limit and charset, by address and Content-Type."""
 
-import codecs
 import re
+from contextlib import suppress
 from typing import Final
 
 from ingest.connectors.walk_rules import WalkRules
 from ingest.parsers.file_types import code_language_of, extension_of, type_by_name
+from search.documents.charset import charset_for_label
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 #: Finding the links of a longer page would take more than a second.
@@ -24,10 +25,13 @@ _EXTENSIONS: Final = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/mbox": "mbox",
+    "application/vnd.ms-outlook": "msg",
     "application/json": "json",
     "application/yaml": "yaml",
     "application/x-yaml": "yaml",
     "application/xml": "xml",
+    "message/rfc822": "eml",
     "text/csv": "csv",
     "text/vtt": "vtt",
 }
@@ -37,19 +41,6 @@ _NEVER_TEXT_NAMES = """
 mpeg mpg msi ogg otf png rar rpm so svg svgz tar tgz tif tiff ttf wasm wav webm webp whl woff woff2 xz zip zst
 """
 _NEVER_TEXT: Final = frozenset(_NEVER_TEXT_NAMES.split())
-# Charsets by Python's name, each with the one that browsers use for it (WHATWG Encoding).
-_CHARSETS: Final = {
-    **{name: name for name in ("koi8-r", "koi8-u", "cp866", "cp874", "gb18030", "big5hkscs", "euc_jp")},
-    **{f"cp{number}": f"cp{number}" for number in range(1250, 1259)},
-    **{f"iso8859-{part}": f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
-    **dict.fromkeys(("ascii", "iso8859-1", "cp1252"), "cp1252"),
-    **dict.fromkeys(("iso8859-9", "cp1254"), "cp1254"),
-    **dict.fromkeys(("gb2312", "gbk"), "gb18030"),
-    **dict.fromkeys(("shift_jis", "cp932"), "cp932"),
-    **dict.fromkeys(("euc_kr", "cp949"), "cp949"),
-    "big5": "big5hkscs",
-    "iso2022_jp": "iso2022_jp",
-}
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE | re.ASCII)
 _META = re.compile(rb"<meta\b[^>]{1,200}", re.IGNORECASE)
 # The HTML standard requires the charset within 1,024 bytes; some pages exceed that.
@@ -106,11 +97,10 @@ def to_utf8(content: bytes, content_type: str) -> bytes:
     if not is_text or len(content) > _MAX_RECODED_BYTES or _is_utf8(content):
         return content
     for declaration in (content_type, *_meta_elements(content, content_type)):
-        try:
-            charset = _CHARSETS[codecs.lookup(_find_charset(declaration)).name]
-            return content.decode(charset).encode()
-        except (LookupError, UnicodeError):
-            continue
+        charset = charset_for_label(_find_charset(declaration))
+        if charset is not None and not charset.startswith("utf"):
+            with suppress(UnicodeError):
+                return content.decode(charset).encode()
     return content
 
 

@@ -3,6 +3,7 @@
 nbformat reads notebooks too, but does not report lines; the tests compare with it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,8 @@ from ingest.parsers.blocks import shift_block
 from ingest.parsers.data.placed_json import PlacedText, load_placed
 from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
-from ingest.parsers.markup.markdown import markdown_blocks
+from ingest.parsers.markup.html import read_fragment
+from ingest.parsers.markup.markdown import read_markdown
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 from search.documents.charset import REPLACEMENT
 
@@ -21,6 +23,14 @@ OUTPUT_LINE_CHARS = 500
 #: citation over them would show little else
 MAX_GAP_LINES = 40
 LANGUAGE_CHARS = 40
+#: lines of the end of an error: its message, and where it was raised
+MAX_TRACE_LINES = 4
+#: lines of HTML of an output that are read
+MAX_HTML_LINES = 2_000
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+WORD = re.compile(r"\w")
+#: what stands for a picture or an object: <Figure size 640x480 with 1 Axes>
+PLACEHOLDER = re.compile(r"<[^<>]*>")
 #: cell magics that set the language of the cell
 MAGIC_LANGUAGES = {
     "%%bash": "bash",
@@ -43,24 +53,25 @@ PlacedLine = tuple[str, int]
 
 
 def parse_notebook(content: bytes, file: FileType) -> Outline:
-    """Return Markdown cells as Markdown, code cells as code in the kernel's language with their output.
+    """Return Markdown cells as Markdown, code cells as code in the kernel's language with their outputs.
 
-    Outputs are the plain text, MAX_OUTPUT_LINES lines each; images and HTML are left out. Notebook formats
-    are 4, and 3 with its worksheets.
+    Outputs are text, Markdown, tables in HTML and the end of errors, MAX_OUTPUT_LINES lines each; images are
+    left out. Notebook formats are 4, and 3 with its worksheets.
 
     Raises:
         ValueError: it is not JSON, or has no cells.
     """
     notebook = load_placed("\n".join(split_lines(decode(content))))
     reader = _NotebookReader(language=_kernel_language(notebook))
-    for cell in _cells(notebook):
-        reader.read(cell)
+    for number, cell in enumerate(_cells(notebook), start=1):
+        reader.read(cell, number)
     stated = reader.front_matter
     title = notebook.get("metadata", {}).get("title") if isinstance(notebook.get("metadata"), dict) else None
     return Outline(
         lines=reader.lines,
         blocks=reader.blocks,
         origins=reader.origins,
+        names=reader.names,
         walls=tuple(reader.walls),
         title=stated.title or (" ".join(title.split()) or None if isinstance(title, str) else None),
         tags=stated.tags,
@@ -116,11 +127,15 @@ class _NotebookReader:
     language: str | None
     lines: list[str] = field(default_factory=list)
     origins: list[LineSpan] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    name: str = ""
     blocks: list[Block] = field(default_factory=list)
     walls: list[int] = field(default_factory=list)
     front_matter: FrontMatter = field(default_factory=FrontMatter)
 
-    def read(self, cell: dict[str, Any]) -> None:
+    def read(self, cell: dict[str, Any], number: int) -> None:
+        count = cell.get("execution_count", cell.get("prompt_number"))
+        self.name = f"cell {number}, In [{count}]" if isinstance(count, int) else f"cell {number}"
         kind = cell.get("cell_type")
         source = _placed_lines(cell.get("source", cell.get("input")))
         if kind == "code":
@@ -141,16 +156,18 @@ class _NotebookReader:
                 ],
             )
         else:
-            self._add_prose([line for line, _ in source], source)
+            self._add_prose(source)
 
-    def _add_prose(self, lines: Sequence[str], source: Sequence[PlacedLine]) -> None:
+    def _add_prose(self, source: Sequence[PlacedLine]) -> None:
+        lines = [line for line, _ in source]
         header = FrontMatter() if self.lines else read_front_matter(lines)
-        blocks = list(markdown_blocks(lines, header.last_line))
+        text = read_markdown(lines, header.last_line)
+        blocks = list(text.blocks)
         if header.last_line or header.warning:
             self.front_matter = header
         if header.last_line:
             blocks.insert(0, Block(kind="front_matter", span=LineSpan(1, header.last_line)))
-        self._add(source, blocks)
+        self._add(_replace_lines(source, text.lines, text.origins), blocks)
 
     def _add_code(self, source: Sequence[PlacedLine], cell: dict[str, Any]) -> None:
         named = cell.get("language")  # of format 3
@@ -160,7 +177,21 @@ class _NotebookReader:
         self._add_block(source, "code", language)
         for output in cell.get("outputs") or ():
             if isinstance(output, dict):
-                self._add_block(list(_output_lines(output)), "code", None)
+                self._add_output(output)
+
+    def _add_output(self, output: dict[str, Any]) -> None:
+        """Add the form of an output that reads best: Markdown, a table, or plain text."""
+        bundle = output.get("data", output)  # format 3 has the forms in the output itself
+        bundle = bundle if isinstance(bundle, dict) else {}
+        plain = list(_output_lines(output))
+        html = _placed_lines(bundle.get("text/html", bundle.get("html")))
+        if markdown := _placed_lines(bundle.get("text/markdown")):
+            self._add_prose(markdown[:MAX_OUTPUT_LINES])
+        elif not plain or any("<table" in line for line, _ in html):
+            kind = "table" if plain else "paragraph"
+            self._add_block(_read_html(html)[:MAX_OUTPUT_LINES] or plain, kind, None)
+        else:
+            self._add_block(plain, "code", None)
 
     def _add_block(self, source: Sequence[PlacedLine], kind: Any, language: str | None) -> None:
         filled = [index for index, (line, _) in enumerate(source) if line.strip()]
@@ -174,22 +205,53 @@ class _NotebookReader:
         if self.lines:
             self.lines.append("")
             self.origins.append(self.origins[-1])
+            self.names.append(self.names[-1])
         above = len(self.lines)
         if self.origins and source[0][1] - self.origins[-1].end > MAX_GAP_LINES:
             self.walls.append(above + 1)
         self.blocks.extend(shift_block(block, above) for block in blocks)
         self.lines.extend(line for line, _ in source)
         self.origins.extend(LineSpan(number, number) for _, number in source)
+        self.names.extend([self.name] * len(source))
+
+
+def _replace_lines(
+    source: Sequence[PlacedLine], lines: Sequence[str], origins: Sequence[LineSpan] | None
+) -> Sequence[PlacedLine]:
+    """Return `lines`, made from those of `source`, with their places."""
+    if origins is None:
+        return source
+    return [(line, source[origin.start - 1][1]) for line, origin in zip(lines, origins, strict=True)]
+
+
+def _read_html(html: Sequence[PlacedLine]) -> Sequence[PlacedLine]:
+    """Return the text of HTML, a line per row of a table."""
+    page = read_fragment("\n".join(line for line, _ in html[:MAX_HTML_LINES]))
+    lines = _replace_lines(html, page.lines, page.origins)
+    return [(line[:OUTPUT_LINE_CHARS], place) for line, place in lines if line]
 
 
 def _output_lines(output: dict[str, Any]) -> Iterator[PlacedLine]:
-    """Yield the first lines of a cell's printed output or result, without placeholders of pictures."""
+    """Yield the first lines of a cell's printed output or result, the last of an error.
+
+    Placeholders of pictures are left out.
+    """
     if output.get("name", output.get("stream")) == "stderr":
         return
     bundle = output.get("data")
-    plain = bundle.get("text/plain") if isinstance(bundle, dict) else output.get("text")
-    lines = _placed_lines(plain)
-    if len(lines) == 1 and lines[0][0].startswith("<") and lines[0][0].endswith(">"):
-        return  # <Figure size 640x480 with 1 Axes>
+    if output.get("output_type") in ("error", "pyerr"):
+        trace = [line for piece in _trace(output) for line in _placed_lines(piece)]
+        lines = [line for line in trace if WORD.search(ANSI.sub("", line[0]))][-MAX_TRACE_LINES:]
+    else:
+        lines = _placed_lines(bundle.get("text/plain") if isinstance(bundle, dict) else output.get("text"))
+    lines = [(ANSI.sub("", text), number) for text, number in lines]
+    if len(lines) == 1 and PLACEHOLDER.fullmatch(lines[0][0]):
+        return
     for text, number in lines[:MAX_OUTPUT_LINES]:
         yield text[:OUTPUT_LINE_CHARS], number
+
+
+def _trace(output: dict[str, Any]) -> Sequence[Any]:
+    """Return the lines of an error's trace, or its name and message."""
+    trace = output.get("traceback")
+    return trace if isinstance(trace, list) and trace else [output.get("ename"), output.get("evalue")]

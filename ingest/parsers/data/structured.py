@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from ingest.parsers.data.escapes import decode_escapes, expand
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.text import paragraphs
@@ -27,7 +28,7 @@ LOG_RECORD = re.compile(
 
 
 def parse_structured(content: bytes, file: FileType) -> Outline:
-    """Return a data file (JSON, YAML, TOML, INI) as runs of lines between blank lines.
+    """Return a data file (JSON, YAML, TOML, INI) as runs of lines between blank lines, escapes decoded.
 
     A run too long for a chunk has breaks at its records: lines with the least indentation, and inside a
     record that is long itself the next deeper ones.
@@ -39,9 +40,9 @@ def parse_structured(content: bytes, file: FileType) -> Outline:
     longest = max(map(len, lines), default=0)
     if longest > MAX_LINE_CHARS:
         raise ParseRefused("minified", f"a line of it has {longest} characters; write one record a line")
-    return Outline(
-        lines=lines, blocks=[_block(lines, span, file) for span in paragraphs(lines, 1, len(lines))]
-    )
+    blocks = [data_block(lines, span, file) for span in paragraphs(lines, 1, len(lines))]
+    decoded = decode_escapes(lines, file.language)
+    return Outline(lines=lines, blocks=blocks) if decoded is None else expand(decoded, blocks)
 
 
 def parse_log(content: bytes, file: FileType) -> Outline:
@@ -55,7 +56,8 @@ def parse_log(content: bytes, file: FileType) -> Outline:
     )
 
 
-def _block(lines: Sequence[str], span: LineSpan, file: FileType) -> Block:
+def data_block(lines: Sequence[str], span: LineSpan, file: FileType) -> Block:
+    """Return the lines of a span as a block of data, with breaks at its records."""
     has_sections = file.language in WITH_SECTIONS
     breaks = sorted(_breaks(lines, span, has_sections=has_sections))
     return Block(kind="code", span=span, language=file.language, breaks=tuple(breaks))

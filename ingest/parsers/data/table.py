@@ -1,9 +1,10 @@
 """CSV and TSV: the header as a heading above the rows, records undivided."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import dataclass
 
 from ingest.parsers.blocks import cover_lines
 from ingest.parsers.decode import decode, split_lines
@@ -18,8 +19,20 @@ MIN_COLUMNS = 2
 #: characters of a column's name; longer cells are values
 COLUMN_CHARS = 60
 COMMENT = "#"
+#: the line by which Excel learns the delimiter
+SEPARATOR = re.compile(r"\"?sep=(.)\"?\s*$", re.IGNORECASE)
+#: records that may stand above the header
+MAX_PREAMBLE = 30
 
 Record = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The first line of the records, header included, and what separates their cells; None for one column."""
+
+    first: int
+    delimiter: str | None
 
 
 def parse_table(content: bytes, file: FileType) -> Outline:
@@ -27,15 +40,16 @@ def parse_table(content: bytes, file: FileType) -> Outline:
 
     A chunk's breadcrumb thus names the columns, however far below the header it is. Without a header there
     is no heading. Lines are the file's own; a record of several lines is cut only when it fits in no chunk.
+    Above the header there may be titles, comments and blank lines, which are paragraphs, and `sep=;`.
     """
     lines = split_lines(decode(content))
-    first = _first_row(lines)
-    if first is None:
+    layout = _layout(lines)
+    if layout is None:
         return Outline(lines=lines, blocks=tuple(cover_lines(lines, 0, ())))
-    delimiter = _delimiter(lines[first - 1 :])
+    first, delimiter = layout.first, layout.delimiter
     starts = _record_starts(lines, first, delimiter or ",")
     header = _header(lines[first - 1 :], delimiter) if delimiter else None
-    blocks = []
+    blocks = [Block(kind="front_matter", span=LineSpan(1, 1))] if SEPARATOR.match(lines[0]) else []
     if header is not None and len(starts) > 1:
         text = " | ".join(" ".join(name.split()) for name in header if name.strip())
         blocks.append(Block(kind="heading", span=LineSpan(first, starts[1] - 1), text=text, level=1))
@@ -46,39 +60,76 @@ def parse_table(content: bytes, file: FileType) -> Outline:
     return Outline(lines=lines, blocks=tuple(cover_lines(lines, 0, blocks)))
 
 
-def _first_row(lines: Sequence[str]) -> int | None:
-    """Return the number of the first line that is neither blank nor a comment."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip() and not line.startswith(COMMENT):
-            return number
-    return None
+def _layout(lines: Sequence[str]) -> _Layout | None:
+    """Return the layout with the most regular number of cells per record; ties go to more cells.
 
-
-def _delimiter(lines: Sequence[str]) -> str | None:
-    """Return the delimiter with the most regular number of cells per record, None without one.
-
-    Ties go to the one with more cells.
+    None without a line that is neither blank nor a comment.
     """
-    found = [(*_regularity(lines, delimiter), delimiter) for delimiter in DELIMITERS]
-    regular = [one for one in found if one[0] >= REGULAR_SHARE and one[1] >= MIN_COLUMNS]
-    return max(regular)[2] if regular else None
+    separator = SEPARATOR.match(lines[0]) if lines else None
+    first = next(
+        (
+            number
+            for number, line in enumerate(lines, start=1)
+            if line.strip() and not line.startswith(COMMENT) and not (separator and number == 1)
+        ),
+        None,
+    )
+    if first is None:
+        return None
+    found: list[tuple[float, int, _Layout]] = []
+    for delimiter in [separator[1]] if separator else DELIMITERS:
+        start, share, width = _regular_part(lines[first - 1 :], delimiter)
+        if share >= REGULAR_SHARE and width >= MIN_COLUMNS:
+            found.append((share, width, _Layout(first=first + start, delimiter=delimiter)))
+    if not found:
+        return _Layout(first=first, delimiter=None)
+    return max(found, key=lambda each: (*each[:2], each[2].delimiter))[2]
 
 
-def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, int]:
-    """Return the share of the records that have the commonest number of cells, and that number."""
-    widths = Counter(len(record) for record in _sample(lines, delimiter))
+def _regular_part(lines: Sequence[str], delimiter: str) -> tuple[int, float, int]:
+    """Return the index of the line at which a table begins, below a preamble with fewer cells.
+
+    With it the share of the records from there on that have the commonest number of cells, and that number.
+    """
+    sample = _sample(lines, delimiter)
+    records = list(sample.values())
+    widths = Counter(len(record) for record in records if len(record) >= MIN_COLUMNS)
     if not widths:
-        return 0.0, 0
-    width, times = max(widths.items(), key=lambda counted: (counted[1], counted[0]))
-    return times / widths.total(), width
+        return 0, 0.0, 0
+    width = max(widths.items(), key=lambda counted: (counted[1], counted[0]))[0]
+    used = Counter(filter(None, (_used_cells(record) for record in records if len(record) == width)))
+    least = max(MIN_COLUMNS, max(used, key=lambda cells: (used[cells], cells), default=0))
+    starts = (number for number, record in enumerate(records[:MAX_PREAMBLE]) if _is_full(record, least))
+    above = next(starts, 0)
+    rest = records[above:]
+    return list(sample)[above], sum(len(record) == width for record in rest) / len(rest), width
 
 
-def _sample(lines: Sequence[str], delimiter: str) -> list[Record]:
-    short = (f"{line[:SAMPLE_LINE_CHARS]}\n" for line in lines)
+def _used_cells(record: Record) -> int:
+    """Return the number of cells up to the last one with text."""
+    return max((number for number, cell in enumerate(record, start=1) if cell.strip()), default=0)
+
+
+def _is_full(record: Record, cells: int) -> bool:
+    """Return whether so many cells have text; the first may be empty, above names of rows."""
+    return sum(bool(cell.strip()) for cell in record) >= cells - (not record[0].strip())
+
+
+def _sample(lines: Sequence[str], delimiter: str) -> dict[int, Record]:
+    """Return the first records that have cells, by the index of the line at which each begins."""
+    reader = csv.reader((f"{line[:SAMPLE_LINE_CHARS]}\n" for line in lines), delimiter=delimiter)
+    records: dict[int, Record] = {}
+    begins = 0
     try:
-        return list(islice(filter(None, csv.reader(short, delimiter=delimiter)), SAMPLE_RECORDS))
+        for record in reader:
+            if record:
+                records[begins] = record
+            if len(records) == SAMPLE_RECORDS:
+                break
+            begins = reader.line_num
     except csv.Error:
-        return []
+        return {}
+    return records
 
 
 def _record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int]:
@@ -97,7 +148,7 @@ def _header(lines: Sequence[str], delimiter: str) -> Record | None:
 
     Column names are short, unique, no numbers, and no values of their column further down.
     """
-    first, *rows = _sample(lines, delimiter)
+    first, *rows = _sample(lines, delimiter).values()
     names = [name.strip() for name in first]
     if len(set(names)) < len(names) or any(len(name) > COLUMN_CHARS or _is_number(name) for name in names):
         return None

@@ -8,16 +8,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.errors import MessageError
-from email.header import decode_header, make_header
+from email.header import decode_header
 from email.message import Message
 from email.parser import HeaderParser
+from email.utils import collapse_rfc2231_value
 from typing import Final
 
 from ingest.parsers.decode import UNSAFE, decode
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT
+from search.documents.charset import REPLACEMENT, charset_for_label
 
 HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
+#: a line that may separate parts, where their boundary isn't stated
+BOUNDARY: Final = re.compile(rb"--[\w'()+,./:=? -]{3,70}(?<! )")
 MAX_HEADER_CHARS: Final = 10_000
 MAX_HEADER_LINES: Final = 5_000
 MAX_DEPTH: Final = 16
@@ -46,13 +49,36 @@ class MailPart:
     def file_name(self) -> str | None:
         """Return the part's file name, or None."""
         try:
-            return _decode_value(self.headers.get_filename() or "") or None
+            return decode_value(self.headers.get_filename() or "") or None
         except (LookupError, UnicodeError, ValueError):
             return None
 
+    @property
+    def is_attachment(self) -> bool:
+        """Return whether the part is declared as an attachment, or has a file's name."""
+        return self.headers.get_content_disposition() == "attachment" or self.file_name is not None
+
+    @property
+    def transfer_encoding(self) -> str:
+        """Return the encoding of the body, lower case; empty where none is stated."""
+        return str(self.headers.get("content-transfer-encoding", "")).strip().lower()
+
+    @property
+    def body_span(self) -> LineSpan:
+        """Return all lines of the body."""
+        return LineSpan(self.body_start, max(self.body_start, self.body_end - 1))
+
+    def parameter(self, name: str) -> str | None:
+        """Return a parameter of the content type, None without it."""
+        try:
+            value = self.headers.get_param(name)
+        except (LookupError, UnicodeError, ValueError):
+            return None
+        return collapse_rfc2231_value(value).strip() if value else None
+
     def header(self, name: str) -> str:
         """Return a header decoded, on one line; empty when it is missing."""
-        return _decode_value(str(self.headers.get(name, "")))
+        return decode_value(str(self.headers.get(name, "")))
 
 
 def mail_lines(content: bytes) -> list[bytes]:
@@ -96,10 +122,9 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
     if part.content_type == "message/rfc822":
         yield read_part(lines, part.body_start, part.body_end, part.depth + 1)
         return
-    boundary = part.headers.get_boundary()
-    if not boundary:
+    opening = _opening(lines, part)
+    if opening is None:
         return
-    opening = b"--" + boundary.encode("utf-8", "surrogateescape").rstrip()
     start = 0
     for number in range(part.body_start, part.body_end):
         line = lines[number - 1]
@@ -114,10 +139,41 @@ def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
         yield read_part(lines, start, part.body_end, part.depth + 1)
 
 
-def _decode_value(value: str) -> str:
+def _opening(lines: Sequence[bytes], part: MailPart) -> bytes | None:
+    """Return the line that begins each part of a multipart body, None without one.
+
+    Where no boundary is stated, or no line has it, it is the first line that looks like one and precedes a
+    header.
+    """
+    stated = part.headers.get_boundary()
+    body = range(part.body_start - 1, part.body_end - 1)
+    if stated:
+        opening = b"--" + stated.encode("utf-8", "surrogateescape").rstrip()
+        if any(lines[index].startswith(opening) and lines[index].rstrip() == opening for index in body):
+            return opening
+    for index in body[:-1]:
+        line = lines[index].rstrip()
+        if line.startswith(b"--") and BOUNDARY.fullmatch(line) and HEADER.match(lines[index + 1]):
+            return line
+    return None
+
+
+def decode_value(value: str) -> str:
+    """Return a header's value with its encoded words decoded (RFC 2047), on one line."""
     value = value[:MAX_HEADER_CHARS]
     try:
-        text = str(make_header(decode_header(value)))
-    except (LookupError, UnicodeError, ValueError, MessageError):
+        text = "".join(map(_decode_word, decode_header(value)))
+    except (UnicodeError, ValueError, MessageError):
         text = value
     return UNSAFE.sub(REPLACEMENT, " ".join(text.split()))
+
+
+def _decode_word(word: tuple[str | bytes, str | None]) -> str:
+    """Return a part of a header's value from `decode_header`; text beside encoded words is bytes, too."""
+    value, label = word
+    if isinstance(value, str):
+        return value
+    if label is None:
+        return value.decode("raw-unicode-escape")
+    charset = charset_for_label(label)
+    return decode(value) if charset is None else value.decode(charset, errors="replace")

@@ -1,19 +1,27 @@
 """The text of a mail's part as lines, each with its lines in the file."""
 
 import binascii
-import codecs
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ingest.parsers.decode import UNSAFE, decode, split_lines
 from ingest.parsers.mail.parts import MailPart
 from ingest.parsers.types import LineSpan
-from search.documents.charset import REPLACEMENT
+from search.documents.charset import REPLACEMENT, charset_for_label
 
-#: prefixes of the charsets that mail is written in; other codecs are no charsets, or slow ones
-CHARSETS: Final = ("utf", "iso", "cp", "koi8", "gb", "big5", "euc", "shift_jis", "mac", "tis", "hz")
 BASE64_GROUP: Final = 4
+#: charset that a page states itself, in its first bytes
+META_CHARSET: Final = re.compile(rb"<meta[^>]{1,200}charset=[\"' ]*([\w:.-]{2,40})", re.IGNORECASE)
+META_BYTES: Final = 4_096
+#: labels that mails without a charset of their own state, whatever their bytes are
+NO_CHARSET: Final = frozenset({"", "us-ascii", "ascii", "ansi_x3.4-1968"})
+#: share of characters that may be broken in a charset that is stated
+BROKEN_SHARE: Final = 0.01
+#: characters of a joined line (format=flowed)
+MAX_FLOWED: Final = 20_000
+SIGNATURE: Final = "-- "
 
 PlacedLine = tuple[str, LineSpan]
 
@@ -23,17 +31,24 @@ def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
 
     Plain and quoted-printable text has exact lines, base64 the lines that encode it.
     """
-    transfer = str(part.headers.get("content-transfer-encoding", "")).strip().lower()
-    unpack = {"quoted-printable": _decode_quoted_printable, "base64": _decode_base64}.get(
-        transfer, _decode_plain
-    )
-    pieces = list(unpack(lines[part.body_start - 1 : part.body_end - 1]))
-    text = _decoder(_charset(part))(b"".join(pieces))  # as a whole, so that the charset is guessed once
+    pieces = read_bytes(lines, part)
+    content = b"".join(pieces)
+    text = _decode(content, _charset(part, content))  # as a whole, so that the charset is guessed once
     if text.count("\n") == sum(piece.count(b"\n") for piece in pieces):
-        return _place_lines(text, pieces, part.body_start)
-    # in UTF-16, HZ or EBCDIC a line end may have other bytes, and this byte another meaning
-    whole = LineSpan(part.body_start, max(part.body_start, part.body_end - 1))
-    return [(line, whole) for line in split_lines(text)]
+        placed = _place_lines(text, pieces, part.body_start)
+    else:  # in UTF-16, HZ or EBCDIC a line end may have other bytes, and this byte another meaning
+        placed = [(line, part.body_span) for line in split_lines(text)]
+    if part.parameter("format") == "flowed":
+        return _join_flowed(placed, deletes_space=part.parameter("delsp") == "yes")
+    return placed
+
+
+def read_bytes(lines: Sequence[bytes], part: MailPart) -> list[bytes]:
+    """Return the decoded bytes of each line of a part, with line ends."""
+    unpack = {"quoted-printable": _decode_quoted_printable, "base64": _decode_base64}.get(
+        part.transfer_encoding, _decode_plain
+    )
+    return list(unpack(lines[part.body_start - 1 : part.body_end - 1]))
 
 
 def _decode_plain(lines: Sequence[bytes]) -> Iterator[bytes]:
@@ -61,20 +76,55 @@ def _decode_base64(lines: Sequence[bytes]) -> Iterator[bytes]:
         rest = rest[size:]
 
 
-def _charset(part: MailPart) -> str | None:
+def _charset(part: MailPart, content: bytes) -> str | None:
     """Return the codec of the stated charset, None when none is stated or it is no charset."""
-    try:
-        name = codecs.lookup(part.headers.get_content_charset() or "").name
-    except (LookupError, ValueError, TypeError):
-        return None
-    return name if name.startswith(CHARSETS) else None
+    label = (part.parameter("charset") or "").lower()
+    if label in NO_CHARSET and part.content_type == "text/html":
+        stated = META_CHARSET.search(content[:META_BYTES])
+        label = stated[1].decode("ascii", errors="replace").lower() if stated else ""
+    return None if label in NO_CHARSET else charset_for_label(label)
 
 
-def _decoder(charset: str | None) -> Callable[[bytes], str]:
-    """Return a decoder of the charset; without one, that of the likeliest charset."""
+def _decode(content: bytes, charset: str | None) -> str:
+    """Return `content` as text, in the likeliest charset where it isn't in the stated one."""
     if charset is None:
-        return decode
-    return lambda content: UNSAFE.sub(REPLACEMENT, content.decode(charset, errors="replace"))
+        return decode(content)
+    text = content.decode(charset, errors="replace")
+    if text.count(REPLACEMENT) > BROKEN_SHARE * len(text):
+        likely = decode(content)
+        if REPLACEMENT not in likely:
+            return likely
+    return UNSAFE.sub(REPLACEMENT, text)
+
+
+def _join_flowed(placed: Sequence[PlacedLine], *, deletes_space: bool) -> list[PlacedLine]:
+    """Return the lines with those joined that end with a space (RFC 3676), up to MAX_FLOWED characters."""
+    joined: list[PlacedLine] = []
+    pieces: list[str] = []
+    spans: list[LineSpan] = []
+    depth, is_open, size = 0, False, 0
+
+    def close() -> None:
+        if spans:
+            prefix = f"{'>' * depth} " if depth else ""
+            joined.append(((prefix + "".join(pieces)).rstrip(), LineSpan.around(spans)))
+        pieces.clear()
+        spans.clear()
+
+    for line, span in placed:
+        text = line.lstrip(">")
+        quotes = len(line) - len(text)
+        text = text.removeprefix(" ")
+        if not is_open or quotes != depth or text == SIGNATURE or size > MAX_FLOWED:
+            close()
+            size = 0
+        depth = quotes
+        is_open = text.endswith(" ") and text != SIGNATURE
+        pieces.append(text[:-1] if is_open and deletes_space else text)
+        spans.append(span)
+        size += len(text)
+    close()
+    return joined
 
 
 def _place_lines(text: str, pieces: Sequence[bytes], first_line: int) -> list[PlacedLine]:

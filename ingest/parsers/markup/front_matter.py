@@ -1,14 +1,17 @@
-"""The YAML (`---`) or TOML (`+++`) header of a Markdown file, parsed with hard limits."""
+"""The YAML (`---`), TOML (`+++`) or JSON header of a Markdown file, parsed with hard limits."""
 
 import datetime
+import json
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from ingest.parsers.decode import UNSAFE
+from ingest.parsers.stated_metadata import stated_metadata
 from search.documents.charset import REPLACEMENT
 
 #: the libyaml loader where the wheel has it, twelve times faster than the one in Python
@@ -20,7 +23,13 @@ MAX_VALUES = 1_000
 MAX_DEPTH = 8
 MAX_TAGS = 64
 TAG_CHARS = 100
-FENCES = {"---": ("---", "..."), "+++": ("+++",)}
+FENCES = {"---": ("---", "..."), "+++": ("+++",), ";;;": (";;;",), "{": ("}",)}
+#: a line of a header that is no valid YAML, and a line that belongs to the one above it
+FIELD = re.compile(r"([^\W\d][\w .-]{0,60}?)[ \t]*:(?:[ \t]+(.*)|$)")
+CONTINUATION = re.compile(r"[ \t]|-(?:[ \t]|$)|#|[\]})]|\{[{%]")
+ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
+#: values of templates, which stand for another text, and of YAML that needs a parser
+UNREADABLE = re.compile(r".*(?:\{\{|\{%|<%|\$\{)|[!&*|>{]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +38,16 @@ class FrontMatter:
 
     last_line: int = 0
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    #: reason for which the header could not be parsed; its lines are then ordinary text
+    #: reason for which the header could not be parsed
     warning: str | None = None
 
     @property
     def title(self) -> str | None:
         """Return the stated title, or None."""
-        title = self.metadata.get("title")
-        return " ".join(str(title).split()) or None if isinstance(title, str | int | float) else None
+        title = next((self.metadata[name] for name in ("title", "Title") if name in self.metadata), None)
+        if not isinstance(title, str | int | float) or UNREADABLE.match(str(title)):
+            return None
+        return " ".join(str(title).split()) or None
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -50,21 +61,78 @@ class FrontMatter:
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """Return the header at the top of `lines`; an unreadable one is a warning, never an error."""
+    """Return the header at the top of `lines`; an unreadable one is a warning, never an error.
+
+    Of a header that is no valid YAML, lines that read as `key: value` are taken. `author`, `created` and
+    `modified` are added where other fields state them.
+    """
     opening = lines[0].rstrip() if lines else ""
     last_line = _closing_line(lines, FENCES.get(opening, ()))
     if not last_line:
         return FrontMatter()
-    text = "\n".join(lines[1 : last_line - 1])
-    if len(text) > MAX_CHARS:
-        return FrontMatter(warning=f"front matter of {len(text)} characters is over {MAX_CHARS}: not read")
+    inner = lines[1 : last_line - 1]
+    if sum(map(len, inner)) > MAX_CHARS:
+        return FrontMatter(warning=f"front matter of over {MAX_CHARS} characters: not read")
+    warning = None
     try:
-        values = tomllib.loads(text) if opening == "+++" else yaml.load(text, SAFE_LOADER)  # noqa: S506
+        values = _parse(opening, "\n".join(inner))
         if not isinstance(values, dict):
             return FrontMatter(last_line=last_line if values is None else 0)
-        return FrontMatter(last_line=last_line, metadata=_JsonCopier().copy(values, 0))
+        fields = _JsonCopier().copy(values, 0)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        return FrontMatter(warning=f"front matter not read: {' '.join(str(error).split())[:200]}")
+        if opening not in ("---", "+++") or not _is_header(inner):
+            return FrontMatter()
+        fields = _JsonCopier().copy(dict(_read_fields(inner)), 0)
+        warning = f"front matter read line by line: {' '.join(str(error).split())[:200]}"
+    return FrontMatter(last_line=last_line, metadata={**fields, **stated_metadata(fields)}, warning=warning)
+
+
+def _parse(opening: str, text: str) -> Any:
+    if opening == "+++":
+        return tomllib.loads(text)
+    if opening == "---":
+        return yaml.load(text, SAFE_LOADER)  # noqa: S506
+    return json.loads(text if opening == ";;;" and text.lstrip().startswith("{") else f"{{{text}}}")
+
+
+def _is_header(lines: Sequence[str]) -> bool:
+    """Return whether lines between two rules are fields, not prose."""
+    filled = [line for line in lines if line.strip()]
+    fields = [line for line in filled if FIELD.match(line)]
+    known = sum(FIELD.match(line) is not None or CONTINUATION.match(line) is not None for line in filled)
+    return bool(fields) and bool(lines[0].strip()) and known == len(filled)
+
+
+def _read_fields(lines: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields with values that are plain text or a list of it."""
+    name = ""
+    items: list[str] = []
+    for line in [*lines, ":"]:
+        item = ITEM.match(line)
+        if item is not None and name:
+            items.append(_plain(item[1]))
+            continue
+        field = FIELD.match(line)
+        if field is None and line != ":":
+            continue
+        if name and items:
+            yield name, items
+        name, items = "", []
+        if field is None:
+            continue
+        value = field[2] or ""
+        if value.startswith("["):
+            yield field[1], [_plain(part) for part in value.strip(" \t[]").split(",") if part.strip()]
+        elif not value.strip():
+            name = field[1]
+        elif not UNREADABLE.match(value):
+            yield field[1], _plain(value)
+
+
+def _plain(value: str) -> str:
+    """Return a value without white space and quotes around it, and without a comment behind it."""
+    value = re.sub(r"[ \t]#.*$", "", value) if value[:1] not in ("'", '"') else value
+    return value.strip().strip("'\"").strip()
 
 
 def _closing_line(lines: Sequence[str], closings: Sequence[str]) -> int:

@@ -1,10 +1,12 @@
 """HTML pages as readable lines, each with its lines in the file."""
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.markup.html_reader import HEADINGS, PagePart, PageReader, Run
+from ingest.parsers.stated_metadata import stated_metadata
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 KINDS: dict[str, BlockKind] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
@@ -24,27 +26,37 @@ def parse_html(content: bytes, file: FileType) -> Outline:
     marks its main part, all others. A page that would have next to no text left, because of a tag that is
     never closed or an ambiguous class name, is read whole.
     """
-    text = "\n".join(split_lines(decode(content)))
     reader = PageReader()
-    reader.read(text)
-    runs = _main_part(reader.runs)
+    reader.read(text := "\n".join(split_lines(decode(content))))
+    main = _main_part(reader.runs)
+    runs = main or _without_header(reader.runs)
     size = sum(run.size for run in runs)
-    if reader.is_cut_short or (size < PAGE_CHARS and reader.skipped_chars > size):
-        reader = PageReader(whole=True)
-        reader.read(text)
-        runs = reader.runs
+    if reader.is_cut_short or (not main and size < PAGE_CHARS and reader.skipped_chars > size):
+        whole = PageReader(whole=True)
+        whole.read(text)
+        runs = whole.runs
     return _outline(runs, reader)
 
 
+def read_fragment(text: str) -> "PageText":
+    """Return the text of HTML in another document, all parts of it; origins are lines of `text`."""
+    reader = PageReader(whole=True)
+    reader.read(text)
+    return _page_text(reader.runs)
+
+
 def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
-    """Return the runs of the part marked as the main one, or all but the page's header."""
+    """Return the runs of the part marked as the main one, none without one that has a part of the text."""
     main = _runs_in(runs, PagePart.MAIN)
-    if _size(main) >= MAIN_SHARE * _size(runs) and main:
+    if main and _size(main) >= MAIN_SHARE * _size(runs):
         article = _runs_in(main, PagePart.ARTICLE)
         return article if _size(article) >= ARTICLE_SHARE * _size(main) else main
     article = _runs_in(runs, PagePart.ARTICLE)
-    if article and _size(article) >= MAIN_SHARE * _size(runs):
-        return article
+    return article if _size(article) >= MAIN_SHARE * _size(runs) else ()
+
+
+def _without_header(runs: Sequence[Run]) -> Sequence[Run]:
+    """Return all runs but those of the page's header, unless that has its title."""
     body = [run for run in runs if not run.part & PagePart.HEADER]
     return body if any(run.tag == "h1" for run in body) else runs
 
@@ -54,32 +66,40 @@ def _runs_in(runs: Iterable[Run], part: PagePart) -> list[Run]:
 
 
 def _size(runs: Iterable[Run]) -> int:
-    return sum(run.size for run in runs)
+    return sum(run.own_chars for run in runs)
 
 
 def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
-    page = _Page()
-    for run in runs:
-        page.add(run)
+    page = _page_text(runs)
     return Outline(
         lines=page.lines,
         blocks=page.blocks,
         origins=page.origins,
         title=_title(reader.title, page.blocks),
-        metadata={"description": reader.description} if reader.description else {},
+        metadata={
+            **({"description": reader.description} if reader.description else {}),
+            **stated_metadata(reader.stated),
+        },
     )
 
 
 def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
-    """Return the stated title, or the first h1 where the title only adds the site's name to it."""
+    """Return the stated title, or the first h1 where the title only adds names of the site to it."""
     heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), None)
     if stated is None or not heading:
         return stated
-    return heading if stated.startswith(heading) or stated.endswith(heading) else stated
+    return heading if re.search(rf"(?<!\w){re.escape(heading)}(?!\w)", stated) else stated
+
+
+def _page_text(runs: Iterable[Run]) -> "PageText":
+    page = PageText()
+    for run in runs:
+        page.add(run)
+    return page
 
 
 @dataclass(slots=True)
-class _Page:
+class PageText:
     """Lines and blocks of the runs added so far."""
 
     lines: list[str] = field(default_factory=list)
@@ -88,7 +108,12 @@ class _Page:
     table: int = 0
 
     def add(self, run: Run) -> None:
-        """Append a run as a block of its own, or a row of a table to the block of the rows above it."""
+        """Append a run as a block of its own, a row to the block of the rows above it, a definition to its
+        term.
+        """
+        if run.is_definition and self.blocks:
+            self._define(run)
+            return
         joins = run.table > 0 and run.table == self.table
         self.table = run.table
         if self.lines and not joins:
@@ -101,6 +126,17 @@ class _Page:
         if joins:
             start = self.blocks.pop().span.start
         self.blocks.append(self._block(run, LineSpan(start, len(self.lines))))
+
+    def _define(self, run: Run) -> None:
+        """Append a definition to the line of its term, which is the last one."""
+        (text, place), *further = run.lines
+        self.lines[-1] = f"{self.lines[-1].removesuffix(PILCROW).rstrip().removesuffix(':')}: {text}"
+        self.origins[-1] = LineSpan.around((self.origins[-1], place))
+        for line, origin in further:
+            self.lines.append(line)
+            self.origins.append(origin)
+        term = self.blocks.pop()
+        self.blocks.append(replace(term, span=LineSpan(term.span.start, len(self.lines))))
 
     def _block(self, run: Run, span: LineSpan) -> Block:
         if run.table:

@@ -3,11 +3,14 @@
 The standard library's parser is used because it alone reports positions in the source.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from enum import IntFlag
 from functools import lru_cache
 from html.parser import HTMLParser
+from types import MappingProxyType
+from typing import Any
 
 from ingest.parsers.types import LineSpan
 
@@ -42,6 +45,7 @@ td tfoot th thead title tr ul
 """
 BLOCKS = frozenset(BLOCK_NAMES.split())
 ROW_ENDS = frozenset({"tr", "table", "tbody", "thead", "body", "html"})
+CELLS = frozenset({"td", "th"})
 #: elements that begin a run even inside a row; the rest of such a row is read like any other text
 APART = frozenset({"tr", "pre"}) | HEADINGS
 #: elements between a `<pre>` with line numbers and the element that names its language
@@ -54,6 +58,46 @@ LINE_END_REFERENCE = re.compile(r"&#(?:0*10(?!\d)|x0*a(?![\da-f]));?|&newline;",
 INVISIBLE = re.compile("[\u200b\u200c\ufeff\u00ad]")
 
 Attributes = dict[str, str | None]
+
+#: names of `<meta>`, `itemprop` and JSON-LD for an author or a date, with their shared names
+STATED = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author"), "author"
+        ),
+        **dict.fromkeys(
+            (
+                *("article:published_time", "datepublished", "datecreated", "date", "pubdate", "publishdate"),
+                *(
+                    "dc.date",
+                    "dc.date.issued",
+                    "dc.date.created",
+                    "dcterms.created",
+                    "dcterms.issued",
+                    "dcterms.date",
+                ),
+                *("citation_publication_date", "citation_date", "created", "og:article:published_time"),
+            ),
+            "created",
+        ),
+        **dict.fromkeys(
+            (
+                *("article:modified_time", "og:updated_time", "datemodified", "dc.date.modified"),
+                *(
+                    "dcterms.modified",
+                    "last-modified",
+                    "lastmod",
+                    "modified",
+                    "revised",
+                    "docbuild:last-update",
+                ),
+            ),
+            "modified",
+        ),
+    }
+)
+LINKED = ("author", "datePublished", "dateCreated", "dateModified")
+MAX_LINKED_DATA_CHARS = 200_000
 
 
 class PagePart(IntFlag):
@@ -76,11 +120,26 @@ class Run:
     #: inside `<pre>`
     is_preformatted: bool
     language: str | None
+    #: the first text of a definition, whose term is the run before
+    is_definition: bool
+    #: characters of the text in links
+    link_chars: int
 
     @property
     def size(self) -> int:
         """Return the number of characters of the lines."""
         return sum(len(text) for text, _ in self.lines)
+
+    @property
+    def own_chars(self) -> int:
+        """Return the number of characters outside of links, of which navigation has few."""
+        return max(0, self.size - self.link_chars)
+
+
+class AlternativeText(str):
+    """The text that stands for a picture."""
+
+    __slots__ = ()
 
 
 class PageReader(HTMLParser):
@@ -95,6 +154,8 @@ class PageReader(HTMLParser):
         self.runs: list[Run] = []
         self.title: str | None = None
         self.description: str | None = None
+        self._stated: dict[str, Any] = {}
+        self._linked: dict[str, Any] = {}
         #: characters of text that were skipped as part of the site
         self.skipped_chars = 0
         self._whole = whole
@@ -106,13 +167,25 @@ class PageReader(HTMLParser):
         self._pre_depth = 0
         self._quote_depth = 0
         self._row_depth = 0
+        #: inside a cell whose end tag may be left out
+        self._is_cell_open = False
         self._table = 0
+        self._link_depth = 0
+        self._link_chars = 0
+        #: 1 behind a term, 2 inside its definition
+        self._definition = 0
+        self._linked_data: list[str] | None = None
         self._parts: list[tuple[str, PagePart, int]] = []
 
     @property
     def is_cut_short(self) -> bool:
         """Return whether the page ended inside a skipped element."""
         return self._skip_depth > 0
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Return what the page states of its author and dates, for `stated_metadata`."""
+        return {**self._linked, **self._stated}
 
     def read(self, text: str) -> None:
         """Parse the page; the runs are complete afterwards."""
@@ -125,12 +198,19 @@ class PageReader(HTMLParser):
             self._skip_depth += tag == self._skip_tag
             return
         attributes = dict(attrs)
+        if "itemprop" in attributes:
+            self._state(attributes["itemprop"], attributes.get("datetime") or attributes.get("content"))
         if self._is_skipped(tag, attributes):
             if tag in BLOCKS:
                 self._flush()
             self._skip_tag, self._skip_depth = tag, 1
+            self._linked_data = [] if attributes.get("type") == "application/ld+json" else None
         elif tag == "meta":
             self._read_meta(attributes)
+        elif tag == "img":
+            self._text.append((AlternativeText(f" {attributes.get('alt') or ''} "), self.getpos()[0]))
+        elif tag == "a":
+            self._link_depth += 1
         elif tag == "br":
             self._text.append((BREAK, self.getpos()[0]))
         elif tag == "code" and self._pre_depth:
@@ -147,8 +227,13 @@ class PageReader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self._skip_depth:
             self._skip_depth -= tag == self._skip_tag
+            if not self._skip_depth and self._linked_data is not None:
+                self._linked = self._linked or linked_data_fields("".join(self._linked_data))
             return
-        if tag in ("td", "th") and self._row_depth:
+        if tag == "a":
+            self._link_depth = max(0, self._link_depth - 1)
+        if tag in CELLS and self._row_depth:
+            self._is_cell_open = False
             self._text.append((" | ", self.getpos()[0]))
         elif tag in BLOCKS or tag in HEADINGS:
             self._close(tag)
@@ -157,6 +242,9 @@ class PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self._skip_depth:
             self._text.append((data, self.getpos()[0]))
+            self._link_chars += len(data) if self._link_depth else 0
+        elif self._linked_data is not None:
+            self._linked_data.append(data)
         elif self._skip_tag not in UNREAD:
             self.skipped_chars += len(data.strip())
 
@@ -184,11 +272,18 @@ class PageReader(HTMLParser):
 
     def _open(self, tag: str, attributes: Attributes) -> None:
         if self._row_depth and tag not in APART:
-            self._text.append((" ", self.getpos()[0]))
+            is_next_cell = tag in CELLS and self._is_cell_open
+            self._is_cell_open = self._is_cell_open or tag in CELLS
+            self._text.append((" | " if is_next_cell else " ", self.getpos()[0]))
             return
         self._flush()
         self._tag = tag
+        if tag == "dd" and self._definition:
+            self._definition = 2
+        elif tag in ("dt", "dl"):
+            self._definition = 0
         self._row_depth = int(tag == "tr")
+        self._is_cell_open = False
         self._table += tag == "table"
         self._quote_depth += tag == "blockquote"
         if tag == "pre":
@@ -212,12 +307,27 @@ class PageReader(HTMLParser):
             self._language = None
 
     def _read_meta(self, attributes: Attributes) -> None:
-        if (attributes.get("name") or "").lower() == "description":
-            self.description = " ".join((attributes.get("content") or "").split())[:1000] or None
+        name, content = (attributes.get("name") or "").lower(), attributes.get("content") or ""
+        if name == "description":
+            self.description = " ".join(content.split())[:1000] or None
+        self._state(name or attributes.get("property"), content)
+
+    def _state(self, name: str | None, value: str | None) -> None:
+        """Keep the first value of a name that stands for an author or a date, all values of an author."""
+        shared = STATED.get((name or "").lower())
+        if shared is None or not value or value.startswith(("http:", "https:")):
+            return
+        if shared == "author":
+            self._stated.setdefault("author", []).append(value)
+        else:
+            self._stated.setdefault(shared, value)
 
     def _flush(self) -> None:
         """End the current run of text."""
         pieces, self._text = self._text, []
+        link_chars, self._link_chars = self._link_chars, 0
+        if self._tag in HEADINGS and any(text.strip() for text, _ in pieces if type(text) is str):
+            pieces = [piece for piece in pieces if type(piece[0]) is str]  # a logo in front of the words
         lines = _render_preformatted(pieces) if self._pre_depth else _render_flowing(pieces)
         if not lines:
             return
@@ -232,8 +342,32 @@ class PageReader(HTMLParser):
                 table=max(1, self._table) if self._row_depth else 0,
                 is_preformatted=self._pre_depth > 0,
                 language=self._language,
+                is_definition=self._definition == 2 and not self._row_depth and not self._pre_depth,
+                link_chars=link_chars,
             )
         )
+        self._definition = int(self._tag == "dt")
+
+
+def linked_data_fields(text: str) -> dict[str, Any]:
+    """Return author and dates of JSON-LD, from the first object that states a date or an author."""
+    if len(text) > MAX_LINKED_DATA_CHARS:
+        return {}
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    graph = value.get("@graph") if isinstance(value, dict) else None
+    for each in (
+        value,
+        *(value if isinstance(value, list) else ()),
+        *(graph if isinstance(graph, list) else ()),
+    ):
+        if isinstance(each, dict) and (
+            stated := {STATED[name.lower()]: each[name] for name in LINKED if name in each}
+        ):
+            return stated
+    return {}
 
 
 def without_line_references(text: str) -> str:

@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ingest.parsers.blocks import cover_lines
+from ingest.parsers.blocks import cover_lines, shift_block
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.file_types import extension_of
 from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
+from ingest.parsers.markup.html import read_fragment
+from ingest.parsers.markup.inline_html import end_tag_names, has_html, split_fences, strip_html, strip_mdx
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 KINDS: dict[str, BlockKind] = {
@@ -33,19 +37,28 @@ MARKUP_CHARS = 1_000
 FENCE_LANGUAGE = re.compile(r"[\w+#.-]+")
 
 
-def parse_markdown(content: bytes, file: FileType) -> Outline:
-    """Return the blocks of a Markdown or MDX file; every non-blank line lies in one of them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkdownText:
+    """Readable lines of Markdown, and the blocks over them."""
 
-    In MDX indented text is text, not code, as its specification has it; imports, exports and JSX are blocks
-    of their own.
+    lines: Sequence[str]
+    blocks: Sequence[Block]
+    #: per line its lines in the file; None where the lines are the file's own
+    origins: Sequence[LineSpan] | None = None
+
+
+def parse_markdown(content: bytes, file: FileType) -> Outline:
+    """Return the blocks of a Markdown or MDX file; every line with text for readers lies in one of them.
+
+    In MDX indented text is text, not code, as its specification has it.
     """
     lines = split_lines(decode(content))
     front_matter = read_front_matter(lines)
-    blocks = list(_front_matter_block(front_matter))
-    blocks += markdown_blocks(lines, front_matter.last_line, is_mdx=extension_of(file.path) == "mdx")
+    text = read_markdown(lines, front_matter.last_line, is_mdx=extension_of(file.path) == "mdx")
     return Outline(
-        lines=lines,
-        blocks=blocks,
+        lines=text.lines,
+        blocks=[*_front_matter_block(front_matter), *text.blocks],
+        origins=text.origins,
         title=front_matter.title,
         tags=front_matter.tags,
         metadata=front_matter.metadata,
@@ -53,10 +66,100 @@ def parse_markdown(content: bytes, file: FileType) -> Outline:
     )
 
 
-def markdown_blocks(lines: Sequence[str], offset: int = 0, *, is_mdx: bool = False) -> Iterator[Block]:
-    """Return the blocks of the lines after the first `offset` ones; every non-blank line lies in one."""
+def read_markdown(lines: Sequence[str], offset: int = 0, *, is_mdx: bool = False) -> MarkdownText:
+    """Return the text after the first `offset` lines, which stay in front of it.
+
+    HTML is read as text: blocks of it as pages are, tags in prose are left out. So is the markup of MDX.
+    """
+    if is_mdx:
+        lines = [*lines[:offset], *strip_mdx(lines[offset:])]
     tokens = _block_parser(is_mdx=is_mdx).parse("\n".join(lines[offset:]))
-    return cover_lines(lines, offset, _blocks(tokens, offset))
+    blocks = list(cover_lines(lines, offset, _blocks(tokens, offset)))
+    if not any("<" in line for block in blocks if block.kind != "code" for line in _lines_of(block, lines)):
+        return MarkdownText(lines=lines, blocks=blocks)
+    return _HtmlReader(lines, offset, _code_lines(tokens, offset)).read(blocks)
+
+
+def _lines_of(block: Block, lines: Sequence[str]) -> Sequence[str]:
+    return lines[block.span.start - 1 : block.span.end]
+
+
+def _code_lines(tokens: Sequence[Token], offset: int) -> frozenset[int]:
+    """Return the numbers of the lines of code at any depth."""
+    spans = (token.map for token in tokens if token.type in ("fence", "code_block") and token.map)
+    return frozenset(number + offset for first, end in spans for number in range(first + 1, end + 1))
+
+
+class _HtmlReader:
+    """Reader that writes the lines of Markdown anew, without HTML."""
+
+    def __init__(self, lines: Sequence[str], offset: int, code_lines: frozenset[int]) -> None:
+        self._source = lines
+        self._code_lines = code_lines
+        self._ended = end_tag_names(lines)
+        self._lines = list(lines[:offset])
+        self._origins = [LineSpan(number, number) for number in range(1, offset + 1)]
+        self._blocks: list[Block] = []
+
+    def read(self, blocks: Sequence[Block]) -> MarkdownText:
+        """Return the text of the blocks, separated as in the file."""
+        above = len(self._lines)
+        for block in blocks:
+            for number in range(above + 1, block.span.start):
+                self._add("", LineSpan(number, number))
+            above = block.span.end
+            source = _lines_of(block, self._source)
+            if block.kind == "html" and has_html("\n".join(source), self._ended):
+                self._read_html(block)
+            elif block.kind == "code" or not any("<" in line for line in source):
+                self._copy(block, source)
+            else:
+                self._copy(block, self._strip(block))
+        return MarkdownText(lines=self._lines, blocks=self._blocks, origins=self._origins)
+
+    def _add(self, line: str, origin: LineSpan) -> None:
+        self._lines.append(line)
+        self._origins.append(origin)
+
+    def _strip(self, block: Block) -> Sequence[str]:
+        """Return the lines of a block without tags outside of code."""
+        stripped: list[str] = []
+        numbers = range(block.span.start, block.span.end + 1)
+        for is_code, group in groupby(numbers, key=self._code_lines.__contains__):
+            part = [self._source[number - 1] for number in group]
+            stripped += part if is_code else strip_html("\n".join(part), self._ended).split("\n")
+        return stripped
+
+    def _copy(self, block: Block, lines: Sequence[str]) -> None:
+        """Add the lines of a block, without those that only markup stood on."""
+        start = len(self._lines) + 1
+        places: dict[int, int] = {}
+        for number, line in enumerate(lines, start=block.span.start):
+            places[number] = len(self._lines) + 1
+            if line.strip() or not self._source[number - 1].strip():
+                self._add(line, LineSpan(number, number))
+        end = len(self._lines)
+        if end < start:
+            return
+        kind: BlockKind = "paragraph" if block.kind == "html" else block.kind
+        breaks = sorted({places[number] for number in block.breaks} - {start, end + 1})
+        self._blocks.append(replace(block, kind=kind, span=LineSpan(start, end), breaks=tuple(breaks)))
+
+    def _read_html(self, block: Block) -> None:
+        """Add the text of a block of HTML, with fences of code in it as code."""
+        first = block.span.start
+        for is_code, part in split_fences(_lines_of(block, self._source)):
+            if is_code:
+                self._copy(Block(kind="code", span=LineSpan(first, first + len(part) - 1)), part)
+            else:
+                page = read_fragment("\n".join(part))
+                by = len(self._lines)
+                self._lines += page.lines
+                self._origins += [
+                    LineSpan(span.start + first - 1, span.end + first - 1) for span in page.origins
+                ]
+                self._blocks += [shift_block(each, by) for each in page.blocks]
+            first += len(part)
 
 
 @cache
@@ -111,21 +214,25 @@ def _breaks(tokens: Sequence[Token], offset: int) -> tuple[int, ...]:
 
 
 def _heading(token: Token, content: str, span: LineSpan) -> Block:
-    return Block(kind="heading", span=span, text=plain_text(content), level=int(token.tag[1]))
+    text = plain_text(content)
+    if not text:  # a picture without words
+        return Block(kind="paragraph", span=span)
+    return Block(kind="heading", span=span, text=text, level=int(token.tag[1]))
 
 
 def plain_text(markup: str) -> str:
     """Return inline Markdown as one line of plain text, without emphasis, link targets, tags and ids."""
     text = HEADING_ID.sub("", markup[:MARKUP_CHARS])
     if MARKUP.search(text):
-        inline = _inline_parser().parseInline(text)[0].children or []
-        text = "".join(_inline_text(inline)) or text
+        without_tags = strip_html(text, end_tag_names([text])) if "<" in text else text
+        inline = _inline_parser().parseInline(without_tags)[0].children or []
+        text = "".join(_inline_text(inline))
     return " ".join(text.split())
 
 
 def _inline_text(tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens:
-        if token.type in ("text", "code_inline", "text_special", "image"):
+        if token.type in ("text", "code_inline", "text_special", "image", "html_inline"):
             yield token.content
         elif token.type in ("softbreak", "hardbreak"):
             yield " "

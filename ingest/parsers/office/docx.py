@@ -3,22 +3,36 @@
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
+from ingest.parsers.office.equations import MATH, equation_text
+from ingest.parsers.office.numbering import WORD, Numbering, value_of
 from ingest.parsers.office.package import check_for_library, core_properties, open_office
-from ingest.parsers.office.titles import sensible_title
+from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
-WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-MATH: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 PARAGRAPH, TABLE, ROW, CELL, BOX = (f"{WORD}{name}" for name in ("p", "tbl", "tr", "tc", "txbxContent"))
 FALLBACK: Final = f"{COMPATIBILITY}Fallback"
-TEXT: Final = frozenset({f"{WORD}t", f"{MATH}t"})
-SIGNS: Final = {f"{WORD}tab": "\t", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
+TEXT, SYMBOL = f"{WORD}t", f"{WORD}sym"
+DRAWN: Final = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+SIGNS: Final = {
+    f"{WORD}{name}": sign
+    for name, sign in {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}.items()
+}
+SOFT_HYPHEN: Final = "\xad"
+#: characters of the fonts Symbol and Wingdings, and what they look like
+SYMBOL_LETTERS: Final = (
+    "abcdefghiklmnopqrstuwxyzABCDEFGHIKLMNOPQRSTUWXYZ\xa3\xb3\xb9\xb1\xb4\xb8\xb0\xb7\xa5\xd6\xe5\xac\xae"
+)
+SYMBOL_SIGNS: Final = "αβχδεφγηικλμνοπθρστυωξψζΑΒΧΔΕΦΓΗΙΚΛΜΝΟΠΘΡΣΤΥΩΞΨΖ≤≥≠±×÷°•∞√∑←→"
+SYMBOLS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Symbol": dict(zip(SYMBOL_LETTERS, SYMBOL_SIGNS, strict=True)),
+    "Wingdings": dict(zip("\xfc\xfb\xfe\xfd\xa8\x6f\xe0\xdf\x28\x2a", "✓✗☑☒☐☐→←☎✉", strict=True)),
+}
 #: deleted text, and content repeated for older programs
 LEFT_OUT: Final = frozenset({*(f"{WORD}{name}" for name in ("pPr", "rPr", "del", "moveFrom")), BOX, FALLBACK})
 WRAPPERS: Final = frozenset(
@@ -37,6 +51,10 @@ CONTENTS_NAME = re.compile(r"(?:toc|contents) (?:\d|heading)")
 TITLE_LEVEL: Final = 0
 MAX_STYLE_CHAIN: Final = 10
 NOTE_PARTS: Final = ("/footnotes", "/endnotes")
+EDGE_PARTS: Final = ("/header", "/footer")
+#: fields with the number of the page, and what stands beside them
+PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES|SECTION)\b")
+BESIDE_PAGE = re.compile(r"(?i)(?:[\W\d_]|\b(?:page|seite|pagina|página|of|von|sur|de|di|van)\b)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +63,10 @@ class ParagraphRole:
 
     #: 1 to 6, TITLE_LEVEL for the title, None for other paragraphs
     heading: int | None = None
-    #: depth in its list from 0, None outside of one
-    list_depth: int | None = None
+    #: id and depth, from 0, of its list; None outside of one
+    numbering: tuple[str, int] | None = None
+    #: whether it is an item without numbering
+    is_item: bool = False
     #: a line of the table of contents, which only repeats headings
     is_contents: bool = False
 
@@ -54,8 +74,9 @@ class ParagraphRole:
 def parse_docx(content: bytes, file: FileType) -> Outline:
     """Return the readable text of a Word document; the lines are the outline's own, as the file has none.
 
-    Text that was deleted under change tracking, comments, page headers and footers and the table of
-    contents are left out. Footnotes and endnotes come last.
+    Automatic numbers stand before the text, comments after their paragraph. Text that was deleted under
+    change tracking and the table of contents are left out. Footnotes and endnotes come last, then page
+    headers and footers, each once.
 
     Raises:
         ParseRefused: see `open_office` and `check_for_library`.
@@ -65,13 +86,16 @@ def parse_docx(content: bytes, file: FileType) -> Outline:
     document = _open_document(content)
     properties = core_properties(archive)
     writer = OutlineWriter()
-    reader = _DocxReader(writer, _style_roles(document.styles.element))
+    reader = _DocxReader(writer, document)
     reader.read(document.element.body)
-    reader.read_notes(document.part)
+    has_heading = any(block.kind == "heading" for block in writer.blocks)
+    title = sensible_title(properties.title) or (None if has_heading else writer.first_words)
+    reader.read_notes()
+    reader.read_edges()
     return Outline(
         lines=writer.lines,
         blocks=writer.blocks,
-        title=sensible_title(properties.title),
+        title=title,
         metadata=properties.metadata,
     )
 
@@ -90,9 +114,16 @@ def _open_document(content: bytes) -> Any:
 class _DocxReader:
     """Reader that walks the body and writes its blocks."""
 
-    def __init__(self, writer: OutlineWriter, styles: Mapping[str, ParagraphRole]) -> None:
+    def __init__(self, writer: OutlineWriter, document: Any) -> None:
         self._writer = writer
-        self._styles = styles
+        self._part = document.part
+        self._numbering = Numbering(next(self._related("/numbering"), None))
+        self._styles = _style_roles(document.styles.element, self._numbering)
+        self._comments = {
+            comment.get(f"{WORD}id"): (comment.get(f"{WORD}author") or "", _all_text(comment))
+            for root in self._related("/comments")
+            for comment in root.iterchildren(f"{WORD}comment")
+        }
         self._top_level = 1
 
     def read(self, body: Any) -> None:
@@ -100,56 +131,83 @@ class _DocxReader:
         # the document's title is one level above its first headings
         self._top_level = 1 + any(self._role(element).heading == TITLE_LEVEL for element in _blocks(body))
         elements = ((element, self._role(element)) for element in _blocks(body))
-        for is_list, run in groupby(elements, key=lambda pair: pair[1].list_depth is not None):
+        for is_list, run in groupby(elements, key=lambda pair: pair[1].is_item):
             if is_list:
                 self._write_list(list(run))
             else:
                 for element, role in run:
                     self._write(element, role)
+        for comment in self._comments.values():  # without a place
+            self._write_comment(*comment)
 
-    def read_notes(self, part: Any) -> None:
+    def read_notes(self) -> None:
         """Write footnotes and endnotes under a heading of their own."""
-        from docx.oxml.parser import parse_xml
-
-        notes = [
-            " ".join(filter(None, (one_line(_text(paragraph)) for paragraph in note.iter(PARAGRAPH))))
-            for relation in part.rels.values()
-            if relation.reltype.endswith(NOTE_PARTS) and not relation.is_external
-            for note in parse_xml(relation.target_part.blob).iterchildren()
-        ]
+        notes = [_all_text(note) for root in self._related(*NOTE_PARTS) for note in root.iterchildren()]
         if any(notes):
             self._writer.write_heading("Notes", self._top_level)
             self._writer.write_block("list", notes)
+
+    def read_edges(self) -> None:
+        """Write page headers and footers under a heading of their own, without the numbers of pages."""
+        edges = dict.fromkeys(_edge_text(root) for root in self._related(*EDGE_PARTS))
+        if any(edges):
+            self._writer.write_heading("Headers and footers", self._top_level)
+            self._writer.write_block("list", edges)
+
+    def _related(self, *kinds: str) -> Iterator[Any]:
+        """Yield the roots of the parts of these kinds."""
+        from docx.oxml.parser import parse_xml
+
+        for relation in self._part.rels.values():
+            if relation.reltype.endswith(kinds) and not relation.is_external:
+                yield parse_xml(relation.target_part.blob)
 
     def _role(self, element: Any) -> ParagraphRole:
         """Return the role of a paragraph by its style and its own settings."""
         settings = element.find(f"{WORD}pPr") if element.tag == PARAGRAPH else None
         if settings is None:
             return ParagraphRole()
-        styled = self._styles.get(_value(settings, "pStyle") or "", ParagraphRole())
-        own = _heading_of_outline(settings)
-        if styled.heading is not None or own is not None or styled.is_contents:
-            return ParagraphRole(
-                heading=own if styled.heading is None else styled.heading, is_contents=styled.is_contents
-            )
-        depth = _list_depth(settings)
-        return ParagraphRole(list_depth=styled.list_depth if depth is None else depth)
+        styled = self._styles.get(value_of(settings, "pStyle") or "", ParagraphRole())
+        heading = _heading_of_outline(settings) if styled.heading is None else styled.heading
+        numbering = _numbering(settings, styled.numbering)
+        is_item = styled.is_item if numbering == styled.numbering else numbering is not None
+        is_item = is_item and heading is None and not styled.is_contents
+        return replace(styled, heading=heading, numbering=numbering, is_item=is_item)
 
     def _write(self, element: Any, role: ParagraphRole) -> None:
         if element.tag == TABLE:
-            self._writer.write_table(_rows(element))
+            self._writer.write_table(self._rows(element))
         elif role.heading is not None:
             level = 1 if role.heading == TITLE_LEVEL else role.heading + self._top_level - 1
-            self._writer.write_heading(_text(element), level)
+            label, text = self._label(role), _text(element)
+            self._writer.write_heading(f"{label} {text}" if label and text.strip() else text, level)
         elif not role.is_contents:
             self._writer.write_block("paragraph", [_text(element)])
+        self._write_comments(element)
         self._write_boxes(element)
 
     def _write_list(self, items: list[tuple[Any, ParagraphRole]]) -> None:
-        texts = ((one_line(_text(element)), role.list_depth or 0) for element, role in items)
-        self._writer.write_block("list", [f"{'  ' * min(depth, 8)}- {text}" for text, depth in texts if text])
+        lines = []
+        for element, role in items:
+            label = self._label(role) or "-"
+            if text := one_line(_text(element)):
+                depth = 0 if role.numbering is None else min(role.numbering[1], 8)
+                lines.append(f"{'  ' * depth}{label} {text}")
+        self._writer.write_block("list", lines)
         for element, _ in items:
+            self._write_comments(element)
             self._write_boxes(element)
+
+    def _label(self, role: ParagraphRole) -> str:
+        return "" if role.numbering is None else self._numbering.next_label(*role.numbering)
+
+    def _write_comments(self, element: Any) -> None:
+        for reference in element.iter(f"{WORD}commentReference"):
+            self._write_comment(*self._comments.pop(reference.get(f"{WORD}id"), ("", "")))
+
+    def _write_comment(self, author: str, text: str) -> None:
+        by = f"Comment by {author}" if author else "Comment"
+        self._writer.write_block("paragraph", [f"{by}: {text}"] if text else [])
 
     def _write_boxes(self, element: Any) -> None:
         """Write the text boxes anchored to a paragraph."""
@@ -162,9 +220,18 @@ class _DocxReader:
 
     def _write_box_block(self, element: Any) -> None:
         if element.tag == TABLE:
-            self._writer.write_table(_rows(element))
+            self._writer.write_table(self._rows(element))
         else:
             self._writer.write_block("paragraph", [_text(element)])
+
+    def _rows(self, table: Any) -> Iterator[list[str]]:
+        for row in _within(table, ROW):
+            yield [self._cell_text(cell) for cell in _within(row, CELL)]
+
+    def _cell_text(self, cell: Any) -> str:
+        """Return the text of a cell, with nested tables and text boxes."""
+        paragraphs = [each for each in cell.iter(PARAGRAPH) if not _is_repeated(each)]
+        return " ".join(f"{self._label(self._role(each))} {_text(each)}".strip() for each in paragraphs)
 
 
 def _blocks(container: Any) -> Iterator[Any]:
@@ -179,18 +246,55 @@ def _blocks(container: Any) -> Iterator[Any]:
 def _text(element: Any) -> str:
     pieces: list[str] = []
     for child in element.iterchildren():
-        if child.tag in TEXT:
-            pieces.append(child.text or "")
-        elif child.tag in SIGNS:
-            pieces.append(SIGNS[child.tag])
-        elif child.tag not in LEFT_OUT:
+        tag = child.tag
+        if tag == TEXT:
+            pieces.append((child.text or "").replace(SOFT_HYPHEN, ""))
+        elif tag in SIGNS:
+            pieces.append(SIGNS[tag])
+        elif tag == SYMBOL:
+            pieces.append(_symbol(child))
+        elif tag == DRAWN:
+            pieces.append(_alternative_text(child))
+        elif tag in (f"{MATH}oMath", f"{MATH}oMathPara"):
+            pieces.append(equation_text(child))
+        elif tag not in LEFT_OUT:
             pieces.append(_text(child))
     return "".join(pieces)
 
 
-def _rows(table: Any) -> Iterator[list[str]]:
-    for row in _within(table, ROW):
-        yield [_cell_text(cell) for cell in _within(row, CELL)]
+def _all_text(element: Any) -> str:
+    """Return the text of all paragraphs on one line."""
+    paragraphs = (each for each in element.iter(PARAGRAPH) if not _is_repeated(each))
+    return " ".join(filter(None, (one_line(_text(each)) for each in paragraphs)))
+
+
+def _symbol(element: Any) -> str:
+    try:
+        code = int(element.get(f"{WORD}char") or "", 16)
+    except ValueError:
+        return ""
+    letter = chr(code - 0xF000 if 0xF000 <= code < 0xF100 else code)
+    font = (element.get(f"{WORD}font") or "").rstrip(" 23")
+    return SYMBOLS[font].get(letter, "") if font in SYMBOLS else letter
+
+
+def _alternative_text(drawn: Any) -> str:
+    """Return the description of a picture or shape in brackets; '' without one, and for a file's name."""
+    text = one_line(drawn.get("descr") or drawn.get("title") or "")
+    return f" [{text}] " if text and FILE_NAME.fullmatch(text) is None else ""
+
+
+def _edge_text(root: Any) -> str:
+    """Return the text of a page header or footer, '' if it is no more than the number of the page."""
+    texts = []
+    for paragraph in root.iter(PARAGRAPH):
+        text = one_line(_text(paragraph))
+        fields = [*(each.text or "" for each in paragraph.iter(f"{WORD}instrText"))]
+        fields += [each.get(f"{WORD}instr") or "" for each in paragraph.iter(f"{WORD}fldSimple")]
+        is_number = any(map(PAGE_FIELD.match, fields)) and BESIDE_PAGE.fullmatch(text)
+        if text and not is_number and not _is_repeated(paragraph):
+            texts.append(text)
+    return " ".join(texts)
 
 
 def _within(container: Any, tag: str) -> Iterator[Any]:
@@ -201,28 +305,25 @@ def _within(container: Any, tag: str) -> Iterator[Any]:
             yield from _within(child, tag)
 
 
-def _cell_text(cell: Any) -> str:
-    """Return the text of a cell, with nested tables and text boxes."""
-    return " ".join(_text(paragraph) for paragraph in cell.iter(PARAGRAPH) if not _is_repeated(paragraph))
-
-
 def _is_repeated(element: Any) -> bool:
     """Return whether the element repeats another one, for programs that don't know the first form."""
     return any(above.tag == FALLBACK for above in element.iterancestors())
 
 
-def _style_roles(styles: Any) -> Mapping[str, ParagraphRole]:
+def _style_roles(styles: Any, numbering: Numbering) -> Mapping[str, ParagraphRole]:
     """Return the roles by style id, with the settings inherited from base styles."""
     by_id = {style.get(f"{WORD}styleId"): style for style in styles.iterchildren(f"{WORD}style")}
-    return {style_id: _style_role(style, by_id) for style_id, style in by_id.items()}
+    return {style_id: _style_role(style_id, by_id, numbering) for style_id in by_id}
 
 
-def _style_role(style: Any, by_id: Mapping[str, Any]) -> ParagraphRole:
-    heading = list_depth = None
+def _style_role(style_id: str, by_id: Mapping[str, Any], numbering: Numbering) -> ParagraphRole:
+    heading = numbered = depth = None
+    is_list = False
+    style = by_id[style_id]
     for _ in range(MAX_STYLE_CHAIN):
         if style is None:
             break
-        name = (_value(style, "name") or "").lower()
+        name = (value_of(style, "name") or "").lower()
         if CONTENTS_NAME.match(name):
             return ParagraphRole(is_contents=True)
         settings = style.find(f"{WORD}pPr")
@@ -230,10 +331,18 @@ def _style_role(style: Any, by_id: Mapping[str, Any]) -> ParagraphRole:
             heading = _heading_of_name(name)
         if heading is None and settings is not None:
             heading = _heading_of_outline(settings)
-        if list_depth is None:
-            list_depth = 0 if name.startswith("list ") and name != "list paragraph" else _list_depth(settings)
-        style = by_id.get(_value(style, "basedOn") or "")
-    return ParagraphRole(heading=heading) if heading is not None else ParagraphRole(list_depth=list_depth)
+        if numbered is None and settings is not None and settings.find(f"{WORD}numPr") is not None:
+            own = settings.find(f"{WORD}numPr")
+            depth = value_of(own, "ilvl") if depth is None else depth
+            if (list_id := value_of(own, "numId")) is not None:
+                level = numbering.level_of_style(list_id, style_id)
+                numbered = list_id, int(depth) if depth in set("012345678") else level
+        is_list = is_list or (name.startswith("list ") and name != "list paragraph")
+        style = by_id.get(value_of(style, "basedOn") or "")
+    if numbered is not None and numbered[0] == "0":
+        numbered = None
+    is_item = heading is None and (is_list or numbered is not None)
+    return ParagraphRole(heading=heading, numbering=numbered, is_item=is_item)
 
 
 def _heading_of_name(name: str) -> int | None:
@@ -244,19 +353,18 @@ def _heading_of_name(name: str) -> int | None:
 
 
 def _heading_of_outline(settings: Any) -> int | None:
-    level = _value(settings, "outlineLvl") or ""
+    level = value_of(settings, "outlineLvl") or ""
     return int(level) + 1 if level in {"0", "1", "2", "3", "4", "5"} else None
 
 
-def _list_depth(settings: Any) -> int | None:
-    numbering = None if settings is None else settings.find(f"{WORD}numPr")
-    if numbering is None or _value(numbering, "numId") in (None, "0"):
+def _numbering(settings: Any, styled: tuple[str, int] | None) -> tuple[str, int] | None:
+    """Return id and depth of a paragraph's list, those of its style unless its settings say others."""
+    numbering = settings.find(f"{WORD}numPr")
+    if numbering is None:
+        return styled
+    list_id = value_of(numbering, "numId") or (styled[0] if styled else None)
+    if list_id is None or list_id == "0":
         return None
-    level = _value(numbering, "ilvl") or "0"
-    return int(level) if level.isdecimal() else 0
-
-
-def _value(element: Any, name: str) -> str | None:
-    """Return the `val` of the child `name`, None without one."""
-    child = element.find(f"{WORD}{name}")
-    return None if child is None else child.get(f"{WORD}val")
+    level = value_of(numbering, "ilvl") or ""
+    depth = int(level) if level in set("012345678") else styled[1] if styled else 0
+    return list_id, depth

@@ -1,4 +1,4 @@
-"""Refusals of OLE compound files: old Office files, Outlook messages and locked files.
+"""Kinds of OLE compound files: Outlook messages, which are read, old Office files and locked files.
 
 They share one container format and are distinguished by its directory.
 """
@@ -12,14 +12,12 @@ OLE_START: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 ENTRY_BYTES: Final = 128
 NAME_BYTES: Final = 64
 LOCKED: Final = ("encrypted", "the file is locked by a password: remove it and save the file again")
-#: streams in order of precedence: a locked file has no others, a message also has Word's
+#: stream of an Outlook message, which may contain Word's, too
+MESSAGE: Final = "__properties_version1.0"
+#: streams in order of precedence: a locked file has no others
 REASONS: Final = {
     "EncryptedPackage": LOCKED,
     "EncryptedSummary": LOCKED,
-    "__properties_version1.0": (
-        "old_format",
-        "Outlook messages (.msg) are not read: save the message as .eml",
-    ),
     "WordDocument": ("old_format", "Word 97-2003 documents (.doc) are not read: save the file as .docx"),
     "PowerPoint Document": (
         "old_format",
@@ -29,6 +27,11 @@ REASONS: Final = {
     "Book": ("old_format", "Excel 5.0/95 workbooks (.xls) are not read: save the file as .xlsx"),
 }
 UNKNOWN: Final = ("no_parser", "no parser for this kind of compound file (application/x-ole-storage)")
+
+
+def is_outlook_message(content: bytes) -> bool:
+    """Return whether a compound file is an Outlook message."""
+    return _has_stream(content, MESSAGE)
 
 
 def ole_refusal(content: bytes) -> ParseRefused:

@@ -11,7 +11,7 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,12 +22,27 @@ from ingest.parsers.decode import UNSAFE
 from ingest.parsers.errors import ParseRefused
 from search.documents.charset import REPLACEMENT
 
-OfficeKind = Literal["docx", "pptx", "xlsx"]
+OfficeKind = Literal["docx", "pptx", "xlsx", "odt", "ods", "odp"]
 
 ZIP_START: Final = b"PK\x03\x04"
 #: the folder of its parts identifies a kind, whatever the file's name
 FOLDERS: Final[Mapping[str, OfficeKind]] = {"word": "docx", "ppt": "pptx", "xl": "xlsx"}
-PROGRAMS: Final[Mapping[OfficeKind, str]] = {"docx": "Word", "pptx": "PowerPoint", "xlsx": "Excel"}
+PROGRAMS: Final[Mapping[OfficeKind, str]] = {
+    "docx": "Word",
+    "pptx": "PowerPoint",
+    "xlsx": "Excel",
+    "odt": "OpenDocument",
+    "ods": "OpenDocument",
+    "odp": "OpenDocument",
+}
+#: media types of OpenDocument files begin with this; templates have more behind the kind
+OPEN_DOCUMENT: Final = "application/vnd.oasis.opendocument."
+OPEN_KINDS: Final[Mapping[str, OfficeKind]] = {
+    "text": "odt",
+    "spreadsheet": "ods",
+    "presentation": "odp",
+    "graphics": "odp",
+}
 DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 #: part that every office file has, and no other archive
 CONTENT_TYPES: Final = "[Content_Types].xml"
@@ -77,21 +92,45 @@ def kind_of(content: bytes) -> OfficeKind | None:
     if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
         return None
     try:
-        names = zipfile.ZipFile(io.BytesIO(content)).namelist()
+        return _kind_of_archive(zipfile.ZipFile(io.BytesIO(content)))
     except DAMAGE:
         return None
+
+
+def _kind_of_archive(archive: zipfile.ZipFile) -> OfficeKind | None:
+    names = archive.namelist()
+    if "mimetype" in names and archive.getinfo("mimetype").file_size < MAX_PROPERTY_CHARS:
+        mime = archive.read("mimetype").decode("ascii", "replace").strip()
+        named = mime.removeprefix(OPEN_DOCUMENT).partition("-")[0] if mime.startswith(OPEN_DOCUMENT) else ""
+        return OPEN_KINDS.get(named)
     if CONTENT_TYPES not in names:
         return None
-    folders = (name.partition("/")[0] for name in names)
-    return next((FOLDERS[folder] for folder in folders if folder in FOLDERS), None)
+    return next((kind for kind in map(_kind_of_part, names) if kind), None)
+
+
+def _kind_of_part(name: str) -> OfficeKind | None:
+    return FOLDERS.get(name.partition("/")[0])
 
 
 def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     """Return the archive of an office file with its directory checked and no part read.
 
     Raises:
-        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
-            file (`wrong_type`), or implausibly large (`archive_bomb`, `too_large`).
+        ParseRefused: as `open_archive`, or it is no such office file (`wrong_type`).
+    """
+    archive = open_archive(content)
+    names = archive.namelist()
+    if "content.xml" not in names if kind in OPEN_KINDS.values() else kind not in map(_kind_of_part, names):
+        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
+    return archive
+
+
+def open_archive(content: bytes) -> zipfile.ZipFile:
+    """Return a zip archive with its directory checked and no part read.
+
+    Raises:
+        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), or implausibly large
+            (`archive_bomb`, `too_large`).
     """
     # counted first, because zipfile reads the whole directory and each entry takes a kilobyte
     if content.count(DIRECTORY_ENTRY) > MAX_PARTS:
@@ -101,14 +140,12 @@ def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
     except DAMAGE as error:
         raise ParseRefused("damaged", f"the file is damaged or was cut off: {error}") from None
     _check_directory(archive)
-    if not any(FOLDERS.get(name.partition("/")[0]) == kind for name in archive.namelist()):
-        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
     return archive
 
 
 def _check_directory(archive: zipfile.ZipFile) -> None:
     infos = archive.infolist()
-    if any(info.flag_bits & 1 for info in infos):
+    if any(info.flag_bits & 1 for info in infos) or _is_encrypted_open_document(archive):
         raise ParseRefused("encrypted", "the file is locked by a password: remove it and save the file again")
     for info in infos:
         if info.file_size > RATIO_FREE_BYTES and info.file_size > RATIO * max(1, info.compress_size):
@@ -118,6 +155,14 @@ def _check_directory(archive: zipfile.ZipFile) -> None:
     if xml_bytes > MAX_XML_BYTES:
         limit, size = MAX_XML_BYTES // 1024**2, xml_bytes // 1024**2
         raise ParseRefused("too_large", f"the file unpacks to {size} MB of XML, over the limit of {limit} MB")
+
+
+def _is_encrypted_open_document(archive: zipfile.ZipFile) -> bool:
+    """Return whether the list of parts of an OpenDocument file says how they are encrypted."""
+    with suppress(*DAMAGE):
+        if archive.getinfo("META-INF/manifest.xml").file_size <= RATIO_FREE_BYTES:
+            return b"encryption-data" in archive.read("META-INF/manifest.xml")
+    return False
 
 
 def _size_bytes(archive: zipfile.ZipFile, *, only_xml: bool) -> int:
@@ -130,15 +175,17 @@ def is_xml(part: str) -> bool:
     return part.lower().endswith(XML_SUFFIXES)
 
 
-def check_for_library(archive: zipfile.ZipFile, *, as_tree: bool) -> None:
+def check_for_library(
+    archive: zipfile.ZipFile, *, as_tree: bool, parts: Collection[str] | None = None
+) -> None:
     """Check that a library can safely read the parts whole, their XML as a tree or as a stream.
 
-    Every part is unpacked once, in pieces, because sizes in the directory may be wrong. XML under another
-    name is left to the libraries: lxml replaces no entities there, expat since 2.4 stops at a hundred times
-    its input.
+    Every part, or each of `parts`, is unpacked once, in pieces, because sizes in the directory may be wrong.
+    XML under another name is left to the libraries: lxml replaces no entities there, expat since 2.4 stops at
+    a hundred times its input.
 
     Raises:
-        ParseRefused: a part declares a document type (`xml_entities`).
+        ParseRefused: a part declares entities (`xml_entities`).
         ValueError: all parts are over MAX_LIBRARY_BYTES, or the XML of a tree over MAX_TREE_BYTES or
             MAX_TREE_TAGS.
         BadZipFile, zlib.error, ExpatError: a part is damaged.
@@ -146,7 +193,8 @@ def check_for_library(archive: zipfile.ZipFile, *, as_tree: bool) -> None:
     xml_bytes, all_bytes = _size_bytes(archive, only_xml=True), _size_bytes(archive, only_xml=False)
     if all_bytes > MAX_LIBRARY_BYTES or (as_tree and xml_bytes > MAX_TREE_BYTES):
         raise ValueError(f"{xml_bytes} bytes of XML in parts of {all_bytes} bytes are too many at once")
-    tags = sum(_check_part(archive, info) for info in archive.infolist())
+    read = [info for info in archive.infolist() if parts is None or info.filename in parts]
+    tags = sum(_check_part(archive, info) for info in read)
     if as_tree and tags > MAX_TREE_TAGS:
         raise ValueError(f"{tags} tags are too many for a tree in memory")
 
@@ -177,11 +225,13 @@ def safe_parser() -> expat.XMLParserType:
     return parser
 
 
-def _refuse_doctype(*_: object) -> None:
-    raise ParseRefused(
-        "xml_entities",
-        "its XML declares a document type, which no office program writes and which can hide a bomb",
-    )
+def _refuse_doctype(_name: str, _system: str | None, _public: str | None, has_declarations: bool) -> None:
+    # Old OpenDocument files name a document type, which is not read.
+    if has_declarations:
+        raise ParseRefused(
+            "xml_entities",
+            "its XML declares entities, which no office program writes and which can hide a bomb",
+        )
 
 
 def read_part(archive: zipfile.ZipFile, name: str, feed: Callable[[bytes], object]) -> None:
@@ -226,7 +276,7 @@ class _PropertyReader:
         if author := self.text("creator"):
             yield "author", author
         for name in ("created", "modified"):
-            if moment := _normalise_date(self.text(name)):
+            if moment := normalise_date(self.text(name)):
                 yield name, moment
 
     def _start(self, name: str, _: object) -> None:
@@ -241,7 +291,7 @@ class _PropertyReader:
             self._texts[self._name] = known + text
 
 
-def _normalise_date(text: str | None) -> str | None:
+def normalise_date(text: str | None) -> str | None:
     """Return the date `text` in ISO 8601, None for an invalid one."""
     try:
         return datetime.datetime.fromisoformat(text).isoformat() if text else None
@@ -250,14 +300,22 @@ def _normalise_date(text: str | None) -> str | None:
 
 
 def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
-    """Return the relations of `part`: target part by id."""
+    """Return the relations of `part` to other parts: target by id."""
+    related = related_parts(archive, part)
+    return {id_: target for id_, (_, target, is_external) in related.items() if not is_external}
+
+
+def related_parts(archive: zipfile.ZipFile, part: str) -> Mapping[str, tuple[str, str, bool]]:
+    """Return the relations of `part` by id: type, target, and whether that is outside of the file."""
     folder, _, name = part.rpartition("/")
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str, bool]] = {}
 
     def start(element: str, attributes: dict[str, str]) -> None:
-        if element.endswith("Relationship") and attributes.get("TargetMode") != "External":
+        if element.endswith("Relationship"):
+            is_external = attributes.get("TargetMode") == "External"
             target = attributes.get("Target", "")
-            found[attributes.get("Id", "")] = _resolve_target(folder, target)
+            target = target if is_external else _resolve_target(folder, target)
+            found[attributes.get("Id", "")] = attributes.get("Type", ""), target, is_external
 
     parser = safe_parser()
     parser.StartElementHandler = start

@@ -15,6 +15,8 @@ MEANINGLESS = re.compile(
     r"|\S*\.(?:docx?|dotx?|docm|pptx?|potx?|ppsx?|xlsx?|xltx?|odt|odp|ods|rtf|pdf|txt|html?))",
     re.IGNORECASE,
 )
+#: an alternative text that a program made of the picture's file name
+FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
 #: a sheet that nobody named: Sheet1, Tabelle2, Лист1
 UNNAMED_SHEET = re.compile(r"[^\W\d_]+\s?\d{1,2}")
 

@@ -2,12 +2,16 @@
 
 import datetime
 import io
+import re
 import warnings
+import zipfile
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any, Final
 
-from ingest.parsers.office.package import check_for_library, core_properties, open_office
+from ingest.parsers.office.number_formats import format_duration, format_number
+from ingest.parsers.office.package import check_for_library, core_properties, open_office, read_part
+from ingest.parsers.office.sheet_extras import extra_lines
 from ingest.parsers.office.titles import workbook_title
 from ingest.parsers.outline_writer import OutlineWriter, row_line
 from ingest.parsers.types import FileType, Outline
@@ -15,13 +19,16 @@ from ingest.parsers.types import FileType, Outline
 #: Excel's limit; openpyxl would count up to a row that claims a higher number
 MAX_ROWS: Final = 1_048_576
 MIDNIGHT: Final = datetime.time()
+#: a character that XML can't hold, as `_x000D_`
+ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def parse_xlsx(content: bytes, file: FileType) -> Outline:
     """Return the readable text of a workbook in the order of its sheets, hidden ones included.
 
-    A row is a line `a | b`; an empty row ends a table. Formulas show the value that was stored with
-    them; dates are ISO 8601, numbers as stored, not as formatted.
+    A row is a line `a | b`; an empty row ends a table. Numbers are as their cells show them, dates ISO 8601.
+    Formulas show the value that was stored with them, else themselves. Comments, links and titles of charts
+    follow the rows.
 
     Raises:
         ParseRefused: see `open_office` and `check_for_library`.
@@ -29,7 +36,7 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     archive = open_office(content, "xlsx")
     check_for_library(archive, as_tree=False)
     writer = OutlineWriter()
-    names = _write_sheets(content, writer)
+    names = _write_sheets(content, archive, writer)
     properties = core_properties(archive)
     return Outline(
         lines=writer.lines,
@@ -41,20 +48,38 @@ def parse_xlsx(content: bytes, file: FileType) -> Outline:
     )
 
 
-def _write_sheets(content: bytes, writer: OutlineWriter) -> list[str]:
+def _write_sheets(content: bytes, archive: zipfile.ZipFile, writer: OutlineWriter) -> list[str]:
     """Write a page for each sheet, and return their names."""
-    from openpyxl import load_workbook
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about content that would be lost on saving
-        workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        workbook, formulas = _open(content, data_only=True), None
         for number, name in enumerate(workbook.sheetnames, start=1):
+            sheet = workbook[name]
             writer.begin_page(number)
             writer.write_heading(name, 1)
-            _write_tables(_rows(workbook[name]), writer)
+            if not hasattr(sheet, "reset_dimensions"):
+                continue  # a chart sheet
+            part = sheet._worksheet_path
+            if _has_formulas(archive, part):
+                formulas = formulas or _open(content, data_only=False)
+            _write_tables(_rows(sheet, formulas and formulas[name]), writer)
+            writer.write_block("list", extra_lines(archive, part))
         names: list[str] = workbook.sheetnames
-        workbook.close()
+        for opened in filter(None, (workbook, formulas)):
+            opened.close()
     return names
+
+
+def _open(content: bytes, *, data_only: bool) -> Any:
+    from openpyxl import load_workbook
+
+    return load_workbook(io.BytesIO(content), read_only=True, data_only=data_only, keep_links=False)
+
+
+def _has_formulas(archive: zipfile.ZipFile, part: str) -> bool:
+    found: list[bool] = []
+    read_part(archive, part, lambda piece: found.append(b"<f>" in piece or b"<f " in piece))
+    return any(found)
 
 
 def _write_tables(rows: Iterable[str], writer: OutlineWriter) -> None:
@@ -64,26 +89,35 @@ def _write_tables(rows: Iterable[str], writer: OutlineWriter) -> None:
             writer.write_block("table", run)
 
 
-def _rows(sheet: Any) -> Iterator[str]:
-    """Yield the lines of the rows, empty for empty rows; none for a chart sheet."""
-    if not hasattr(sheet, "reset_dimensions"):
-        return
-    sheet.reset_dimensions()  # the dimensions stated in the file are often wrong
-    for count, row in enumerate(sheet.iter_rows(values_only=True)):
+def _rows(sheet: Any, formulas: Any | None) -> Iterator[str]:
+    """Yield the lines of the rows, empty for empty rows; a cell without a value shows its formula."""
+    for each in filter(None, (sheet, formulas)):
+        each.reset_dimensions()  # the dimensions stated in the file are often wrong
+    written = repeat(()) if formulas is None else formulas.iter_rows(values_only=True)
+    for count, (row, entered) in enumerate(zip(sheet.iter_rows(), written, strict=False)):
         if count >= MAX_ROWS:
             raise ValueError(f"a row of sheet {sheet.title!r} has a number over {MAX_ROWS}")
-        yield row_line(map(_format_cell, row))
+        yield row_line(
+            _format_cell(cell.value if cell.value is not None or not entered else entered[at], cell)
+            for at, cell in enumerate(row)
+        )
 
 
-def _format_cell(value: Any) -> str:
+def _format_cell(value: Any, cell: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, str):
+        return ESCAPED.sub(lambda found: chr(int(found[1], 16)), value) if "_x" in value else value
     if isinstance(value, bool):
         return str(value).upper()
-    if isinstance(value, float):
-        return format(value, ".15g")  # Excel's precision
+    if isinstance(value, int | float):
+        code = cell.number_format
+        shown = None if code == "General" else format_number(value, code)
+        return str(value) if shown is None and isinstance(value, int) else shown or format(value, ".15g")
     if isinstance(value, datetime.datetime):
         return value.date().isoformat() if value.time() == MIDNIGHT else value.isoformat(" ")
+    if isinstance(value, datetime.timedelta):
+        return format_duration(value, cell.number_format)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     return str(value)

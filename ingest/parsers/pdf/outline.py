@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.paragraphs import CLAUSE_END, paragraphs, without_hyphens, words_of
+from ingest.parsers.pdf.tables import split_tables
 from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
 from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
 
@@ -29,7 +30,7 @@ def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedTe
         by_page[bookmark.page].append(bookmark)
     paged = PagedText(words=words_of(line.text for page in pages for line in page.lines))
     for page in pages:
-        if page.lines:
+        if page.lines or page.extras:
             _add_page(paged, page, by_page[page.number])
     return paged
 
@@ -43,9 +44,12 @@ def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -
             texts = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
             _add_block(paged, texts, origin, kind="heading", text=heading.title, level=heading.level)
             continue
-        for paragraph in paragraphs(lines):
-            texts = [without_hyphens(line.text, paged.words) for line in paragraph]
-            _add_block(paged, texts, origin)
+        for is_table, part in split_tables(lines):
+            for run in [part] if is_table else paragraphs(part):
+                texts = [without_hyphens(line.text, paged.words) for line in run]
+                _add_block(paged, texts, origin, kind="table" if is_table else "paragraph")
+    if page.extras:
+        _add_block(paged, page.extras, origin, kind="list")
 
 
 def _runs(
@@ -73,9 +77,10 @@ def _add_block(
     start = len(paged.lines) + 1
     paged.lines += [*lines, ""]
     paged.origins += [origin] * (len(lines) + 1)
-    breaks = tuple(start + n for n in range(1, len(lines)) if CLAUSE_END.search(lines[n - 1]))
     span = LineSpan(start, start + len(lines) - 1)
-    is_prose = kind == "paragraph"
-    paged.blocks.append(
-        Block(kind=kind, span=span, text=text, level=level, breaks=breaks if is_prose else ())
+    breaks = tuple(
+        start + n
+        for n in range(1, len(lines))
+        if kind == "list" or (kind == "paragraph" and CLAUSE_END.search(lines[n - 1]))
     )
+    paged.blocks.append(Block(kind=kind, span=span, text=text, level=level, breaks=breaks))

@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from ingest.parsers.pdf.page_text import HYPHEN
-from ingest.parsers.pdf.types import TextLine
+from ingest.parsers.pdf.types import HYPHEN, TextLine
 
 #: pitch of lines relative to the page's usual one, and indent in line heights, that begin a paragraph
 WIDE_PITCH, INDENT = 1.25, 0.8
@@ -17,11 +16,50 @@ MAX_PITCH_HEIGHTS = 2.3
 OTHER_SIZE = 1.2
 BULLET = re.compile(r"(?:[•‣◦▪●–*-]|\(?[0-9a-z]{1,2}[.)])\s", re.IGNORECASE)
 CLAUSE_END = re.compile(r"[.!?:…。！？][\"'»”’)\]]*$")
-LINE_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]$")
+LINE_HYPHEN = re.compile(rf"(?<=[^\W_])(?:[-\u00ad\u2010]{HYPHEN}?|{HYPHEN})$")
+#: words after a hyphen that stands for the rest of a word: "Haupt- und Nebeneingang", "pre- and post-war"
+SUSPENDED = frozenset(
+    {"und", "oder", "bzw", "sowie", "and", "or", "to", "et", "ou", "y", "o", "e", "och", "og", "en"}
+)
+#: first halves that keep their hyphen before a word of at least MIN_SECOND letters, in any document
+COMPOUND = frozenset(
+    {
+        "well",
+        "self",
+        "long",
+        "short",
+        "high",
+        "low",
+        "full",
+        "half",
+        "real",
+        "second",
+        "two",
+        "three",
+        "cross",
+    }
+)
+MIN_SECOND = 4
+#: words within compounds of several parts: "state-of-the-art"
+INNER = frozenset({"of", "the", "to", "in", "on", "and", "up", "by", "a", "for", "de", "la"})
+URL_END = re.compile(r"(?:\w://|\bwww\.)\S*[-/_=&?#%.]$")
+URL_CHARACTER = re.compile(r"[a-z0-9/_%~?&=#-]")
+ADDRESS = re.compile(r"://|^www\.|@")
+#: characters that are set without blanks, and those that end a sentence
+CJK = re.compile(r"[\u3001-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003ffff]")
+CJK_END = ("。", "！", "？")
+#: characters, in heights of a line, by which one may be shorter: some characters begin no line
+KINSOKU = 2.5
+#: characters of a line that is not full by chance, like those of a list
+MIN_FULL_CHARS = 10
+#: end of a line in which an address is searched, and divisions of one word
+TAIL_CHARS, MAX_DIVISIONS = 300, 20
+LONE_HYPHEN = re.compile(rf"(?<=[^\W_]){HYPHEN}$")
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 #: bounded, so that a page of only letters is still read in linear time
 SPLIT_WORD = re.compile(
-    rf"([^\W\d_]{{1,60}}(?:-[^\W\d_]{{1,60}}){{0,3}})[-\u00ad\u2010]?{HYPHEN}\s*([^\W\d_]{{1,60}})"
+    rf"(?<!\S)(\S{{0,300}}?)((?:[^\W\d_]{{1,60}}-){{0,3}}[^\W\d_]{{1,60}}|\d{{1,20}})?"
+    rf"[-\u00ad\u2010]?{HYPHEN}\s*([^\W_]{{1,60}})(\S{{0,300}})"
 )
 
 
@@ -31,11 +69,11 @@ def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
     run: list[TextLine] = []
     for line in lines:
         if run and _begins(run[-1], line, pitch):
-            yield _join_hyphenated(run)
+            yield _join_lines(run)
             run = []
         run.append(line)
     if run:
-        yield _join_hyphenated(run)
+        yield _join_lines(run)
 
 
 def _usual_pitch(lines: Sequence[TextLine]) -> float:
@@ -52,7 +90,9 @@ def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:
     if line.begins_paragraph is not None:
         return line.begins_paragraph
     pitch = before.bottom - line.bottom
-    if pitch > WIDE_PITCH * max(usual_pitch, line.height) or pitch < -line.height:
+    if pitch > WIDE_PITCH * max(usual_pitch, line.height):
+        return True
+    if pitch < -line.height and not (line.text[:1].islower() and not CLAUSE_END.search(before.text)):
         return True
     if max(before.height, line.height) > OTHER_SIZE * min(before.height, line.height):
         return True
@@ -60,37 +100,90 @@ def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:
     return (is_indented and bool(CLAUSE_END.search(before.text))) or bool(BULLET.match(line.text))
 
 
-def _join_hyphenated(lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines, the rest of a hyphenated word moved to its beginning and marked with HYPHEN."""
+def _join_lines(lines: Sequence[TextLine]) -> list[TextLine]:
+    """Return the lines with each word in the line where it begins, and Chinese and Japanese lines joined.
+
+    A joined word has HYPHEN where it was divided at a hyphen.
+    """
     joined: list[TextLine] = []
+    edge = max(line.right for line in lines)
     for line in lines:
         text = line.text
-        if joined and text[:1].islower() and LINE_HYPHEN.search(joined[-1].text):
-            rest, _, text = text.partition(" ")
-            joined[-1] = replace(joined[-1], text=f"{joined[-1].text}{HYPHEN}{rest}")
+        if joined:
+            before = joined[-1]
+            rest = _continuation(before, text, edge)
+            if rest:
+                mark = HYPHEN if LINE_HYPHEN.search(before.text[-TAIL_CHARS:]) else ""
+                joined[-1] = replace(
+                    before, text=f"{before.text.removesuffix(HYPHEN)}{mark}{rest}", right=line.right
+                )
+                text = text[len(rest) :].lstrip()
         if text:
             joined.append(replace(line, text=text))
     return joined
 
 
+def _continuation(before: TextLine, text: str, edge: float) -> str:
+    """Return the part of the next line's `text` that belongs to the line before without a blank."""
+    word = text.partition(" ")[0]
+    tail = before.text[-TAIL_CHARS:]
+    if LINE_HYPHEN.search(tail) and text[:1].isalnum():
+        return "" if word.strip(".,;:").casefold() in SUSPENDED else word
+    if URL_END.search(tail.rpartition(" ")[2]) and URL_CHARACTER.match(text):
+        return word
+    is_full = before.right + KINSOKU * before.height > edge and len(before.text) >= MIN_FULL_CHARS
+    is_cjk = CJK.match(tail[-1:]) and CJK.match(text) and not tail.endswith(CJK_END)
+    return text if is_full and is_cjk else ""
+
+
 def words_of(texts: Iterable[str]) -> set[str]:
-    """Return the words of a document that occur in it undivided, for `without_hyphens`."""
-    undivided = (SPLIT_WORD.sub(" ", text) if HYPHEN in text else text for text in texts)
-    return {word.casefold() for text in undivided for word in WORD.findall(text)}
+    """Return the words of a document's lines that occur in it undivided, for `without_hyphens`."""
+    words: set[str] = set()
+    is_divided = False
+    for text in texts:
+        undivided = SPLIT_WORD.sub(" ", text) if HYPHEN in text else text
+        if is_divided:
+            undivided = undivided.partition(" ")[2]
+        is_divided = bool(LINE_HYPHEN.search(text))
+        if is_divided:
+            undivided = undivided.rpartition(" ")[0]
+        words.update(word.casefold() for word in WORD.findall(undivided))
+    return words
 
 
 def without_hyphens(text: str, words: set[str]) -> str:
-    """Return the text with divided words joined; a hyphen stays where the word occurs with one elsewhere.
+    """Return the text with divided words joined, those of compounds, addresses and names by their hyphen.
 
-    A word without another occurrence is joined when it continues in lower case.
+    A word that the document has undivided elsewhere is written as there. Others keep the hyphen before a
+    capital or a digit, and between two words of the document.
     """
     if HYPHEN not in text:
         return text
 
     def join(match: re.Match[str]) -> str:
-        joined, hyphenated = match[1] + match[2], f"{match[1]}-{match[2]}"
-        is_whole = joined.casefold() in words
-        is_compound = hyphenated.casefold() in words or not match[2][0].islower()
-        return hyphenated if is_compound and not is_whole else joined
+        prefix, first, second, suffix = match.groups(default="")
+        whole = f"{first}{second}"
+        is_address = ADDRESS.search(prefix + first) or ADDRESS.search(suffix)
+        is_letter = len(first) == 1 and first.isalpha()  # "E-Mail": no word is divided after its first letter
+        is_other = whole.casefold() not in words and _is_compound(first, second, words)
+        is_kept = is_address or is_letter or is_other
+        return f"{prefix}{first}-{second}{suffix}" if is_kept else f"{prefix}{whole}{suffix}"
 
-    return SPLIT_WORD.sub(join, text).replace(HYPHEN, "")
+    for _ in range(MAX_DIVISIONS):
+        if (joined := SPLIT_WORD.sub(join, text)) == text:
+            break
+        text = joined
+    return LONE_HYPHEN.sub("-", text).replace(HYPHEN, "")
+
+
+def _is_compound(first: str, second: str, words: set[str]) -> bool:
+    if not second[0].islower():
+        return not (len(first) > 1 and first.isupper() and len(second) > 1 and second.isupper())
+    if f"{first}-{second}".casefold() in words or not first or first.isdigit():
+        return True
+    last = first.rpartition("-")[2].casefold()
+    if last != first.casefold() and (last in INNER or last in words):
+        return True
+    if last in COMPOUND:
+        return len(second) >= MIN_SECOND
+    return min(len(last), len(second)) >= MIN_SECOND and {last, second.casefold()} <= words

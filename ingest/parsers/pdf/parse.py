@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.images.ocr import INSTALL, is_ocr_installed
+from ingest.parsers.pdf.annotations import load_form, read_annotations, read_attachments
 from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import read_page
@@ -33,17 +34,20 @@ CATALOGUE = re.compile(rb"\b(\d{1,10}) (\d{1,5}) obj\s*<<[^<>]{0,2000}?/Type\s*/
 def parse_pdf(content: bytes, file: FileType) -> Outline:
     """Return the text of each page in reading order, pages without text by OCR where it is installed.
 
+    Below it are the values of form fields and the notes, on the last page the names of attached files.
+
     Raises:
         ParseRefused: it needs a password (`encrypted`), has no readable page even after pdfium's own repair
             (`damaged`), or too many pages (`too_many_pages`).
     """
     with _open_pdf(content) as document:
-        reader = _PdfReader()
+        reader = _PdfReader(form=load_form(document))
         for number in range(1, len(document) + 1):
             reader.read(document, number)
             report_progress()
+        reader.add_to_last_page(read_attachments(document))
         information = document.get_metadata_dict()
-        if not any(page.has_text for page in reader.pages):
+        if not any(page.has_text or page.extras for page in reader.pages):
             return _outline_without_text(reader, information)
         paged = lay_out(without_running_lines(reader.pages), read_bookmarks(document))
         warnings = reader.warnings()
@@ -105,6 +109,8 @@ def _load_document(content: bytes) -> Any:
 class _PdfReader:
     """Reader that collects the pages; those that neither pdfium nor OCR can read have no lines."""
 
+    #: handle for form fields, None without
+    form: Any = None
     pages: list[PageText] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
@@ -123,7 +129,14 @@ class _PdfReader:
         # closed, or a long document would hold all of its pages in memory
         with closing(page):
             text = read_page(page, number)
-            self.pages.append(text if text.has_text else self._recognise(page, text))
+            text = text if text.has_text else self._recognise(page, text)
+            self.pages.append(replace(text, extras=tuple(read_annotations(page, self.form))))
+
+    def add_to_last_page(self, texts: Sequence[str]) -> None:
+        """Add texts that stand on no page."""
+        if texts:
+            last = self.pages[-1]
+            self.pages[-1] = replace(last, extras=(*last.extras, *texts))
 
     def _recognise(self, page: Any, empty: PageText) -> PageText:
         if not is_scanned(page):

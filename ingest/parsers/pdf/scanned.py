@@ -28,6 +28,7 @@ def recognise_page(page: Any, empty: PageText) -> PageText:
         TextLine(
             text=line.text,
             left=line.x / scale,
+            right=(line.x + line.w) / scale,
             top=empty.top - line.y / scale,
             bottom=empty.top - (line.y + line.h) / scale,
             begins_paragraph=index in starts,

@@ -1,6 +1,29 @@
 """Types of a PDF's contents before they become an outline."""
 
 from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+#: mark of a word that continues in the next line, until the whole document is read
+HYPHEN: Final = "\x02"
+
+
+class Segment(NamedTuple):
+    """A run of words without a wide gap, with its position in points from the lower left corner."""
+
+    text: str
+    #: number of its line, which may extend over several columns
+    line: int
+    left: float
+    right: float
+    top: float
+    bottom: float
+    #: width of its first word
+    first_width: float
+
+    @property
+    def height(self) -> float:
+        """Return the height of its characters, at least one point."""
+        return max(1.0, self.top - self.bottom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,6 +34,9 @@ class TextLine:
     left: float
     top: float
     bottom: float
+    right: float = 0.0
+    #: left and right edge of each run of words without a wide gap
+    cells: tuple[tuple[float, float], ...] = ()
     #: None when its position decides
     begins_paragraph: bool | None = None
 
@@ -26,6 +52,8 @@ class PageText:
 
     number: int
     lines: tuple[TextLine, ...]
+    #: values of form fields, notes and names of attached files, which stand below the lines
+    extras: tuple[str, ...] = ()
     #: lower and upper edge of the visible part of the page
     bottom: float = 0.0
     top: float = 0.0

@@ -2,6 +2,7 @@
 
 import re
 
+from ingest.parsers.data.escapes import decode_escapes
 from ingest.parsers.decode import decode, split_lines
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.syntax.subprocess_reader import read_syntax_in_subprocess
@@ -21,6 +22,8 @@ def parse_code(content: bytes, file: FileType) -> Outline:
         ParseRefused: a tool wrote the file (`generated`, `minified`).
     """
     lines = split_lines(decode(content))
+    if file.language == "xml" and (decoded := decode_escapes(lines, "xml")) is not None:
+        lines = [line for (line,) in decoded]  # references are no line ends
     _refuse_machine_output(lines)
     if not any(line.strip() for line in lines):
         return Outline(lines=lines, blocks=())

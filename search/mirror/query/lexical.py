@@ -307,7 +307,7 @@ class LexicalLeg:
         if not unit_scores.is_complete:
             DEGRADED.add(self.name, "out_of_time")
         view.note_rows(chunks.ids[rows], rows)
-        is_exact = unit_scores.is_complete and not has_others
+        is_exact = unit_scores.is_complete and (len(every) > 0 or not has_others)
         return LexicalResult(
             leg=self,
             match=match,

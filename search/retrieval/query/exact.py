@@ -65,6 +65,8 @@ _MIN_DOTTED_CHARS = 3
 _WORD = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
 # Only for a whole query: in a sentence it may be a unit or a gene.
 _NUMBERED = re.compile(r"[A-Za-z]+\d\w{0,63}", re.ASCII)
+# A signature, as headings have it: `floor(duration)`.
+_SIGNATURE = re.compile(r"[A-Za-z_][\w.:]*\([\w ,.:*&<>-]{1,80}\)", re.ASCII)
 _SURNAME = re.compile(r"Ma?c[A-Z][a-z]{2,}")
 
 
@@ -73,7 +75,8 @@ def exact_terms(text: str) -> tuple[str, ...]:
     if text.lstrip().startswith("'") and parse_query(text).raw is not None:
         return ()
     alone = text.strip()
-    terms = (alone,) if _NUMBERED.fullmatch(alone) else _find_terms(text[:_READ_CHARS])
+    is_name = _NUMBERED.fullmatch(alone) or _SIGNATURE.fullmatch(alone)
+    terms = (alone,) if is_name else _find_terms(text[:_READ_CHARS])
     found = (term for term in terms if len(term) <= MAX_CHARS and has_token(term))
     return tuple(islice(dict.fromkeys(found), MAX_TERMS))
 

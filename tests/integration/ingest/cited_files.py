@@ -35,9 +35,11 @@ code/Orders.cs | L60-L79 | und | The reference lets the bank recognise a charge
 code/mailbox.rb | L47-L53 | und | A letter needs somebody to go to
 code/Router.php | L60-L72 | und | Parameters are named in braces
 code/backup.sh | L26-L35 | und | without it the copy would fill the root disk
-email/wreck.eml | L1-L50 | en | père Brière's line is too short | Schiffbruch der Forfarshire: Überlebende gesichtet
+email/wreck.eml | L1-L53 | en | père Brière's line is too short | Schiffbruch der Forfarshire: Überlebende gesichtet
 email/soldiers.eml | L1-L12 | en | Two soldiers upset their boat | Soldiers in the harbour
 email/report.eml | L1-L30 | en | The second time father took two | Report of the rescue
+email/pilots.mbox | L29-L41 | en | at slack water on Thursday
+email/winch.msg | L1-L9 | en | worn to the rivets | Winch of the tender
 office/handbook.docx | L3-L32 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
 office/signals.pptx | page=2 | en | 920 millimetres | Building Skerryvore
 office/tides.xlsx | page=2 | en | Ida Lewis of Lime Rock | High water

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 import docx
+import olefile
 import openpyxl
 import pptx
 import pypdfium2
@@ -69,6 +70,13 @@ def _mail(content: bytes, file: CitedFile, citation: Citation) -> str:
     if email.message_from_bytes(content)["Content-Transfer-Encoding"] == "base64":
         return re.sub(r"<[^>]*>", "", base64.b64decode(lines).decode(errors="replace"))
     return quopri.decodestring(lines).decode(errors="replace")
+
+
+def _outlook_message(content: bytes, file: CitedFile, citation: Citation) -> str:
+    """Return the lines below the three of the headers and a blank one, as the body has them."""
+    with olefile.OleFileIO(content) as ole:
+        body = ole.openstream("__substg1.0_1000001F").read().decode("utf-16-le")
+    return "\n".join(["", "", "", "", *body.splitlines()][citation.start - 1 : citation.end])
 
 
 def _word_document(content: bytes, file: CitedFile, citation: Citation) -> str:
@@ -133,6 +141,7 @@ _READERS: Mapping[str, Callable[[bytes, CitedFile, Citation], str]] = {
     ".html": _markup,
     ".svg": _markup,
     ".eml": _mail,
+    ".msg": _outlook_message,
     ".docx": _word_document,
     ".pptx": _slide,
     ".xlsx": _sheet,

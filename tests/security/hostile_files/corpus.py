@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.archives import LINK, overlapping_zip, special, tar_of, zip_of, zip_with_modes
+from tests.support.compound_files import compound_file, outlook_message
+from tests.support.pdf_files import Page, pdf_of
 from tests.support.samples import content_of as real
 
 #: Outcome of a harmless bad file.
 READ: Final = ""
 N_EMPTY_FILES: Final = 10_000
 SPARSE_BYTES: Final = 2 * 1024**3
+MULTIPART: Final = b"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n"
 NOISE: Final = random.Random(1).randbytes(4_000)
 ENTITIES: Final = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + b"".join(
     b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)
@@ -67,6 +70,26 @@ def broken_xref() -> bytes:
     whole = real("pdf/outlined.pdf")
     start = whole.rindex(b"xref", 0, whole.rindex(b"startxref"))
     return whole[:start] + b"xref\n0 3\n" + b"9999999999 00000 n \n" * 3 + b"startxref\n99999999\n%%EOF\n"
+
+
+def circular_form() -> bytes:
+    """Return a PDF whose form fields are their own parents and children, with 20,000 notes."""
+    fields = {
+        10: "<</T(a)/FT/Tx/Kids[11 0 R]/Parent 11 0 R/Rect[0 0 9 9]/Subtype/Widget>>",
+        11: "<</T(b)/Kids[10 0 R]/Parent 10 0 R>>",
+    }
+    notes = ["<</Subtype/Text/Rect[0 0 9 9]/Contents(note)>>"] * 20_000
+    page = Page(lines=[(50, 780, "The ringfern grows here.")], annotations=["10 0 R", *notes])
+    return pdf_of(page, catalogue="/AcroForm<</Fields[10 0 R]>>", objects=fields)
+
+
+def nested_mail(depth: int) -> bytes:
+    """Return a mail whose alternatives have alternatives."""
+    text = b"the innermost text"
+    for number in range(depth):
+        head = b"From: a@b.example\nContent-Type: multipart/alternative; boundary=b%d\n\n" % number
+        text = head + b"--b%d\n" % number + text + b"\n--b%d--\n" % number
+    return text
 
 
 def hostile_tar() -> bytes:
@@ -166,6 +189,15 @@ BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
     "pdf/locked.pdf": (lambda: real("pdf/encrypted.pdf"), "encrypted"),
     "pdf/noise.pdf": (lambda: b"%PDF-1.7\n" + NOISE, "damaged"),
     "pdf/nothing.pdf": (bytes, "empty"),
+    "pdf/fields-in-a-circle.pdf": (circular_form, READ),
+    "mail/parts.eml": (lambda: MULTIPART + b"--x\n\ntext\n" * 10_000, READ),
+    "mail/nested.eml": (lambda: nested_mail(500), READ),
+    "mail/from-lines.mbox": (lambda: b"From a@b.example Mon Mar  4 10:00:00 2024\n" * 50_000, READ),
+    "mail/headers.mbox": (lambda: b"From a@b.example Mon Mar  4 10:00:00 2024\nTo: x\n\n" * 20_000, READ),
+    "mail/cut.msg": (
+        lambda: compound_file(outlook_message(texts={"1000": "words " * 2_000}))[:4_000],
+        "damaged",
+    ),
     "names/picture.md": (lambda: real("image/notice.png"), READ),
     "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
     "names/archive.html": (lambda: zip_of({"a.md": "# A\n"}), "no_parser"),

@@ -76,7 +76,8 @@ def test_total_counts_what_has_every_term_under_the_filters(workspace, subtests)
     docs = {"source": ("docs",)}
     for text, limit, filters, total in (
         ("apple pear", 10, docs, LexicalTotal(value=30, relation="eq")),
-        ("apple pear", 100, docs, LexicalTotal(value=30, relation="gte")),  # relaxed, with others found
+        ("apple pear", 100, docs, LexicalTotal(value=30, relation="eq")),  # relaxed, with others found
+        ("apple zebra", 100, docs, LexicalTotal(value=0, relation="gte")),
         ("apple", 100, docs, LexicalTotal(value=40, relation="eq")),
         ("apple", 10, {"source": ("other",)}, LexicalTotal(value=5, relation="eq")),
         ("plum plums", 10, {}, LexicalTotal(value=1, relation="eq")),

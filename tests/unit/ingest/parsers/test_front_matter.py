@@ -26,18 +26,87 @@ def test_rule_at_the_top_is_not_a_header():
     assert read_front_matter(["---", "never closed"]).last_line == 0
 
 
-def test_unusable_header_stays_text_with_a_warning(subtests):
+def test_json_header_is_read():
+    read = read_front_matter(["{", '"title": "Deploy",', '"tags": ["ops"]', "}", "", "text"])
+    assert (read.last_line, read.title, read.tags) == (4, "Deploy", ("ops",))
+    assert read_front_matter([";;;", '{"title": "Deploy"}', ";;;"]).title == "Deploy"
+    assert read_front_matter(["{", "no json", "}"]).last_line == 0
+
+
+def test_fields_of_invalid_yaml_are_read_line_by_line(subtests):
+    for lines, fields in [
+        (
+            ["title: Berths: who goes where", "tags:", "- quay", "- 'berth plan'"],
+            {"title": "Berths: who goes where"},
+        ),
+        (["title: @quay", "order: 5"], {"title": "@quay", "order": "5"}),
+        (["title: %quay", 'author: "Ada Pike"'], {"title": "%quay", "author": "Ada Pike"}),
+        (["title:\tTides", "\tnested: value", "draft: true"], {"title": "Tides", "draft": "true"}),
+        (["title: 'It's ebb'", "tags: [a, b: c, 'd']"], {"title": "It's ebb", "tags": ["a", "b: c", "d"]}),
+        (["title: {{ page.name }}", "layout: {% if x %}a{% endif %}", "lead: `quay`"], {"lead": "`quay`"}),
+        (["{{- if .Draft }}", "title: Ebb", "{{- end }}"], {"title": "Ebb"}),
+        (["title: [unclosed", "lead: 100% sure: yes"], {"title": ["unclosed"], "lead": "100% sure: yes"}),
+        (["title: *quay", "lead: a: b"], {"lead": "a: b"}),
+    ]:
+        with subtests.test(case=lines):
+            read = header(*lines)
+            assert read.last_line == len(lines) + 2
+            assert fields.items() <= read.metadata.items()
+            assert set(read.metadata) <= {*fields, "tags", "author"}
+            assert read.warning
+    assert header("title: Berths: all", "tags:", "- quay", "- 'berth plan'").tags == ("quay", "berth plan")
+
+
+def test_title_of_a_template_is_no_title():
+    assert header('title: "{{ page.title }}"').title is None
+    assert header("title: '${name}'").title is None
+
+
+def test_text_between_two_rules_is_no_header():
+    assert header("Note: mind the step", "when you board", "", "x: [").last_line == 0
+    assert header("", "Note: mind the step: please").last_line == 0
+
+
+def test_authors_and_dates_are_stated_under_shared_names(subtests):
+    for lines, stated in [
+        (["author: Ada Pike", "date: 2024-05-31"], {"author": "Ada Pike", "created": "2024-05-31"}),
+        (["authors: [Ada Pike, Bo Carp]"], {"author": "Ada Pike, Bo Carp"}),
+        (
+            ["authors:", "- name: Ada Pike", "  url: x", "- Bo Carp <bo@carp.example>"],
+            {"author": "Ada Pike, Bo Carp"},
+        ),
+        (
+            ["date: 2024-05-31T10:00:00Z", "lastmod: 2024-06-01 08:30:00 +0200"],
+            {"created": "2024-05-31T10:00:00+00:00", "modified": "2024-06-01T08:30:00+02:00"},
+        ),
+        (
+            ["pubDate: 'May 31, 2024'", "last_updated: 1 June 2024"],
+            {"created": "2024-05-31", "modified": "2024-06-01"},
+        ),
+        (
+            ["date: 31.05.2024", "updated: Fri, 31 May 2024 10:00:00 GMT"],
+            {"created": "2024-05-31", "modified": "2024-05-31T10:00:00+00:00"},
+        ),
+        (["date: 05/06/2024", "lastUpdated: true", "author: 7"], {}),
+        (["date: 2024", "updated: soon"], {"created": "2024"}),
+    ]:
+        with subtests.test(case=lines):
+            read = header(*lines).metadata
+            assert {name: read[name] for name in stated} == stated
+            assert {"author", "created", "modified"} & {*read} - {*stated} <= {"author"}
+
+
+def test_header_beyond_the_limits_is_left_out_with_a_warning(subtests):
     pairs = zip("abcdefg", "bcdefgh", strict=True)
     multiplied = [f"{name}: &{name} [{', '.join(['*' + above] * 9)}]" for above, name in pairs]
     for name, lines in {
-        "broken": ["title: [unclosed"],
         "object": ["title: !!python/object/apply:os.getcwd []"],
         "multiplying aliases": ["a: &a [x, x, x, x, x, x, x, x, x]", *multiplied],
         "alias to itself": ["a: &a [*a]"],
-        "deep": ["a: " + "[" * 5000],
-        "long": ["a: " + "x" * 20_000],
+        "deep": ["a: " + "{" * 5000],
     }.items():
         with subtests.test(case=name):
             read = header(*lines)
             assert read.warning
-            assert (read.last_line, read.metadata) == (0, {})
+            assert (read.last_line, read.metadata) == (len(lines) + 2, {})
+    assert header("a: " + "x" * 20_000).last_line == 0

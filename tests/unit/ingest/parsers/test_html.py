@@ -170,3 +170,91 @@ def test_line_end_that_is_written_out_is_no_line_of_the_file(reference):
     places = [(line, span.start, span.end) for line, span in zip(outline.lines, outline.origins, strict=True)]
     assert places[:3] == [("a", 1, 1), ("b", 1, 1), ("c", 2, 2)]
     assert {place[1:] for place in places[3:]} == {(3, 3)}
+
+
+def test_text_for_pictures_is_read_and_stands_in_for_headings_without_words(subtests):
+    for page, lines in [
+        ('<p>The <img src=a.png alt="north quay at\nebb"> in May', ["The north quay at ebb in May"]),
+        (
+            '<figure><img alt="Plan of the lock"><figcaption>Fig. 1</figcaption></figure>',
+            ["Plan of the lock", "Fig. 1"],
+        ),
+        ('<h1><img alt="Logo"> Berths</h1><p>x', ["Berths", "x"]),
+        ('<h1><img alt="Harbour office"></h1><p>x', ["Harbour office", "x"]),
+        ('<p>x<img src=a.png><img alt="">y', ["x y"]),
+        ('<table><tr><td><img alt="open"><td>gate</table>', ["open | gate"]),
+    ]:
+        with subtests.test(case=page):
+            assert lines_of(page) == lines
+
+
+def test_definitions_stand_behind_their_terms(subtests):
+    for page, lines in [
+        (
+            "<dl><dt>Ebb</dt><dd>Falling <b>tide</b></dd><dt>Slack<dd>No tide</dl><p>x",
+            ["Ebb: Falling tide", "Slack: No tide", "x"],
+        ),
+        (
+            "<dl><dt>Ebb:</dt><dd><p>Falling tide.</p><p>Twice a day.</p></dd></dl>",
+            ["Ebb: Falling tide.", "Twice a day."],
+        ),
+        ("<dl><dt>Ebb<dt>Reflux<dd>Falling tide<dd>Decline</dl>", ["Ebb", "Reflux: Falling tide", "Decline"]),
+        ("<dl><div><dt>Ebb</dt><dd>Falling<br>tide</dd></div></dl>", ["Ebb: Falling", "tide"]),
+        ("<dl><dt>Use</dt><dd><pre>run\nnow</pre></dd></dl>", ["Use", "run", "now"]),
+    ]:
+        with subtests.test(case=page):
+            assert lines_of(page) == lines
+    (block,) = parsed_page("<dl>\n<dt>Ebb</dt>\n<dd>Falling\ntide</dd></dl>").outline.blocks
+    assert (block.kind, parsed_page("<dl>\n<dt>Ebb\n<dd>Falling\ntide").source_span(1, 1)) == (
+        "list",
+        LineSpan(2, 4),
+    )
+
+
+def test_short_main_part_is_preferred_to_long_navigation(subtests):
+    links = "".join(f"<li><a href=/{n}>Berth number {n} of the quay</a></li>" for n in range(80))
+    main = "<main><h1>Berths</h1><p>Ask the harbour master.</p></main>"
+    for menu in (f"<ul>{links}</ul>", f"<nav>{links}</nav>", f'<div class="cookie-banner">{TEXT}</div>'):
+        with subtests.test(case=menu[:30]):
+            assert lines_of(f"<body>{menu}{main}</body>") == ["Berths", "Ask the harbour master."]
+
+
+def test_title_is_without_the_names_of_the_site(subtests):
+    for title, heading, expected in [
+        ("Berths | Harbour", "Berths", "Berths"),
+        ("Harbour » Berths » Manual", "Berths", "Berths"),
+        ("Berthsides of the quay", "Berths", "Berthsides of the quay"),
+        ("Quays", "Berths", "Quays"),
+    ]:
+        with subtests.test(case=title):
+            assert parsed_page(f"<title>{title}</title><h1>{heading}</h1><p>x").title == expected
+
+
+def test_authors_and_dates_of_a_page_are_metadata(subtests):
+    article = '{"author": {"name": "Bo Carp"}, "datePublished": "2024-05-31T08:00:00+02:00"}'
+    linked = f'<script type="application/ld+json">{{"@graph": [{{"@type": "WebSite"}}, {article}]}}</script>'
+    for head, stated in [
+        (
+            '<meta name="author" content="Ada Pike"><meta name="Author" content="Bo Carp">',
+            {"author": "Ada Pike, Bo Carp"},
+        ),
+        (
+            '<meta property="article:published_time" content="2024-05-31T10:00:00Z">'
+            '<meta property="article:author" content="https://x.example/ada">',
+            {"created": "2024-05-31T10:00:00+00:00"},
+        ),
+        (
+            '<meta name="DCTERMS.modified" content="2024-05-31"><meta name="date" content="soon">',
+            {"modified": "2024-05-31"},
+        ),
+        ('<p><time itemprop="datePublished" datetime="2024-05-31">May</time>', {"created": "2024-05-31"}),
+        (linked, {"author": "Bo Carp", "created": "2024-05-31T08:00:00+02:00"}),
+        (
+            linked + '<meta name="author" content="Ada Pike">',
+            {"author": "Ada Pike", "created": "2024-05-31T08:00:00+02:00"},
+        ),
+        ('<script type="application/ld+json">[{"author": ' + "[" * 50_000 + "</script>", {}),
+        ('<script type="application/ld+json">7</script>', {}),
+    ]:
+        with subtests.test(case=head[:60]):
+            assert dict(parsed_page(f"<title>x</title>{head}<p>words").metadata) == stated

@@ -35,7 +35,7 @@ def raw_lines(name: str, span: LineSpan) -> str:
     return "\n".join(content_of(f"email/{name}").decode().splitlines()[span.start - 1 : span.end])
 
 
-def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_and_not_read():
+def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_or_read():
     document = parse_sample("wreck.eml")
     assert document.title == "Schiffbruch der Forfarshire: Überlebende gesichtet"
     assert (document.media, document.mime, document.parser) == ("email", "message/rfc822", "email")
@@ -45,7 +45,8 @@ def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_
         "Date: Sat, 07 Sep 2024 05:30:00 +0100",
     ]
     assert document.metadata == {
-        "author": "Grace Darling <grace@longstone.example>",
+        "author": "Grace Darling",
+        "from": "Grace Darling <grace@longstone.example>",
         "to": "William Brooks <brooks@bamburgh.example>",
         "created": "2024-09-07T05:30:00+01:00",
     }
@@ -59,11 +60,10 @@ def test_headers_and_plain_text_are_placed_on_their_lines_and_attachments_named_
     assert raw_lines("wreck.eml", place_of("Yes, since", document)) == "Yes, since a quarter to five."
     (quote,) = [block for block in document.outline.blocks if block.kind == "quote"]
     assert document.outline.lines[quote.span.start - 1] == "> Can you see the wreck from the lantern room?"
-    assert document.outline.lines[-2:] == [
-        "Attachment: tide table.pdf (application/pdf)",
-        "Attachment: crew list.txt (text/plain)",
-    ]
-    assert "secret words" not in text
+    assert "Attachment: tide table.pdf (application/pdf)" in document.outline.lines
+    (heading,) = [block for block in document.outline.blocks if block.kind == "heading"]
+    assert heading.text == "crew list.txt"
+    assert "secret words" in document.outline.lines[-1]
     assert "tide table.pdf" in raw_lines("wreck.eml", place_of("tide table", document))
     assert mail("From: a@b.example", "", "", "Come at once.", "Bring rope.").title == "Come at once."
 
@@ -88,7 +88,7 @@ def test_forwarded_mail_is_a_section_of_its_own(chunk_file):
     chunks = chunk_file(content_of("email/report.eml"), "mail/report.eml")
     rescue = next(chunk for chunk in chunks if "second time" in chunk.text)
     assert rescue.heading_path == ()
-    assert rescue.breadcrumb == "Report of the rescue > All nine are ashore"
+    assert rescue.breadcrumb == "Report of the rescue · All nine are ashore"
     span = LineSpan(rescue.spans[0]["start"], rescue.spans[0]["end"])
     assert "The second time father took two of the crew." in raw_lines("report.eml", span)
 
@@ -231,3 +231,238 @@ def test_mail_whose_parser_fails_keeps_its_lines(monkeypatch):
     assert document.parser == "mail_source"
     assert document.source_span(4, 4) == LineSpan(4, 4)
     assert [(block.span.start, block.span.end) for block in document.outline.blocks] == [(1, 7)]
+
+
+def multipart(kind: str, *parts: str, boundary: str = "sep") -> list[str]:
+    lines = [f'Content-Type: multipart/{kind}; boundary="{boundary}"', ""]
+    for part in parts:
+        lines += [f"--{boundary}", *part.split("\n")]
+    return [*lines, f"--{boundary}--"]
+
+
+def letter(*lines: str) -> ParsedDocument:
+    return mail("From: Ida East <ida@light.example>", "Subject: Fog horn", *lines)
+
+
+PAGE = (
+    "Content-Type: text/html; charset=utf-8\n\n<html><head><style>p {color: red}</style></head>"
+    "<body><h1>Repair</h1><p>The horn needs a new reed and two brass rings.</p></body></html>"
+)
+
+
+def test_better_alternative_is_read(subtests):
+    reads_page = {
+        "a placeholder": "Your program cannot show this message. Open it in a browser.",
+        "a German placeholder": "Diese Nachricht hat kein Textformat.",
+        "the beginning": "Repair",
+        "nothing": " ",
+    }
+    for name, plain in reads_page.items():
+        with subtests.test(case=name):
+            text = f"Content-Type: text/plain; charset=utf-8\n\n{plain}"
+            lines = letter(*multipart("alternative", text, PAGE)).outline.lines
+            assert "The horn needs a new reed and two brass rings." in lines
+            assert plain not in lines or plain == "Repair"
+    same = "Content-Type: text/plain\n\nREPAIR\n\nThe horn needs a new reed and two brass rings."
+    for name, alternatives in {
+        "both": (same, PAGE),
+        "page first": (PAGE, same),
+        "text alone": (same,),
+    }.items():
+        with subtests.test(case=name):
+            assert "REPAIR" in letter(*multipart("alternative", *alternatives)).outline.lines
+    nested = "\n".join(
+        multipart("related", PAGE, "Content-Type: image/png; name=horn.png\n\nx", boundary="in")
+    )
+    with subtests.test(case="page in related parts"):
+        short = "Content-Type: text/plain\n\nSee the page."
+        lines = letter(*multipart("alternative", short, nested)).outline.lines
+        assert "The horn needs a new reed and two brass rings." in lines
+        assert "Attachment: horn.png (image/png)" in lines
+    with subtests.test(case="attachment beside the page of an alternative"):
+        lines = letter(*multipart("alternative", same, nested)).outline.lines
+        assert ("REPAIR" in lines, "Attachment: horn.png (image/png)" in lines) == (True, True)
+
+
+def test_flowed_lines_are_joined(subtests):
+    kind = "Content-Type: text/plain; charset=utf-8; format=flowed"
+    document = letter(
+        kind, "", "The horn is ", "heard at ", "nine miles.", "> Is it ", "> loud?", ">> Very.", "-- ", "Ida "
+    )
+    assert document.outline.lines[-5:] == [
+        "The horn is heard at nine miles.", "> Is it loud?", ">> Very.", "--", "Ida",
+    ]  # fmt: skip
+    assert place_of("nine miles", document) == LineSpan(5, 7)
+    document = letter(f"{kind}; DelSp=yes", "", "The fog ", "horn and ligh ", "t-house.")
+    assert document.outline.lines[-1] == "The foghorn and light-house."
+    document = letter(kind, "Content-Transfer-Encoding: quoted-printable", "", "The horn=20", "is loud.")
+    assert document.outline.lines[-1] == "The horn is loud."
+
+
+def test_charset_label_means_what_browsers_take_it_for(subtests):
+    for label, codec, text in [
+        ("gb2312", "gbk", "镕基路灯塔"),
+        ("iso-8859-8-i", "iso8859_8", "שלום לכולם"),
+        ("cp-850", "cp850", "Brücke für Größen"),
+        ("x-sjis", "cp932", "灯台の記録"),
+        ("ks_c_5601-1987", "cp949", "등대의 기록"),
+        ("windows-31j", "cp932", "①灯台"),
+    ]:
+        with subtests.test(case=label):
+            body = base64.b64encode(text.encode(codec)).decode()
+            kind = f"Content-Type: text/plain; charset={label}"
+            subject = f"Subject: =?{label}?b?{base64.b64encode(text.encode(codec)).decode()}?="
+            document = mail("From: a@b.example", subject, kind, "Content-Transfer-Encoding: base64", "", body)
+            assert (document.title, document.outline.lines[-1]) == (text, text)
+
+
+def test_page_states_its_charset_where_the_mail_does_not():
+    page = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>Маяк работает.</p>'
+    head = b"From: a@b.example\r\nContent-Type: text/html\r\n\r\n"
+    assert "Маяк работает." in parse(head + page.encode("koi8-r"), "a.eml").outline.lines
+    stated = head.replace(b"html", b"html; charset=utf-8")
+    assert "Маяк работает." in parse(stated + page.encode(), "a.eml").outline.lines
+
+
+def test_headers_are_decoded(subtests):
+    for raw, decoded in [
+        ("Re: =?utf-8?q?Gr=C3=B6=C3=9Fe?= of =?utf-8?q?the?= =?utf-8?q?_horn?=", "Re: Größe of the horn"),
+        ("Größe ohne Kodierung", "Größe ohne Kodierung"),
+    ]:
+        with subtests.test(case=raw):
+            assert mail("From: a@b.example", f"Subject: {raw}", "", "text").title == decoded
+    content = "From: Jörg Größe <j@b.example>\r\nSubject: Überfahrt\r\n\r\ntext".encode("latin-1")
+    document = parse(content, "a.eml")
+    assert (document.title, document.metadata["author"]) == ("Überfahrt", "Jörg Größe")
+    for sender, author in [
+        ('"East, Ida" <ida@b.example>', "East, Ida"),
+        ("=?utf-8?q?East=2C_=C3=8Fda?= <ida@b.example>", "East, Ïda"),
+        ("ida@b.example", "ida@b.example"),
+    ]:
+        with subtests.test(case=sender):
+            assert mail(f"From: {sender}", "", "text").metadata["author"] == author
+    dates = {
+        "Mon, 4 Mar 2024 10:00:00 -0000": "2024-03-04T10:00:00+00:00",
+        "4 Mar 24 10:00 EST": "2024-03-04T10:00:00-05:00",
+    }
+    for date, created in dates.items():
+        with subtests.test(case=date):
+            assert mail("From: a@b.example", f"Date: {date}", "", "text").metadata["created"] == created
+
+
+def test_calendar_is_read_once():
+    event = "\n".join(
+        [
+            "BEGIN:VCALENDAR", "BEGIN:VTIMEZONE", "DTSTART:19700101T000000", "END:VTIMEZONE", "BEGIN:VEVENT",
+            "DTSTART;TZID=Europe/Oslo:20240304T100000", "DTEND;TZID=Europe/Oslo:20240304T113000",
+            'ORGANIZER;CN="East, Ida":mailto:ida@light.example', "SUMMARY:Lens inspect", " ion\\, upper room",
+            "LOCATION:Lantern room", "ATTENDEE;CN=Max Hahn;RSVP=TRUE:mailto:max@light.example",
+            "ATTENDEE:MAILTO:lena@light.example", "DESCRIPTION:Bring soft cloths.\\nNo spirits.",
+            "BEGIN:VALARM", "DESCRIPTION:Reminder", "END:VALARM", "END:VEVENT", "END:VCALENDAR",
+        ]
+    )  # fmt: skip
+    calendar = f"Content-Type: text/calendar; charset=utf-8; method=REQUEST\n\n{event}"
+    attached = f"Content-Type: text/calendar; name=invite.ics\nContent-Disposition: attachment\n\n{event}"
+    plain = "Content-Type: text/plain\n\nYou are invited."
+    alternative = "\n".join(multipart("alternative", plain, PAGE, calendar, boundary="in"))
+    lines = letter(
+        *multipart("mixed", alternative.replace("a new reed", "an invited"), attached)
+    ).outline.lines
+    lines = list(lines)
+    start = lines.index("Summary: Lens inspection, upper room")
+    assert lines[start:] == [
+        "Summary: Lens inspection, upper room",
+        "When: 2024-03-04 10:00 Europe/Oslo to 2024-03-04 11:30 Europe/Oslo",
+        "Organizer: East, Ida <ida@light.example>",
+        "Where: Lantern room",
+        "Attendees: Max Hahn <max@light.example>, lena@light.example",
+        "",
+        "Bring soft cloths.",
+        "No spirits.",
+    ]
+
+
+def test_attached_texts_are_sections_and_other_attachments_are_named():
+    attached = "\nContent-Disposition: attachment\n\n"
+    csv = f"Content-Type: text/csv; name*=utf-8''K%C3%BCste%20Nord.csv{attached}day,wind\n1,NW\n\n"
+    notes = (
+        'Content-Type: application/octet-stream\nContent-Disposition: attachment; filename*0="long ";\n'
+        ' filename*1="notes.md"\nContent-Transfer-Encoding: base64\n\n'
+        + base64.b64encode(b"# Rope\n\nNew.").decode()
+    )
+    data = 'Content-Type: application/json; name="tide.json"\n\n{"high": 4}'
+    page = f'Content-Type: text/html; name="plan.html"{attached}<h2>Plan</h2><p>Row.</p>'
+    document = letter(
+        *multipart(
+            "mixed",
+            "Content-Type: text/plain\n\nSee below.",
+            csv,
+            notes,
+            data,
+            page,
+            "Content-Type: audio/ogg\n\nx",
+        )
+    )
+    blocks = document.outline.blocks
+    assert [block.text for block in blocks if block.kind == "heading"] == [
+        "Küste Nord.csv", "long notes.md", "tide.json", "plan.html", "Plan",
+    ]  # fmt: skip
+    assert {"table", "code"} <= {block.kind for block in blocks}
+    assert {"1,NW", "New.", '{"high": 4}', "Row."} <= set(document.outline.lines)
+    assert "Attachment: without a name (audio/ogg)" in document.outline.lines
+    assert place_of("1,NW", document) == LineSpan(14, 14)
+
+
+def test_parts_that_are_not_opened_are_named_with_the_reason(subtests):
+    text = "Content-Type: text/plain\n\nSigned, Ida."
+    for part, name in [
+        ("Content-Type: application/ms-tnef; name=winmail.dat\n\neJ8+", "winmail.dat (application/ms-tnef)"),
+        ("Content-Type: application/octet-stream; name=WINMAIL.DAT\n\neJ8+", "WINMAIL.DAT"),
+        ("Content-Type: application/pkcs7-mime; name=smime.p7m\n\nMIAG", "smime.p7m"),
+        (
+            "\n".join(
+                multipart("encrypted", "Content-Type: application/pgp-encrypted\n\nVersion: 1", boundary="e")
+            ),
+            "PGP",
+        ),
+    ]:
+        with subtests.test(case=name):
+            document = letter(*multipart("mixed", text, part))
+            (line,) = [line for line in document.outline.lines if line.startswith("Attachment: ")]
+            assert name in line and line.endswith("not read")
+            assert len(document.warnings) == 1
+    lines = letter(
+        "", "-----BEGIN PGP SIGNED MESSAGE-----", "Hash: SHA256", "", "The horn is ours.",
+        "-----BEGIN PGP SIGNATURE-----", "iQEz", "-----END PGP SIGNATURE-----", "Below:",
+        "-----BEGIN PGP MESSAGE-----", "hQEM", "-----END PGP MESSAGE-----",
+        "begin 644 horn.txt", "M0123456", "`", "end", "Bye.",
+    ).outline.lines  # fmt: skip
+    assert [line for line in lines if line][1:] == [
+        "The horn is ours.", "Below:", "Bye.",
+        "Encrypted text (PGP): not read", "Attachment: horn.txt (uuencoded): not read",
+    ]  # fmt: skip
+
+
+def test_encoded_attached_mail_and_missing_boundaries_are_read(subtests):
+    inner = base64.b64encode(b"Subject: Inner words\r\nFrom: x@y.example\r\n\r\nRow at dawn.").decode()
+    encoded = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n{inner}"
+    document = letter(*multipart("mixed", "Content-Type: text/plain\n\nSee.", encoded))
+    assert [block.text for block in document.outline.blocks if block.kind == "heading"] == ["Inner words"]
+    assert "Row at dawn." in document.outline.lines
+    parts = [
+        "--=_odd",
+        "Content-Type: text/plain",
+        "",
+        "Row at noon.",
+        "--=_odd",
+        "Content-Type: image/png",
+        "",
+        "x",
+    ]
+    for kind in ("multipart/mixed", 'multipart/mixed; boundary="other"'):
+        with subtests.test(case=kind):
+            lines = letter(f"Content-Type: {kind}", "", *parts).outline.lines
+            assert "Row at noon." in lines
+            assert "Attachment: without a name (image/png)" in lines
+    assert "Row home." in letter("Content-Type: multipart/mixed", "", "Row home.").outline.lines
+    assert "Row in." in letter("Content-Type: text/plain", "", "<html><p>Row in.</p></html>").outline.lines

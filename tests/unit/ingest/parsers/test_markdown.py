@@ -34,8 +34,8 @@ def test_every_kind_has_its_lines(subtests):
         ("quote", 9, 9),
         ("table", 11, 13),
         ("code", 15, 17),
-        ("html", 19, 21),
-        ("heading", 23, 24),
+        ("paragraph", 19, 19),
+        ("heading", 21, 22),
     ]
     for text, path, kinds in [
         ("text\n\n[a]: http://x.example\n", "a.md", [("paragraph", 1, 1), ("paragraph", 3, 3)]),
@@ -64,7 +64,8 @@ def test_heading_text_is_plain(subtests):
         ("Use <kbd>Ctrl</kbd> &amp; go", "Use Ctrl & go"),
         ("snake_case_name", "snake_case_name"),
         (r"a \* b", "a * b"),
-        ("<img src=x>", "<img src=x>"),
+        ("<img src=x>", ""),
+        ("List<String> for a < b", "List<String> for a < b"),
     ]:
         with subtests.test(case=markup):
             assert plain_text(markup) == plain
@@ -80,15 +81,161 @@ def test_front_matter_gives_title_and_keeps_line_numbers():
     assert broken.outline.blocks[0].span.start == 1
 
 
-def test_mdx_hides_nothing():
-    text = (
-        "import Tabs from '~/Tabs.astro'\n\nexport const x = {\n  a: 1,\n}\n\n<Tabs>\n    indented text\n\n"
-        "    more indented\n\n## Inside\n</Tabs>\n"
-    )
-    assert uncovered_lines(text, "a.mdx") == set()
-    blocks = blocks_of(text, "a.mdx")
-    assert "code" not in {block.kind for block in blocks}
-    assert "Inside" in {block.text for block in blocks}
+def placed(text: str, path: str = "a.md") -> list[tuple[str, int, int]]:
+    """Return the non-blank lines as read, each with its lines in the file."""
+    parsed = parse(text.encode(), path)
+    assert (parsed.parser, parsed.warnings) == ("markdown", ())
+    spans = [parsed.source_span(n, n) for n in range(1, len(parsed.outline.lines) + 1)]
+    pairs = zip(parsed.outline.lines, spans, strict=True)
+    return [(" ".join(line.split()), span.start, span.end) for line, span in pairs if line.strip()]
+
+
+def lines_of(text: str, path: str = "a.md") -> list[str]:
+    return [line for line, *_ in placed(text, path)]
+
+
+README = """<!-- badges
+<b>none</b> -->
+<p align="center">
+  <img src="quay.svg" alt="Plan of the quay"><br>
+  <em>Berths</em> &amp; tides
+</p>
+
+<h1 align="center">Tide gauge</h1>
+
+Read `<b>` as typed.<!-- later --> Press <kbd>Ctrl</kbd>,
+or <a name="x"></a>see <host> and `Map<K, V>` if a < b
+and b > c.<br/>End.
+
+<table>
+<tr><th>Gauge</th><th>Depth</th></tr>
+<tr>
+  <td>upper</td>
+  <td>5 m</td>
+</tr>
+</table>
+
+<details open>
+<summary>Older gauges</summary>
+
+- one <sup>2</sup>
+
+  ```html
+  <b>kept</b>
+  ```
+
+</details>
+
+## <a id="end"></a>After <img alt="ebb" src=x>
+
+```html
+<h2>no heading</h2>
+```
+"""
+
+
+def test_html_is_read_as_text_in_its_place():
+    assert placed(README) == [
+        ("Plan of the quay", 4, 4),
+        ("Berths & tides", 5, 5),
+        ("Tide gauge", 8, 8),
+        ("Read `<b>` as typed. Press Ctrl,", 10, 10),
+        ("or see <host> and `Map<K, V>` if a < b", 11, 11),
+        ("and b > c. End.", 12, 12),
+        ("Gauge | Depth", 15, 15),
+        ("upper | 5 m", 17, 18),
+        ("Older gauges", 23, 23),
+        ("- one 2", 25, 25),
+        ("```html", 27, 27),
+        ("<b>kept</b>", 28, 28),
+        ("```", 29, 29),
+        ("## After ebb", 33, 33),
+        ("```html", 35, 35),
+        ("<h2>no heading</h2>", 36, 36),
+        ("```", 37, 37),
+    ]
+    parsed = parse(README.encode(), "a.md")
+    assert parsed.title == "Tide gauge"
+    headings = [(b.text, b.level) for b in parsed.outline.blocks if b.kind == "heading"]
+    assert headings == [("Tide gauge", 1), ("After ebb", 2)]
+    assert "table" in {block.kind for block in parsed.outline.blocks}
+
+
+def test_what_only_looks_like_a_tag_stays(subtests):
+    for text in [
+        "Use List<String> or <your-name> here",
+        "if x <y and z> w, or 3 <a and b> 4",
+        "<https://quay.example> and <ada@quay.example>",
+        "an \\<b> and `` `<i> `` and <",
+        "<host>",
+        "a <!-- never closed",
+    ]:
+        with subtests.test(case=text):
+            assert lines_of(text) == [text]
+
+
+def test_lines_of_a_list_without_text_are_left_out():
+    text = "- one\n  <br>\n- <!-- two -->\n- three\n"
+    (block,) = blocks_of(text)
+    assert placed(text) == [("- one", 1, 1), ("-", 3, 3), ("- three", 4, 4)]
+    assert block.breaks == (2, 3)
+
+
+MDX = """import Tabs from '~/Tabs.astro'
+import {
+  Card,
+} from '@x/card'
+
+export const limits = {
+  quay: "a",
+
+  lock: [1, 2],
+}
+
+# Berths {#berths}
+
+<Tabs groupId="os" items={["a", "b"]}>
+    <Tab label="North quay" value='n'>
+    Ask the <Link to={`/x/${y}`}>harbour master</Link>{' '}first.
+
+    ```jsx
+    import x from 'y'
+    <Card title="kept" {...props} />
+    ```
+    </Tab>
+</Tabs>
+
+{/* not
+   shown */}
+<Card
+  title="Lock times"
+  description={'Six to nine'}
+  icon={<Icon name="x" />}
+/>
+Depth is {props.depth} m, `{kept}`, \\{kept}, $x_{1}$.
+<div style={{color: 'red'}} className="x">Red</div>
+{items.map(item => <li key={item}>{item}</li>)}
+export your data to a file < 5 MB.
+"""
+
+
+def test_mdx_leaves_no_markup():
+    assert placed(MDX, "a.mdx") == [
+        ("# Berths", 12, 12),
+        ("North quay", 15, 15),
+        ("Ask the harbour master first.", 16, 16),
+        ("```jsx", 18, 18),
+        ("import x from 'y'", 19, 19),
+        ('<Card title="kept" {...props} />', 20, 20),
+        ("```", 21, 21),
+        ("Lock times Six to nine", 27, 27),
+        ("Depth is m, `{kept}`, \\{kept}, $x_{1}$.", 32, 32),
+        ("Red", 33, 33),
+        ("export your data to a file < 5 MB.", 35, 35),
+    ]
+    assert parse(MDX.encode(), "a.mdx").title == "Berths"
+    plain = "Export it.\n\nexport const x = 1\n\n    indented text {unclosed\n"
+    assert lines_of(plain, "a.mdx") == ["Export it.", "indented text {unclosed"]
 
 
 def test_hostile_markdown_is_read_whole(subtests):
@@ -98,10 +245,14 @@ def test_hostile_markdown_is_read_whole(subtests):
         "".join("  " * depth + "- item\n" for depth in range(100)),
         *("[" * 5000 + "\n", "# " + "*_" * 2000 + "\n", "|a|\n|-|\n" + "|x|\n" * 1000, "x" * 1_000_000),
         "".join(f"# h{n}\n" for n in range(2_000)),
-        *("# {#" * 30_000, "`" * 50_000, "* " * 1000 + "x\n"),
+        *("# {#" * 15_000, "`" * 25_000, "* " * 1000 + "x\n"),
+        *("<a {" * 15_000, "<b x='" * 15_000, "<!--" * 15_000, "a <!--" * 15_000, "x <i" * 15_000),
+        *("{" * 25_000, "{`" * 15_000, "{'" * 15_000, "{/*" * 15_000, "a ` `` " * 10_000, "$a" * 25_000),
+        *("<A b={" * 10_000, "export const x = {\n\n" * 1_000, "<p>" * 10_000, "</p>" * 10_000 + "x"),
     ]:
-        with subtests.test(case=text[:12]):
-            assert uncovered_lines(text) == set()
+        for path in ("a.md", "a.mdx"):
+            with subtests.test(case=text[:12], path=path):
+                assert uncovered_lines(text, path) == set()
 
 
 def test_blocks_never_overlap_and_follow_in_order():

@@ -1,6 +1,7 @@
 """Jupyter notebooks: cells, outputs and their lines in the file."""
 
 import json
+import re
 
 import nbformat
 import pytest
@@ -9,6 +10,7 @@ from ingest.parsers.data.placed_json import load_placed
 from ingest.parsers.registry import parse
 from tests.support.paths import FILES
 
+COLOUR = re.compile(r"\\u001b\[[0-9;]*m")
 NOTEBOOKS = sorted((FILES / "notebook").iterdir())
 
 
@@ -37,7 +39,7 @@ def test_every_cell_of_a_real_notebook_is_read_and_placed(path):
     original = path.read_text().splitlines()
     for line, origin in zip(outline.lines, outline.origins, strict=True):
         if line:
-            assert json.dumps(line)[1:-1] in original[origin.start - 1]
+            assert json.dumps(line)[1:-1] in COLOUR.sub("", original[origin.start - 1])
 
 
 def test_cell_of_one_string_lies_on_one_line():
@@ -62,7 +64,71 @@ def test_outputs_are_kept_as_text_within_limits():
         {"output_type": "error", "ename": "E", "evalue": "v", "traceback": ["\u001b[31mE"]},
     ]
     kept = texts(outline_of(notebook(cell("code", "run()", outputs=outputs))))
-    assert kept == ["run()", "\n".join(f"line {n}" for n in range(30)), "three"]
+    assert kept == ["run()", "\n".join(f"line {n}" for n in range(30)), "three", "E"]
+
+
+def test_output_is_read_in_its_best_form(subtests):
+    rows = [
+        "<table>\n",
+        "<tr><th></th><th>depth</th></tr>\n",
+        "<tr>\n<td>ebb</td>\n<td>5</td></tr>\n",
+        "</table>",
+    ]
+    html = {"text/html": ["<style>td {}</style>\n", *rows], "text/plain": ["  depth\n", "0 5"]}
+    trace = [
+        "\x1b[0;31m---\x1b[0m",
+        "\x1b[1;32m<cell>\x1b[0m in run\n----> 1 run()\n\n",
+        "\x1b[0;31mKeyError\x1b[0m: 'ebb'",
+    ]
+    for output, lines in [
+        (
+            {
+                "output_type": "display_data",
+                "data": {"text/markdown": ["## Ebb\n", "*low*"], "text/plain": ["<IPython>"]},
+            },
+            ["## Ebb", "*low*"],
+        ),
+        ({"output_type": "execute_result", "data": html}, ["| depth", "ebb | 5"]),
+        ({"output_type": "pyout", "html": rows, "text": ["x"]}, ["| depth", "ebb | 5"]),
+        (
+            {
+                "output_type": "display_data",
+                "data": {
+                    "text/html": ["<b>Low</b> tide"],
+                    "text/plain": ["<IPython.core.display.HTML object>"],
+                },
+            },
+            ["Low tide"],
+        ),
+        ({"output_type": "stream", "text": "\x1b[32mready\x1b[0m\n"}, ["ready"]),
+        (
+            {"output_type": "error", "ename": "KeyError", "evalue": "ebb", "traceback": trace},
+            ["<cell> in run", "----> 1 run()", "KeyError: 'ebb'"],
+        ),
+        (
+            {"output_type": "pyerr", "ename": "KeyError", "evalue": "ebb", "traceback": []},
+            ["KeyError", "ebb"],
+        ),
+        ({"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo=" * 50}}, []),
+    ]:
+        with subtests.test(case=output):
+            outline = outline_of(notebook(cell("code", "run()", outputs=[output])))
+            assert [line for line in outline.lines if line][1:] == lines
+
+
+def test_citation_names_the_cell_and_its_execution(chunk_file):
+    cells = [
+        cell("markdown", "# Tides\n\n" + "Words of the first cell. " * 30),
+        cell("code", "depth_of_the_quay = 5\n" * 40, execution_count=7),
+        cell("code", "a = 1", execution_count=None),
+        cell("code", "b = 2", execution_count=9),
+    ]
+    chunks = chunk_file(json.dumps(notebook(*cells), indent=1), "a.ipynb")
+    assert list(dict.fromkeys(chunk.section_label for chunk in chunks)) == [
+        "Tides (cell 1)",
+        "Tides (cell 2, In [7])",
+        "Tides (cell 3 to cell 4)",
+    ]
 
 
 def test_first_cell_may_hold_front_matter():

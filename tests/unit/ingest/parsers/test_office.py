@@ -68,7 +68,7 @@ def test_chunks_of_a_word_document_point_at_its_lines(shared_digester):
         assert chunk.text == "\n".join(lines[span["start"] - 1 : span["end"]])
     signals = next(chunk for chunk in digest.chunks if "Longstone" in chunk.text)
     assert signals.heading_path == ("Lighthouse keeper's handbook",)
-    assert signals.breadcrumb == "Lighthouse keeper's handbook > The lamp · Fog signals · Notes"
+    assert signals.breadcrumb == "Lighthouse keeper's handbook · The lamp · Fog signals · Notes"
     assert signals.spans[0] == {"kind": "line", "start": 3, "end": 32}
 
 

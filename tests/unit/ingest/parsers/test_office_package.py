@@ -182,7 +182,7 @@ def test_other_kinds_are_refused_with_the_remedy(subtests):
         (original("handbook.doc"), "handbook.doc", "old_format", ".docx"),
         (original("tides.xls"), "tides.xls", "old_format", ".xlsx"),
         (compound_file("PowerPoint Document"), "a.bin", "old_format", ".ppt"),
-        (compound_file("__properties_version1.0"), "a.bin", "old_format", ".msg"),
+        (compound_file("__properties_version1.0"), "a.bin", "damaged", "Outlook"),
         (compound_file("EncryptedPackage"), "a.bin", "encrypted", "password"),
         (compound_file("Something"), "a.bin", "no_parser", "compound"),
         (compound_file("WordDocument") + mentioned, "a.doc", "old_format", ""),

@@ -8,6 +8,8 @@ from ingest.parsers.registry import parse
 from tests.support.paths import FILES
 from tests.support.samples import content_of
 
+#: escape of a terminal in JSON
+COLOUR = re.compile(r"\\u001b\[[0-9;]*m")
 #: file, parser, title, language, a question's words, the lines of the file that show them
 EXPECTED = [
     ("rst/backup.rst", "rst", "Backing up the tide gauges", "en", "run the command at low water", (19, 37)),
@@ -53,7 +55,7 @@ def test_real_files_are_read_and_cited_where_their_words_are(chunk_file, subtest
             assert cited.spans[0] == {"kind": "line", "start": lines[0], "end": lines[1]}
             for chunk in chunks:
                 span = chunk.spans[0]
-                shown = words_of("\n".join(original[span["start"] - 1 : span["end"]]))
+                shown = words_of(COLOUR.sub("", "\n".join(original[span["start"] - 1 : span["end"]])))
                 # in JSON a line's end is the letter n behind a backslash
                 shown |= {word.removesuffix("n") for word in shown} | {
                     word.removeprefix("n") for word in shown

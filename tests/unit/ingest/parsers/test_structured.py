@@ -40,6 +40,27 @@ def test_header_of_a_table_names_its_columns(subtests):
     assert kinds == ["paragraph", "heading", "table"]
 
 
+def test_header_is_found_below_a_preamble(subtests):
+    rows = "gauge;place;depth\n1;quay;2,5\n2;lock;1,0\n3;pier;4,2\n"
+    for above, kinds in [
+        ("sep=;\n", ["front_matter"]),
+        ("\ufeffSEP=;\r\n\r\n", ["front_matter"]),
+        ("Depths of 2024\n\nall in metres, at ebb\n", ["paragraph", "paragraph"]),
+        ("Depths of 2024;;\n;;\nOffice;Quay;\n", ["paragraph"]),
+        ("# made by gaugectl; version 2; all\n# \n", ["paragraph"]),
+        ('"Depths, and\nlevels";;\n', ["paragraph"]),
+    ]:
+        with subtests.test(case=above):
+            kinds_and_headings = [(block.kind, block.text) for block in blocks_of(above + rows, "a.csv")]
+            assert kinds_and_headings == [
+                *((kind, "") for kind in kinds),
+                ("heading", "gauge | place | depth"),
+                ("table", ""),
+            ]
+    assert header_of("sep=|\na,b|c;d\n1,5|2;5\n1,6|2;6\n") == "a,b | c;d"
+    assert header_of("sep=;\none\ntwo\n") is None
+
+
 def test_every_chunk_of_a_long_table_knows_its_columns_and_has_whole_records(chunk_file):
     rows = "".join(f"{n},quay number {n},{n / 7:.3f}\n" for n in range(500))
     chunks = chunk_file(f"gauge,place,depth in metres\n{rows}", "depths.csv")

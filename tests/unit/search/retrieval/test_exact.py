@@ -30,6 +30,7 @@ def test_names_and_quoted_phrases_are_found(subtests):
         ('"rate limit" exceeded', ["rate limit"]),
         ("`malloc` “a phrase” «une phrase» „ein Satz“", ["malloc", "a phrase", "une phrase", "ein Satz"]),
         ('"one   two"', ["one two"]), (" sha256 ", ["sha256"]),
+        ("floor(duration)", ["floor(duration)"]), ("what floor(duration) does", []),
     ]  # fmt: skip
     for query, names in cases:
         with subtests.test(query=query):

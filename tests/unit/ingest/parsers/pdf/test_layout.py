@@ -2,11 +2,10 @@
 
 from ingest.parsers.pdf.bookmarks import headings_on
 from ingest.parsers.pdf.outline import lay_out
-from ingest.parsers.pdf.page_text import HYPHEN
 from ingest.parsers.pdf.paragraphs import paragraphs, without_hyphens, words_of
 from ingest.parsers.pdf.running_heads import without_running_lines
 from ingest.parsers.pdf.titles import printed_title, stated_metadata, stated_title
-from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
+from ingest.parsers.pdf.types import HYPHEN, Bookmark, PageText, TextLine
 
 
 def line(text, y, *, left=72.0, height=11.0):
@@ -83,6 +82,23 @@ def test_gap_bullet_size_or_indent_begins_a_paragraph():
     assert len(list(paragraphs(double_spaced))) == 1
 
 
+def test_lines_of_chinese_and_japanese_are_joined_up_to_the_end_of_a_sentence():
+    texts = [
+        "港の入口にある灯台は毎晩点灯され",
+        "霧の日には鐘が鳴る。",
+        "船は朝に出る予定であるが荷物の検",
+        "査を待つ。",
+        "港",
+        "町",
+    ]
+    lines = [
+        TextLine(text=text, left=72, right=72 + 11 * len(text), top=711 - 14 * n, bottom=700 - 14 * n)
+        for n, text in enumerate(texts)
+    ]
+    (joined,) = paragraphs(lines)
+    assert [one.text for one in joined] == [texts[0] + texts[1], texts[2] + texts[3], "港", "町"]
+
+
 def test_divided_words_are_joined_as_the_document_writes_them(subtests):
     for text, words, joined in [
         (f"foun-{HYPHEN}dations", "", "foundations"),
@@ -90,8 +106,16 @@ def test_divided_words_are_joined_as_the_document_writes_them(subtests):
         (f"well-{HYPHEN}known", "a well-known thing", "well-known"),
         (f"Anglo-{HYPHEN}Saxon", "", "Anglo-Saxon"),
         (f"un{HYPHEN}der{HYPHEN}stand", "", "understand"),
-        (f"E-{HYPHEN}Mail", "Email or E-Mail or email", "EMail"),
-        (f"lone{HYPHEN}", "", "lone"),
+        (f"well-{HYPHEN}known", "", "well-known"),
+        (f"cloud-{HYPHEN}native", "native to the cloud", "cloud-native"),
+        (f"E{HYPHEN}Mail", "Email", "E-Mail"),
+        (f"Konto{HYPHEN}auszug", "Ein Konto", "Kontoauszug"),
+        (f"COVID-{HYPHEN}19", "", "COVID-19"),
+        (f"FOUN{HYPHEN}DATIONS", "", "FOUNDATIONS"),
+        (f"state-of-the{HYPHEN}art", "", "state-of-the-art"),
+        (f"(https://exa-{HYPHEN}mple.org/a).", "example", "(https://exa-mple.org/a)."),
+        (f"post{HYPHEN}master@exa.example", "", "post-master@exa.example"),
+        (f"lone{HYPHEN}", "", "lone-"),
         ("no mark - here", "", "no mark - here"),
     ]:
         with subtests.test(case=text):

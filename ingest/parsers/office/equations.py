@@ -1,0 +1,57 @@
+"""Equations of Office files (ECMA-376 part 1, section 22.1) as text in which their parts are apart."""
+
+from typing import Any, Final
+
+MATH: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_SIGN: Final = f"{MATH}val"
+#: More than any equation; deeper elements are read without structure.
+_MAX_DEPTH: Final = 50
+
+
+def equation_text(element: Any, depth: int = 0) -> str:
+    """Return an equation as `(a+b)/2`, `x^2`, `x_1`, `√(x)`, `∑_(i=1)^n i`."""
+    if depth > _MAX_DEPTH:
+        return "".join(each.text or "" for each in element.iter(f"{MATH}t"))
+    parts = {
+        child.tag.removeprefix(MATH): child for child in element.iterchildren() if isinstance(child.tag, str)
+    }
+
+    def part(name: str) -> str:
+        return equation_text(parts[name], depth + 1).strip() if name in parts else ""
+
+    match element.tag.removeprefix(MATH):
+        case "t":
+            return element.text or ""
+        case "f":
+            return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
+        case "sSup" | "sSub" | "sSubSup":
+            return part("e") + _scripts(part("sub"), part("sup"))
+        case "rad":
+            return f"{_grouped(part('deg')) if part('deg') else ''}√({part('e')})"
+        case "nary":
+            sign = element.find(f"{MATH}naryPr/{MATH}chr")
+            drawn = "∫" if sign is None else sign.get(_SIGN) or ""
+            return f"{drawn}{_scripts(part('sub'), part('sup'))} {part('e')}"
+        case "func":
+            return f"{part('fName')} {part('e')}"
+        case "d":
+            inner = ", ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
+            signs = (element.find(f"{MATH}dPr/{MATH}{name}") for name in ("begChr", "endChr"))
+            opening, closing = (None if sign is None else sign.get(_SIGN) for sign in signs)
+            return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
+        case "mr":
+            return " ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
+        case "m":
+            return "; ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}mr"))
+        case _:
+            return "".join(
+                equation_text(each, depth + 1) for each in element.iterchildren() if isinstance(each.tag, str)
+            )
+
+
+def _grouped(text: str) -> str:
+    return text if len(text) == 1 or text.isdecimal() else f"({text})"
+
+
+def _scripts(below: str, above: str) -> str:
+    return (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")

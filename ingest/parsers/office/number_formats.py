@@ -1,0 +1,162 @@
+"""Numbers of workbooks as their cells show them (ECMA-376 part 1, section 18.8.31), in English signs."""
+
+import datetime
+import re
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
+    r"|(?P<digit>[0#?])|(?P<power>[Ee][+-])|(?P<other>.)",
+    re.DOTALL,
+)
+_SECTION: Final = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*)(?:;|$)')
+_CONDITION: Final = re.compile(r"\[[<>=]")
+_FRACTION: Final = re.compile(r"[#0?]* ?(?P<above>[?#0]+)/(?P<below>[?#0]+|\d+)")
+#: Formats of dates, which are no numbers here, and text.
+_NO_NUMBER: Final = re.compile(r"[ymdhsgb@]", re.IGNORECASE)
+_GROUPS: Final = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+_MOST_DIGITS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    #: Placeholders `0#?` and `.`; other texts stand as they are.
+    tokens: tuple[tuple[bool, str], ...]
+    decimals: int
+    has_groups: bool
+    #: The number is multiplied by ten to this power.
+    shift: int
+    exponent_digits: int
+
+
+@lru_cache(maxsize=512)
+def _sections(code: str) -> tuple[_Section | None, ...]:
+    if _CONDITION.search(code):
+        return ()
+    # The last match is the empty text at the end.
+    return tuple(map(_parse_section, (_SECTION.findall(code)[:-1] or [code])[:3]))
+
+
+def _parse_section(code: str) -> _Section | None:
+    """Return the section; None for one that shows no number, or in a way that is not known here."""
+    tokens: list[tuple[bool, str]] = []
+    plain = ""
+    exponent = decimals = 0
+    is_exponent = False
+    for found in _TOKEN.finditer(code):
+        kind, text = found.lastgroup, found[found.lastgroup] if found.lastgroup else ""
+        if kind == "power":
+            is_exponent = True
+        elif kind == "digit" and is_exponent:
+            exponent += 1
+        elif kind == "digit" or (kind == "other" and text == "."):
+            decimals += kind == "digit" and "." in plain
+            plain += text
+            tokens.append((True, text))
+        elif kind == "other" and text == ",":
+            plain += ","
+        elif kind is not None:
+            if kind == "other" and _NO_NUMBER.match(text):
+                return None
+            tokens.append((False, text))
+    whole = plain.partition(".")[0]
+    scaled = len(plain) - len(plain.rstrip(","))
+    percents = sum(text.count("%") for is_place, text in tokens if not is_place)
+    return _Section(
+        tokens=tuple(tokens),
+        decimals=decimals,
+        has_groups="," in whole.rstrip(","),
+        shift=2 * percents - 3 * scaled,
+        exponent_digits=exponent,
+    )
+
+
+def format_number(value: float, code: str) -> str | None:
+    """Return a number as a cell with this format shows it; None for one that isn't known here."""
+    if abs(value) >= 10**_MOST_DIGITS or value != value:
+        return None
+    if (fraction := _FRACTION.fullmatch(code.strip())) is not None:
+        return _format_fraction(value, fraction["below"])
+    sections = _sections(code)
+    at = 1 if value < 0 and len(sections) > 1 else 2 if value == 0 and len(sections) > 2 else 0
+    section = sections[at] if at < len(sections) else None
+    if section is None:
+        return None
+    number = Decimal(format(value, ".15g"))
+    sign = "-" if number < 0 and at == 0 else ""
+    digits, power = abs(number), 0
+    if section.exponent_digits and digits:
+        power = digits.adjusted()
+        digits = digits.scaleb(-power)
+    rounded = digits.scaleb(section.shift).quantize(Decimal(1).scaleb(-section.decimals), ROUND_HALF_UP)
+    whole, _, decimals = f"{rounded:f}".partition(".")
+    shown = "".join(_fill(section, whole, decimals))
+    if section.exponent_digits:
+        shown += f"E{'-' if power < 0 else '+'}{abs(power):0{section.exponent_digits}}"
+    return f"{sign}{shown}".strip() if rounded or not sign else shown.strip()
+
+
+def _fill(section: _Section, whole: str, decimals: str) -> list[str]:
+    """Return the texts of the section with the digits in its places."""
+    marks = [text for is_place, text in section.tokens if is_place]
+    point = marks.index(".") if "." in marks else len(marks)
+    wanted = marks[:point].count("0")
+    digits = whole.lstrip("0").rjust(wanted, "0")
+    is_divided = _is_divided(section)
+    if section.has_groups and not is_divided:
+        digits = _GROUPS.sub(",", digits)
+    kept = decimals
+    for mark in reversed(marks[point + 1 :]):
+        if mark == "0" or not kept.endswith("0"):
+            break
+        kept = kept[:-1]
+    texts: list[str] = []
+    left = point
+    for is_place, text in section.tokens:
+        if not is_place:
+            texts.append(text)
+        elif text == ".":
+            left = 0
+            texts.append(f".{kept}" if kept else "")
+        elif left:
+            left -= 1
+            # The first place takes the digits for which the others have no room.
+            taken = max(0, len(digits) - left) if is_divided else len(digits)
+            texts.append(digits[:taken])
+            digits = digits[taken:]
+    return texts
+
+
+def _is_divided(section: _Section) -> bool:
+    """Return whether text stands among the places, as in `000-0000`."""
+    places = [is_place for is_place, text in section.tokens if not (is_place and text == ".")]
+    first = places.index(True) if True in places else 0
+    last = len(places) - places[::-1].index(True) if True in places else 0
+    return not all(places[first:last])
+
+
+def _format_fraction(value: float, below: str) -> str:
+    exact = Fraction(format(abs(value), ".15g"))
+    if below.isdecimal() and below.strip("0"):
+        near = Fraction(round(exact * int(below)), int(below))
+    else:
+        near = exact.limit_denominator(10 ** min(len(below), 5) - 1)
+    whole, part = divmod(near.numerator, near.denominator)
+    texts = ([str(whole)] if whole or not part else []) + ([f"{part}/{near.denominator}"] if part else [])
+    return ("-" if value < 0 else "") + " ".join(texts)
+
+
+def format_duration(value: datetime.timedelta, code: str) -> str:
+    """Return a duration in hours, minutes and, if its format shows them, seconds: `30:00`."""
+    seconds = round(value.total_seconds())
+    minutes, rest = divmod(abs(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if "h" not in code.lower():
+        shown = f"{60 * hours + minutes}:{rest:02}"
+    else:
+        shown = f"{hours}:{minutes:02}" + (f":{rest:02}" if "s" in code.lower() else "")
+    return f"-{shown}" if seconds < 0 else shown

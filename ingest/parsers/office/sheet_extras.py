@@ -1,0 +1,105 @@
+"""What stands beside the cells of a sheet: comments, targets of links, titles of charts, descriptions."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+from ingest.parsers.office.package import DAMAGE, related_parts
+from ingest.parsers.office.titles import FILE_NAME
+from ingest.parsers.outline_writer import one_line
+
+_MAIN: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments}"
+_DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_PLACED: Final = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
+_RELATION_ID: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+#: Lines of one sheet.
+_MOST: Final = 5_000
+
+
+def extra_lines(archive: zipfile.ZipFile, sheet: str) -> Iterator[str]:
+    """Yield a line for each, as far as the parts can be read."""
+    with suppress(*DAMAGE):
+        related = related_parts(archive, sheet)
+        threaded = {ref for ref, _ in _threaded(archive, sheet)}
+        for ref, line in (*_notes(archive, sheet), *_threaded(archive, sheet)):
+            if line and (ref not in threaded or not line.startswith("Note")):
+                yield line
+        if any(kind.endswith("/hyperlink") for kind, _, _ in related.values()):
+            yield from _links(archive, sheet, {id_: target for id_, (_, target, _) in related.items()})
+        for drawing in _parts(archive, sheet, "/drawing"):
+            yield from _drawn_lines(archive, drawing)
+
+
+def _parts(archive: zipfile.ZipFile, part: str, kind: str) -> list[str]:
+    found = related_parts(archive, part).values()
+    return [target for type_, target, is_external in found if type_.endswith(kind) and not is_external]
+
+
+def _elements(archive: zipfile.ZipFile, part: str, *tags: str) -> Iterator[Any]:
+    """Yield the elements of a part with these tags; each is emptied after its turn."""
+    from lxml import etree  # type: ignore[import-untyped]
+
+    with archive.open(part) as file:
+        for _, element in etree.iterparse(file, tag=tags, resolve_entities=False, huge_tree=False):
+            yield element
+            element.clear()
+
+
+def _notes(archive: zipfile.ZipFile, sheet: str) -> list[tuple[str, str]]:
+    notes = []
+    for part in _parts(archive, sheet, "/comments"):
+        authors: list[str] = []
+        for element in _elements(archive, part, f"{_MAIN}author", f"{_MAIN}comment"):
+            if element.tag == f"{_MAIN}author":
+                authors.append(element.text or "")
+                continue
+            number = element.get("authorId") or ""
+            author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
+            text = one_line("".join(each.text or "" for each in element.iter(f"{_MAIN}t")))
+            text = text.removeprefix(f"{author}:").strip()
+            ref = element.get("ref") or ""
+            notes.append((ref, f"Note{_by(author)} on {ref}: {text}" if text else ""))
+    return notes[:_MOST]
+
+
+def _threaded(archive: zipfile.ZipFile, sheet: str) -> list[tuple[str, str]]:
+    people = {
+        person.get("id"): person.get("displayName") or ""
+        for part in archive.namelist()
+        if part.startswith("xl/persons/") and part.endswith(".xml")
+        for person in _elements(archive, part, f"{_THREADED}person")
+    }
+    return [
+        (
+            ref := comment.get("ref") or "",
+            f"Comment{_by(people.get(comment.get('personId'), ''))} on {ref}: {text}",
+        )
+        for part in _parts(archive, sheet, "/threadedComment")
+        for comment in _elements(archive, part, f"{_THREADED}threadedComment")
+        if (text := one_line("".join(each.text or "" for each in comment.iter(f"{_THREADED}text"))))
+    ][:_MOST]
+
+
+def _by(author: str) -> str:
+    return f" by {one_line(author)}" if author.strip() else ""
+
+
+def _links(archive: zipfile.ZipFile, sheet: str, targets: dict[str, str]) -> Iterator[str]:
+    for count, link in enumerate(_elements(archive, sheet, f"{_MAIN}hyperlink")):
+        target = targets.get(link.get(_RELATION_ID) or "", "")
+        if target and count < _MOST:
+            yield f"Link in {link.get('ref')}: {one_line(target)}"
+
+
+def _drawn_lines(archive: zipfile.ZipFile, drawing: str) -> Iterator[str]:
+    for element in _elements(archive, drawing, f"{_PLACED}cNvPr"):
+        described = one_line(element.get("descr") or "")
+        if described and FILE_NAME.fullmatch(described) is None:
+            yield f"[{described}]"
+    for chart in _parts(archive, drawing, "/chart"):
+        for title in _elements(archive, chart, f"{_CHART}title"):
+            if text := one_line("".join(each.text or "" for each in title.iter(f"{_DRAWING}t"))):
+                yield f"Chart: {text}"

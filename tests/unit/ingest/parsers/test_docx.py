@@ -1,0 +1,134 @@
+"""Word documents: automatic numbers, comments, page headers, pictures, symbols and equations."""
+
+import io
+
+from docx import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+
+from ingest.parsers.registry import parse
+
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+LEVEL = '<w:lvl w:ilvl="{}"><w:start w:val="{}"/><w:numFmt w:val="{}"/>{}<w:lvlText w:val="{}"/></w:lvl>'
+
+
+def read(document):
+    file = io.BytesIO()
+    document.save(file)
+    outline = parse(file.getvalue(), "a.docx").outline
+    return [line for line in outline.lines if line]
+
+
+def define_list(document, levels, *, list_id=70, overrides=""):
+    """Add a list of levels (start, format, text, style) to the document's numbering."""
+    numbering = document.part.numbering_part.element
+    drawn = "".join(
+        LEVEL.format(depth, start, form, f'<w:pStyle w:val="{style}"/>' if style else "", text)
+        for depth, (start, form, text, style) in enumerate(levels)
+    )
+    if levels:
+        abstract = parse_xml(f'<w:abstractNum {WORD} w:abstractNumId="70">{drawn}</w:abstractNum>')
+        numbering.insert(0, abstract)
+    numbering.append(
+        parse_xml(f'<w:num {WORD} w:numId="{list_id}"><w:abstractNumId w:val="70"/>{overrides}</w:num>')
+    )
+
+
+def number(paragraph, depth, list_id=70):
+    paragraph._p.get_or_add_pPr().append(
+        parse_xml(f'<w:numPr {WORD}><w:ilvl w:val="{depth}"/><w:numId w:val="{list_id}"/></w:numPr>')
+    )
+    return paragraph
+
+
+def test_headings_and_clauses_have_their_automatic_numbers():
+    document = Document()
+    levels = [
+        (2, "decimal", "Article %1", None),
+        (1, "decimal", "%1.%2", None),
+        (1, "lowerRoman", "(%3)", None),
+    ]
+    define_list(document, levels)
+    number(document.add_heading("Mooring", 1), 0)
+    number(document.add_paragraph("Ropes are kept dry."), 1)
+    number(document.add_paragraph("hemp"), 2)
+    number(document.add_paragraph("wire"), 2)
+    number(document.add_paragraph("Fenders are hung out."), 1)
+    number(document.add_paragraph("tyres"), 2)
+    number(document.add_heading("Towing", 1), 0)
+    number(document.add_paragraph("Two tugs."), 1)
+    assert read(document) == [
+        "Article 2 Mooring",
+        "  2.1 Ropes are kept dry.",
+        "    (i) hemp",
+        "    (ii) wire",
+        "  2.2 Fenders are hung out.",
+        "    (i) tyres",
+        "Article 3 Towing",
+        "  3.1 Two tugs.",
+    ]
+
+
+def test_style_numbers_its_paragraphs_and_another_list_begins_anew():
+    document = Document()
+    define_list(document, [(1, "upperLetter", "%1)", "Heading1"), (1, "decimalZero", "%1.%2", "Heading2")])
+    restart = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride>'
+    define_list(document, [], list_id=71, overrides=restart)
+    for name in ("Heading 1", "Heading 2"):
+        settings = document.styles[name].element.get_or_add_pPr()
+        settings.append(parse_xml(f'<w:numPr {WORD}><w:numId w:val="70"/></w:numPr>'))
+    document.add_heading("Lamps", 1)
+    document.add_heading("Oil", 2)
+    number(document.add_heading("No number", 2), 1, list_id=0)
+    number(document.add_paragraph("fifth"), 0, list_id=71)
+    assert read(document) == ["A) Lamps", "A.01 Oil", "No number", "E) fifth"]
+
+
+def test_comments_follow_their_paragraph_and_page_headers_come_last_once():
+    document = Document()
+    document.sections[0].header.paragraphs[0].text = "Harbour office, file HO-77"
+    document.sections[0].footer.paragraphs[0]._p.append(
+        parse_xml(
+            f'<w:fldSimple {WORD} w:instr=" PAGE "><w:r><w:t>3</w:t></w:r></w:fldSimple>',
+        )
+    )
+    document.add_heading("Fees", 1)
+    run = document.add_paragraph("Pay on arrival.").runs[0]
+    run._r.append(parse_xml(f'<w:commentReference {WORD} w:id="4"/>'))
+    document.add_paragraph("Keep the receipt.")
+    comments = (
+        f'<w:comments {WORD}><w:comment w:id="4" w:author="Ann"><w:p><w:r><w:t>Or before?</w:t></w:r></w:p>'
+        "</w:comment></w:comments>"
+    )
+    part = Part(PackURI("/word/comments9.xml"), "application/xml", comments.encode(), document.part.package)
+    document.part.relate_to(part, RELATIONSHIP_TYPE.COMMENTS)
+    assert read(document) == [
+        "Fees",
+        "Pay on arrival.",
+        "Comment by Ann: Or before?",
+        "Keep the receipt.",
+        "Headers and footers",
+        "Harbour office, file HO-77",
+    ]
+
+
+def test_pictures_symbols_and_equations_are_text():
+    document = Document()
+    paragraph = document.add_paragraph("See ")._p
+    drawn = '<w:drawing><wp:inline><wp:docPr id="1" name="Picture 1" descr="{}"/></wp:inline></w:drawing>'
+    for described in ("Plan of the quay", "scan0001.png"):
+        paragraph.append(parse_xml(f"<w:r {nsdecls('w', 'wp')}>{drawn.format(described)}</w:r>"))
+    for font, code in (("Symbol", "F061"), ("Wingdings", "F0FC"), ("Arial", "2640")):
+        paragraph.append(parse_xml(f'<w:r {WORD}><w:sym w:font="{font}" w:char="{code}"/></w:r>'))
+    paragraph.append(parse_xml(f"<w:r {WORD}><w:t>har\u00adbour</w:t><w:ptab/><w:t>end</w:t></w:r>"))
+    letters = {name: f"<m:r><m:t>{name}</m:t></m:r>" for name in ("a", "b", "x", "n")}
+    equation = (
+        f"<m:oMath {MATH}><m:f><m:num>{letters['a']}</m:num><m:den>{letters['b']}{letters['x']}</m:den></m:f>"
+        f"<m:sSup><m:e>{letters['x']}</m:e><m:sup>{letters['n']}</m:sup></m:sSup></m:oMath>"
+    )
+    document.add_paragraph()._p.append(parse_xml(equation))
+    assert read(document) == ["See  [Plan of the quay] α✓♀harbour\tend", "a/(bx)x^n"]

@@ -1,0 +1,155 @@
+"""OpenDocument and RTF files, those of LibreOffice and damaged ones."""
+
+import io
+import zipfile
+
+import pytest
+
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.registry import parse
+from tests.support.samples import content_of
+from tests.unit.ingest.parsers.test_office import SIGNALS_TABLE, blocks_of, parse_sample
+
+SPACES = (
+    " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'
+        for name, space in [
+            ("office", "office"),
+            ("text", "text"),
+            ("table", "table"),
+            ("style", "style"),
+            ("draw", "drawing"),
+            ("svg", "svg-compatible"),
+        ]
+    )
+    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+MIME = "application/vnd.oasis.opendocument.text"
+
+
+def packed(body, *, kind="text", mime=MIME, styles=""):
+    """Return an OpenDocument file with this body."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("mimetype", mime)
+        content = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+        archive.writestr(
+            "content.xml", f"<office:document-content {SPACES}>{content}</office:document-content>"
+        )
+        archive.writestr("styles.xml", f"<office:document-styles {SPACES}>{styles}</office:document-styles>")
+    return file.getvalue()
+
+
+def lines_of(content, path="a.odt"):
+    return [line for line in parse(content, path).outline.lines if line]
+
+
+def test_text_of_libreoffice_is_read_block_by_block():
+    document = parse_sample("handbook.odt")
+    assert blocks_of(document)[:7] == [
+        ("heading", 1, "Lighthouse keeper's handbook"),
+        ("paragraph", 0, "Every keeper signs this page before the first watch."),
+        ("heading", 2, "The lamp"),
+        ("paragraph", 0, "The lamp burns colza oil; trim the wick every four hours."),
+        ("heading", 3, "Cleaning the lens"),
+        ("paragraph", 0, "Use spirit of wine and a linen cloth,\nnever wool."),
+        ("list", 0, "- Dust the prisms first\n- Polish from the top\n  - wear the apron"),
+    ]
+    assert ("table", 0, SIGNALS_TABLE) in blocks_of(document)
+    assert blocks_of(document)[-1] == ("list", 0, "Colza is pressed from rape seed.")
+    assert (document.title, document.media, document.parser) == (
+        "Lighthouse keeper's handbook",
+        "office",
+        "odf",
+    )
+    assert document.metadata["author"] == "Grace Darling"
+    assert document.metadata["modified"] == "2024-05-17T16:45:00"
+
+
+def test_sheets_and_slides_of_libreoffice_are_pages():
+    sheets = parse_sample("tides.ods")
+    assert [block[2] for block in blocks_of(sheets) if block[0] == "heading"] == ["High water", "Keepers"]
+    assert sheets.outline.lines[2] == "Day | Harbour | Metres"
+    slides = parse_sample("signals.odp")
+    headings = [block[2] for block in blocks_of(slides) if block[0] == "heading"]
+    assert headings == ["Building Skerryvore", "The optics", "Slide 3"]
+    assert "Notes: Mention the storm that took the first barrack." in slides.outline.lines
+    assert {origin.page for origin in slides.outline.origins} == {1, 2, 3}
+
+
+def test_rich_text_of_libreoffice_has_headings_tables_and_properties():
+    document = parse_sample("handbook.rtf")
+    headings = [block[2] for block in blocks_of(document) if block[0] == "heading"]
+    assert headings == ["The lamp", "Cleaning the lens", "Fog signals"]
+    assert ("table", 0, SIGNALS_TABLE) in blocks_of(document)
+    assert (document.title, document.metadata["author"]) == ("Lighthouse keeper's handbook", "Grace Darling")
+    cut = parse(content_of("office/handbook.rtf")[:12_000], "a.rtf")
+    assert any("colza oil" in line for line in cut.outline.lines)
+    cyrillic = rb"{\rtf1\ansi\ansicpg1251 \'cf\'f0\'e8\'f7\'e0\'eb \u8212? 7}"
+    assert lines_of(cyrillic, "a.rtf") == ["Причал — 7"]
+
+
+def test_numbers_comments_pictures_and_page_headers_are_read_once():
+    styles = (
+        '<office:styles><text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/>'
+        '<text:outline-level-style text:level="2" style:num-format="1" text:display-levels="2"/>'
+        '</text:outline-style><text:list-style style:name="L"><text:list-level-style-number text:level="1"'
+        ' style:num-format="a" style:num-suffix=")"/></text:list-style></office:styles><office:master-styles>'
+        "<style:master-page><style:header><text:p>Harbour office</text:p></style:header><style:footer>"
+        "<text:p>Page <text:page-number>1</text:page-number></text:p></style:footer></style:master-page>"
+        "<style:master-page><style:header><text:p>Harbour office</text:p></style:header></style:master-page>"
+        "</office:master-styles>"
+    )
+    body = (
+        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
+        '<text:h text:outline-level="1">Berths</text:h><text:h text:outline-level="2">North</text:h>'
+        "<text:p>Deep<text:s/>water.<office:annotation><dc:creator>Ann</dc:creator><text:p>How deep?</text:p>"
+        "</office:annotation><draw:frame><svg:desc>Plan of the quay</svg:desc></draw:frame></text:p>"
+        '<text:list text:style-name="L"><text:list-item><text:p>hemp</text:p></text:list-item>'
+        "<text:list-item><text:p>wire</text:p></text:list-item></text:list>"
+    )
+    assert lines_of(packed(body, styles=styles)) == [
+        "1 Berths",
+        "1.1 North",
+        "Deep water.",
+        "Comment by Ann: How deep?",
+        "[Plan of the quay]",
+        "a) hemp",
+        "b) wire",
+        "Headers and footers",
+        "Harbour office",
+    ]
+
+
+def test_repeated_rows_and_cells_are_bounded():
+    cell = '<table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell>'
+    row = f"<table:table-row>{cell}</table:table-row>"
+    empty = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell/></table:table-row>'
+    body = f'<table:table table:name="S">{row}{empty}</table:table>'
+    mime = "application/vnd.oasis.opendocument.spreadsheet"
+    heading, line = lines_of(packed(body, kind="spreadsheet", mime=mime), "a.ods")
+    assert (heading, line.count("x")) == ("S", 1_000)
+
+
+def test_flat_file_is_read_like_a_packed_one():
+    flat = (
+        f"<office:document {SPACES}><office:body><office:text><text:p>Deep water.</text:p></office:text>"
+        "</office:body></office:document>"
+    )
+    assert lines_of(flat.encode(), "a.fodt") == ["Deep water."]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (packed("<text:p>cut</text:p>")[:300], "damaged"),
+        (packed("<text:p>&bomb;</text:p>"), "damaged"),
+        (packed("<text:p>" * 300 + "</text:p>" * 300), "damaged"),
+        (f"<!DOCTYPE a [<!ENTITY b 'c'>]><office:document {SPACES}/>".encode(), "xml_entities"),
+        (b"PK\x03\x04", "damaged"),
+    ],
+)
+def test_damaged_and_hostile_files_are_refused(content, code):
+    with pytest.raises(ParseRefused) as refused:
+        parse(content, "a.fodt" if content.startswith(b"<") else "a.odt")
+    assert refused.value.code == code
