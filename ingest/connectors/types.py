@@ -39,6 +39,8 @@ class ItemContent:
 
     content: bytes
     mtime_ns: int | None = None
+    #: For a page, the time of its last change.
+    modified_at: datetime | None = None
     revision: str = ""
     #: For an upload, the time of its request.
     requested_at: datetime | None = None

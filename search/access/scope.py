@@ -44,7 +44,10 @@ _LOOKUPS = {
     "media": "media__any_of",
     "doc_id": "doc_id__any_of",
     "tags": "tags__overlap",
+    "author": "author__any_of",
     "after": "indexed_at__gt",
+    "dated_after": "dated_at__gte",
+    "dated_before": "dated_at__lt",
     "source": "source__pk__any_of",
     "version": "version__tag__any_of",
 }
@@ -96,7 +99,10 @@ class SearchScope:
             "media": [media.value for media in filters.media],
             "doc_id": [uuid.UUID(hex=doc_id) for doc_id in filters.doc_id],
             "tags": list(filters.tags_any),
+            "author": list(filters.author),
             "after": filters.ingested_after,
+            "dated_after": filters.dated_after,
+            "dated_before": filters.dated_before,
             "version": list(self.version_tags),
         }
         used = {name: value for name, value in values.items() if value}

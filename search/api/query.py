@@ -77,7 +77,7 @@ class MomentField(serializers.DateTimeField):
     def to_internal_value(self, value: Any) -> Any:
         """Return the text. Raises ValidationError if it is no time."""
         try:
-            parse_moment(value)
+            parse_moment(str(self.field_name), value)
         except InvalidFilter:
             self.fail("invalid", format="2026-01-31T12:00:00Z")
         return value
@@ -128,6 +128,13 @@ class FilterFields(StrictSerializer):
     media = ValuesField(EnumeratedField(Media))
     doc_id = _text_values_field()
     ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
+    author = _text_values_field("Authors of documents, as hits show them.")
+    dated_after = MomentField(
+        required=False, allow_null=True, help_text="The document's date is this or later; with a time zone."
+    )
+    dated_before = MomentField(
+        required=False, allow_null=True, help_text="The document's date is earlier; with a time zone."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Return the filters that are not null."""

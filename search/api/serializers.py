@@ -33,10 +33,18 @@ class DocumentSerializer(serializers.Serializer[Document]):
     parser_version = serializers.CharField()
     chunker_version = serializers.CharField()
     indexed_at = serializers.DateTimeField()
+    date = serializers.DateTimeField(
+        source="dated_at", help_text="As stated in it, else of its file's last change or of indexing."
+    )
+    author = serializers.SerializerMethodField(help_text="As stated in it; null: none is.")
 
     def get_version(self, document: Document) -> str | None:
         """Return the version's tag."""
         return document.version.tag or None
+
+    def get_author(self, document: Document) -> str | None:
+        """Return the author."""
+        return document.author or None
 
 
 class ChunkSerializer(serializers.Serializer[Chunk]):

@@ -30,6 +30,7 @@ _DOCUMENT_FIELDS = (
     "overrides",
     "metadata",
     "indexed_at",
+    "author",
 )
 
 
@@ -99,6 +100,7 @@ def _document(document: Document) -> dict[str, Any]:
         "id": document.doc_id.hex,
         **place,
         **{name: getattr(document, name) for name in _DOCUMENT_FIELDS},
+        "date": document.dated_at,
     }
 
 

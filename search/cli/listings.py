@@ -90,6 +90,8 @@ def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
             "media": document.media,
             "size_bytes": document.size_bytes,
             "chunks": document.chunk_count,
+            "author": document.author or None,
+            "date": document.dated_at,
             "indexed_at": document.indexed_at,
         }
 

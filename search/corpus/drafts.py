@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from kebab.people.models import Workspace
 from search.corpus.content_ids import document_id
 from search.models import Document, Source, SourceVersion
+from search.retrieval.document_date import stated_author
 
 
 class ChunkDraft(Protocol):
@@ -65,6 +66,8 @@ class DocumentDraft:
     chunker_version: str
     chunks: Sequence[ChunkDraft]
     source_mtime_ns: int | None = None
+    #: The time of a page's last change; that of a file is `source_mtime_ns`.
+    modified_at: datetime | None = None
     source_revision: str = ""
     #: None: the source is read in order, so the latest write wins.
     requested_at: datetime | None = None
@@ -72,3 +75,8 @@ class DocumentDraft:
     #: The document whose overrides are merged into these; None: any.
     based_on: Document | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def author(self) -> str:
+        """Return the author that the metadata states, '' for none."""
+        return stated_author(self.metadata)

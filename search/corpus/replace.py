@@ -16,6 +16,7 @@ from search.corpus.changelog import append_changes
 from search.corpus.chunk_rows import replace_chunks
 from search.corpus.drafts import DocumentDraft, DocumentLocation
 from search.models import Document
+from search.retrieval.document_date import document_date, stated_author, stated_date, time_of_ns
 
 Outcome = Literal["new", "updated", "unchanged"]
 
@@ -32,6 +33,7 @@ _DOCUMENT_FIELDS = (
     "parser_version",
     "chunker_version",
     "metadata",
+    "author",
 )
 _TIME_FIELDS = ("source_mtime_ns", "source_revision", "requested_at")
 
@@ -105,7 +107,7 @@ def _replace(
         _insert([write for write in pending if write.outcome == "new"])
         for write in pending:
             if write.outcome == "updated":
-                _update_row(write, *_DOCUMENT_FIELDS, *_TIME_FIELDS, indexed_at=timezone.now())
+                _update_row(write, *_DOCUMENT_FIELDS, *_TIME_FIELDS, **_dates(write.document, write.draft))
             elif write.outcome == "unchanged" and not _is_superseded(write.document, write.draft):
                 _update_row(write, *_TIME_FIELDS)
         changed = [write for write in pending if write.outcome != "unchanged"]
@@ -131,6 +133,12 @@ def update_document_fields(document: Document, **fields: Any) -> int:
 
     Raises LookupError when the workspace is gone.
     """
+    if "metadata" in fields:
+        metadata = fields["metadata"]
+        fields |= {
+            "author": stated_author(metadata),
+            "dated_at": stated_date(metadata) or document.dated_at,
+        }
     with transaction.atomic():
         rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
         rows.update(**fields)
@@ -207,9 +215,25 @@ def _build_row(write: _PendingWrite) -> Document:
         source=write.place.source,
         version=write.place.version,
         path=write.place.path,
-        indexed_at=timezone.now(),
+        **_dates(None, write.draft),
         **_fields(write.draft, *_DOCUMENT_FIELDS, *_TIME_FIELDS),
     )
+
+
+def _dates(document: Document | None, draft: DocumentDraft) -> dict[str, datetime]:
+    """Return the time of indexing and the date; content that stays keeps a date that nothing states."""
+    now = timezone.now()
+    modified_at = draft.modified_at or time_of_ns(draft.source_mtime_ns)
+    if (
+        document is not None
+        and document.content_hash == draft.content_hash
+        and stated_date(document.metadata) is None
+    ):
+        modified_at = document.dated_at
+    return {
+        "indexed_at": now,
+        "dated_at": document_date(draft.metadata, modified_at=modified_at, indexed_at=now),
+    }
 
 
 def _update_row(write: _PendingWrite, *names: str, **fields: Any) -> None:

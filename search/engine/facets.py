@@ -88,7 +88,7 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
 def _select_values(counts: tuple[tuple[str, int], ...], chosen: object, name: str) -> list[FacetValue]:
     """Return the most frequent values and the chosen ones, whatever their counts."""
     found = dict(counts)
-    if name in ("version", "lang"):
+    if name in ("version", "lang", "author"):
         found.pop("", None)
     kept = list(found)[:MAX_VALUES]
     if isinstance(chosen, tuple):

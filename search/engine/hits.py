@@ -193,6 +193,8 @@ class HitBuilder:
             tags=chunk.tags,
             trust_level=_TRUST_LEVELS[chunk.trust_level],
             code_lang=chunk.language or None,
+            date=chunk.dated_at,
+            author=chunk.author or None,
             related=entry.retrieval.related,
         )
         if place.copies:

@@ -19,7 +19,6 @@ from kebab.runtime import failpoints
 from search.access.scope import SearchScope, chunks_in, query_params
 from search.mirror.query.unchecked_hits import unchecked_documents, unchecked_hits
 from search.models import Chunk
-from search.retrieval.document_date import document_date
 from search.retrieval.fusion.legs import pack_ids, unpack_ids
 from search.retrieval.query.passage_conditions import ConditionedPassage
 
@@ -46,6 +45,8 @@ class VisibleChunk:
     tags: tuple[str, ...]
     trust_level: str
     language: str
+    dated_at: datetime
+    author: str
 
 
 def read_visible(scope: SearchScope, ids: np.ndarray) -> np.ndarray:
@@ -92,10 +93,10 @@ def read_conditioned_passages(scope: SearchScope, chunk_ids: Sequence[str]) -> d
     return {
         id_: ConditionedPassage(
             analysis=analysis,
-            dated_at=document_date(orjson.loads(metadata), indexed_at),
+            dated_at=dated_at.timestamp(),
             **dict(zip(_CONDITIONED, fields, strict=True)),
         )
-        for id_, metadata, indexed_at, *fields in _conditioned_query().fetch(values)
+        for id_, dated_at, *fields in _conditioned_query().fetch(values)
     }
 
 
@@ -124,6 +125,7 @@ _CONDITIONED = {
     "media": "document__media",
     "lang": "document__lang",
     "tags": "document__tags",
+    "author": "document__author",
     "source": "document__source__key",
 }
 
@@ -133,8 +135,8 @@ def _conditioned_query() -> CompiledQuery:
     chunks = _visible_chunks(frozenset()).filter(
         document__workspace=_WORKSPACE, document__source__workspace=_WORKSPACE
     )
-    dates = ("document__metadata", "document__indexed_at")
-    return _compile(frozenset(), chunks.values_list(_hex_column("chunk_id"), *dates, *_CONDITIONED.values()))
+    columns = ("document__dated_at", *_CONDITIONED.values())
+    return _compile(frozenset(), chunks.values_list(_hex_column("chunk_id"), *columns))
 
 
 @cache
@@ -170,6 +172,8 @@ def _hits_query(narrowing: frozenset[str]) -> CompiledQuery:
             "document__tags",
             "document__trust_level",
             "language",
+            "document__dated_at",
+            "document__author",
         ),
     )
 
@@ -206,4 +210,6 @@ def _build_chunk(row: tuple[Any, ...]) -> VisibleChunk:
         tags=tuple(row[13]),
         trust_level=row[14],
         language=row[15],
+        dated_at=row[16],
+        author=row[17],
     )

@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Increment it with any change to the tables or to their contents.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 #: Stored as `user_version`: a file of another schema, or of other index terms for the same text, is rebuilt.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 # The part of `application_id` that holds the analysis; a mirror uses no other bits.
@@ -40,7 +40,8 @@ CREATE TABLE documents (
     source_key TEXT NOT NULL,
     version_tag TEXT NOT NULL,
     indexed_at REAL NOT NULL,
-    dated_at REAL NOT NULL
+    dated_at REAL NOT NULL,
+    author TEXT NOT NULL
 ) STRICT;
 CREATE INDEX documents_by_title ON documents (title_key);
 CREATE INDEX documents_by_name ON documents (name_key);

@@ -2,10 +2,11 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models.functions import Lower, Now
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
+from search.retrieval.document_date import MAX_AUTHOR_CHARS
 
 MAX_PATH_CHARS = 1_000
 MAX_TITLE_CHARS = 500
@@ -67,6 +68,11 @@ class Document(models.Model):
     # Time of the upload request of this content; earlier requests that arrive late are dropped.
     requested_at = models.DateTimeField(null=True, blank=True)
     indexed_at = models.DateTimeField()
+    # The stated date, else the time of the file's or page's last change, else that of indexing. Content that
+    # stays keeps it: a copied file has a new time.
+    dated_at = models.DateTimeField(db_default=Now())
+    # As stated; empty for none.
+    author = models.CharField(max_length=MAX_AUTHOR_CHARS, blank=True, default="", db_default="")
     metadata = models.JSONField(default=dict, blank=True)
 
     objects = TenantQuerySet.as_manager()
@@ -88,6 +94,7 @@ class Document(models.Model):
         indexes = (
             models.Index(fields=("workspace", "version", "id"), name="document_of_version"),
             models.Index(fields=("workspace", "title_folded"), name="document_by_folded_title"),
+            models.Index(fields=("workspace", "dated_at", "id"), name="document_by_date"),
         )
 
     def __str__(self) -> str:

@@ -189,6 +189,9 @@ class SearchHit:
     tags: tuple[str, ...]
     trust_level: TrustLevel
     code_lang: str | None
+    #: The document's date: as stated, else of its file's last change or of indexing.
+    date: datetime
+    author: str | None
     #: Whether it is below the floor.
     related: bool = False
     #: Paths of other documents with the same text.

@@ -36,6 +36,7 @@ def hit_to_wire(hit: SearchHit) -> Wire:
         "indexed_at": time_to_wire(hit.indexed_at),
         "tags": list(hit.tags),
         "trust_level": hit.trust_level.value,
+        "date": time_to_wire(hit.date),
         "also_in": list(hit.also_in),
         "sections": None if hit.sections is None else [_section_to_wire(each) for each in hit.sections],
     }

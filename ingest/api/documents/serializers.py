@@ -101,6 +101,11 @@ class DocumentsQuery(PageQuery):
         required=False,
         help_text="Tags; an empty one is the default version.",
     )
+    order = serializers.ChoiceField(
+        ["path", "date", "-date"],
+        required=False,
+        help_text="By path, or by date, the earliest or the latest first; else as they were added.",
+    )
 
 
 class PlacedDocumentSerializer(serializers.Serializer[DocumentLocation]):

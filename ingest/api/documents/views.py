@@ -1,7 +1,7 @@
 """`/workspaces/{ws}/documents`: list, upload, change and delete documents."""
 
 import uuid
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -42,6 +42,12 @@ from search.api.serializers import DocumentSerializer
 from search.corpus import DocumentLocation
 
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
+_ORDERS: Final = {
+    "": ("id",),
+    "path": ("path", "id"),
+    "date": ("dated_at", "id"),
+    "-date": ("-dated_at", "-id"),
+}
 
 
 class DocumentsView(WorkspaceView):
@@ -58,8 +64,8 @@ class DocumentsView(WorkspaceView):
 
     @extend_schema(responses=page_of(DocumentSerializer))
     def get(self, request: Request, ws: str) -> Response:
-        """List the documents in the order in which they were added."""
-        page = KeysetPage.from_view(self, ordering=("id",))
+        """List the documents, in the order in which they were added unless `order` is given."""
+        page = KeysetPage.from_view(self, ordering=_ORDERS[self.query.get("order", "")])
         documents = filter_documents(self.access, self.query)
         return page.response(documents, lambda row: DocumentSerializer(row).data)
 

@@ -13,6 +13,7 @@ from ingest.connectors.web.crawl import Crawl
 from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.requests import SiteRequests
 from search.models import Source
+from search.retrieval.document_date import parse_http_date
 from search.retrieval.errors import InvalidGlob
 
 
@@ -65,4 +66,9 @@ class WebSource:
     def read(self, path: str) -> ItemContent:
         """Return a page's bytes and its address. Raises FileNotFoundError, OSError with the site's error."""
         page, content = self._memory.read(path)
-        return ItemContent(content=content, revision=page.revision, stated={"metadata": {"url": page.url}})
+        return ItemContent(
+            content=content,
+            modified_at=parse_http_date(page.last_modified),
+            revision=page.revision,
+            stated={"metadata": {"url": page.url}},
+        )

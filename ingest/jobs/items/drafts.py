@@ -19,6 +19,8 @@ class Content(Protocol):
     @property
     def mtime_ns(self) -> int | None: ...
     @property
+    def modified_at(self) -> datetime | None: ...
+    @property
     def revision(self) -> str: ...
     @property
     def requested_at(self) -> datetime | None: ...
@@ -55,6 +57,7 @@ def document_draft(digest: Digest, found: Content, *, content_hash: str, source:
         chunker_version=digest.chunker_version,
         chunks=digest.chunks,
         source_mtime_ns=found.mtime_ns,
+        modified_at=found.modified_at,
         source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,

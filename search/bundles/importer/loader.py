@@ -16,6 +16,7 @@ from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import BundleReader, DocumentRow
 from search.bundles.format.verify import group_blobs
 from search.bundles.progress import Progress
+from search.bundles.rows.documents import author_and_date
 from search.bundles.rows.sources import source_fields
 from search.corpus.blobs import store_blob_file, store_blobs
 from search.corpus.bulk_insert import insert_rows
@@ -165,7 +166,10 @@ class Loader:
 
     def _build_document(self, row: DocumentRow) -> Document:
         number = row.values["version_number"]
+        author, dated_at = author_and_date(row.values)
         return Document(
+            author=author,
+            dated_at=dated_at,
             source_id=self._source_of[number],
             workspace_id=self.workspace.pk,
             **self._resolve_reference(row.values, "version", "versions"),

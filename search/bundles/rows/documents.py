@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from search.bundles.format.layout import CHUNKS_PER_ROW, ROW_BYTES
@@ -9,9 +10,19 @@ from search.bundles.format.sections import SECTIONS_BY_NAME
 from search.bundles.format.values import canonical_json, row_to_json
 from search.mirror.sync.snapshot import ChunkState, DocumentState
 from search.models import Chunk, Document
-from search.retrieval.document_date import document_date
+from search.retrieval.document_date import document_date, stated_author, time_of_ns
 
-_STATED = ("path", "title", "lang", "trust_level", "media", "tags", "metadata", "indexed_at")
+_STATED = (
+    "path",
+    "title",
+    "lang",
+    "trust_level",
+    "media",
+    "tags",
+    "metadata",
+    "source_mtime_ns",
+    "indexed_at",
+)
 # Documents fetched per round trip.
 _BATCH = 100
 
@@ -51,7 +62,7 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 
 
 def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
-    """Return a document's state for a mirror, equal to that of `search.mirror.sync.snapshot`."""
+    """Return a document's state for a mirror, as of the bundle's row: that has no date of its own."""
     return build_document_state(
         {name: getattr(document, name) for name in _STATED},
         doc_id=document.doc_id.hex,
@@ -63,6 +74,13 @@ def document_state(document: Document, chunks: Sequence[Chunk]) -> DocumentState
     )
 
 
+def author_and_date(values: Mapping[str, Any]) -> tuple[str, datetime]:
+    """Return the author and the date of a document from the values of its row."""
+    modified_at = time_of_ns(values["source_mtime_ns"])
+    dated_at = document_date(values["metadata"], modified_at=modified_at, indexed_at=values["indexed_at"])
+    return stated_author(values["metadata"]), dated_at
+
+
 def build_document_state(
     values: Mapping[str, Any],
     *,
@@ -72,6 +90,7 @@ def build_document_state(
     chunks: Sequence[Mapping[str, Any]],
 ) -> DocumentState:
     """Return a document's state for a mirror from the values of its row and its chunks' rows."""
+    author, dated_at = author_and_date(values)
     return DocumentState(
         doc_id=doc_id,
         path=values["path"],
@@ -82,7 +101,8 @@ def build_document_state(
         source_key=source_key,
         version_tag=version_tag,
         indexed_at=values["indexed_at"].timestamp(),
-        dated_at=document_date(values["metadata"], values["indexed_at"]),
+        dated_at=dated_at.timestamp(),
+        author=author,
         tags=tuple(sorted(set(values["tags"]))),
         chunks=tuple(
             ChunkState(

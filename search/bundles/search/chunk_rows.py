@@ -12,6 +12,7 @@ from search.bundles.errors import BundleRefused
 from search.bundles.format.row_reader import Row, limit_document, parse_chunk_rows, unpack
 from search.bundles.format.sections import SECTIONS_BY_NAME
 from search.bundles.format.values import read_json, row_from_json
+from search.bundles.rows.documents import author_and_date
 from search.engine.readback import VisibleChunk
 from search.mirror.query.filters import Clause, filter_clause
 from search.mirror.query.view import MirrorView
@@ -84,6 +85,7 @@ class BundleRows:
 
     def _build_hit_chunk(self, document: Row, chunk: Row) -> VisibleChunk:
         key, tag = self._versions[document["version_number"]]
+        author, dated_at = author_and_date(document)
         return VisibleChunk(
             chunk_id=chunk["chunk_id"].hex,
             doc_id=document["doc_id"].hex,
@@ -101,6 +103,8 @@ class BundleRows:
             tags=tuple(document["tags"]),
             trust_level=document["trust_level"],
             language=chunk["language"],
+            dated_at=dated_at,
+            author=author,
         )
 
     def _refusal(self, reason: str) -> BundleRefused:

@@ -48,7 +48,8 @@ Filters = Annotated[
     Field(
         description="Narrows what is looked at: values of one filter are alternatives, all filters must hold."
         " source: keys of sources; version: tags, without any the default versions; path_glob: anchored,"
-        " like guides/**/*.md; ingested_after: ISO 8601 with a time zone."
+        " like guides/**/*.md; author: as hits show it; ingested_after, dated_after, dated_before: ISO 8601"
+        " with a time zone."
     ),
 ]
 MaxTokens = Annotated[
@@ -71,7 +72,7 @@ class SearchArguments:
         QueryText,
         Field(
             description='Words or a question. "a phrase" is required, -word and -"a phrase" exclude passages;'
-            " title: path: source: type: lang: tag: after: before: filter, as type:pdf after:2026-03."
+            " title: path: source: type: lang: tag: author: after: before: filter, as type:pdf after:2026-03."
         ),
     ]
     mode: Annotated[

@@ -19,6 +19,7 @@ _COLUMNS: Final = {
     "lang": "lang",
     "trust_min": "trust_level",
     "version": "version_tag",
+    "author": "author",
 }
 _BY_COLUMN = (
     "SELECT d.{column}, group_concat(d.doc) FROM documents d {where}"

@@ -22,6 +22,7 @@ _DOCUMENTS_WITH: Final[dict[Column, str]] = {
 _DOCUMENTS: Final[dict[Column, str]] = {
     "path": "SELECT doc, path FROM documents",
     "title": "SELECT doc, title_key FROM documents",
+    "author": "SELECT doc, author FROM documents WHERE author <> ''",
 }
 _CHUNKS_WITH: Final[dict[Column, str]] = {
     "words": "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?",

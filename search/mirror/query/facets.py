@@ -16,7 +16,7 @@ from search.mirror.query.view import MirrorSource
 from search.retrieval.query.filters import TrustLevel
 
 #: The filters with counts, in display order.
-FACETS: Final = ("source", "media", "lang", "tags_any", "trust_min", "version", "ingested_after")
+FACETS: Final = ("source", "media", "lang", "tags_any", "author", "trust_min", "version", "ingested_after")
 # With fewer chunks that have every word, chunks with any word count too, as they do in hits.
 _FEW_CHUNKS = 10
 

@@ -16,13 +16,18 @@ from search.retrieval.query.glob import compile_glob
 from search.retrieval.query.operators import Condition
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
-_AFTER = "d.indexed_at > ?"
+_MOMENTS = {
+    "ingested_after": "d.indexed_at > ?",
+    "dated_after": "d.dated_at >= ?",
+    "dated_before": "d.dated_at < ?",
+}
 _PATH = "path_fits(d.path)"
 _NOT_PATH = "NOT path_left_out(d.path)"
 _IN = {
     "lang": "d.lang IN (SELECT value FROM json_each(?))",
     "trust": "d.trust_level IN (SELECT value FROM json_each(?))",
     "media": "d.media IN (SELECT value FROM json_each(?))",
+    "author": "d.author IN (SELECT value FROM json_each(?))",
     "doc_id": "d.doc_id IN (SELECT value FROM json_each(?))",
     "source": "d.source_key IN (SELECT value FROM json_each(?))",
     "version": "d.version_tag IN (SELECT value FROM json_each(?))",
@@ -115,6 +120,7 @@ def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
         "lang": filters.lang,
         "trust": filters.trust_min.or_better() if filters.trust_min else (),
         "media": filters.media,
+        "author": filters.author,
         "doc_id": filters.doc_id,
         "version": scope.version_tags,
     }
@@ -129,8 +135,10 @@ def _build_clause(scope: SearchScope, sources: Sources | None) -> Clause:
         conditions_and_values.append((_PATH, ()))
     if filters.path_not_glob:
         conditions_and_values.append((_NOT_PATH, ()))
-    if filters.ingested_after is not None:
-        conditions_and_values.append((_AFTER, (filters.ingested_after.timestamp(),)))
+    for name, sql in _MOMENTS.items():
+        moment = getattr(filters, name)
+        if moment is not None:
+            conditions_and_values.append((sql, (moment.timestamp(),)))
     on_document = " AND ".join(sql for sql, _ in conditions_and_values)
     values = tuple(value for _, values in conditions_and_values for value in values)
     typed = () if scope.operators is None else scope.operators.conditions

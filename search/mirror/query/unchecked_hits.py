@@ -10,7 +10,8 @@ from search.mirror import local_mirrors
 
 _ROWS = """
 SELECT c.chunk_id, d.doc_id, d.path, f.breadcrumb, '[]', '', f.text, '[]', '',
-       d.indexed_at, d.source_key, d.version_tag, d.lang, '[]', d.trust_level, c.code_lang, c.doc
+       d.indexed_at, d.source_key, d.version_tag, d.lang, '[]', d.trust_level, c.code_lang,
+       d.dated_at, d.author, c.doc
 FROM chunks c JOIN documents d ON d.doc = c.doc JOIN chunks_fts f ON f.rowid = c.chunk
 WHERE c.chunk_id IN (SELECT value FROM json_each(?))
 """
@@ -24,7 +25,10 @@ def unchecked_documents(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> di
 def unchecked_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return the fields of hits, in the order of `search.engine.readback.VisibleChunk`'s fields."""
     return [
-        (*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:-1])
+        (
+            *(*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:16]),
+            *(datetime.fromtimestamp(row[16], UTC), row[17]),
+        )
         for row in _rows(workspace_id, chunk_ids)
     ]
 

@@ -11,15 +11,15 @@ from search.mirror.sync.snapshot import ChunkState, DocumentState
 _UPSERT_DOCUMENT = """
 INSERT INTO documents (
     doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
-    indexed_at, dated_at
+    indexed_at, dated_at, author
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (doc_id) DO UPDATE SET
     path = excluded.path, title_key = excluded.title_key, name_key = excluded.name_key,
     first_chunk = excluded.first_chunk,
     lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
     source_key = excluded.source_key, version_tag = excluded.version_tag, indexed_at = excluded.indexed_at,
-    dated_at = excluded.dated_at
+    dated_at = excluded.dated_at, author = excluded.author
 RETURNING doc
 """
 _FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
@@ -65,6 +65,7 @@ class Applier:
                 state.version_tag,
                 state.indexed_at,
                 state.dated_at,
+                state.author,
             ),
         ).get
         self._connection.execute(_CLEAR_TAGS, (doc,))

@@ -16,7 +16,7 @@ from search.mirror.sync.sync import applied_seq
 
 _DOCUMENTS = """
 SELECT doc_id, path, title_key, name_key, first_chunk, lang, trust_level, media, source_key, version_tag,
-    indexed_at, dated_at,
+    indexed_at, dated_at, author,
     (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
 FROM documents d
 """
@@ -84,6 +84,7 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
             state.version_tag,
             state.indexed_at,
             state.dated_at,
+            state.author,
             state.tags,
         )
         for chunk in state.chunks:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -16,7 +17,6 @@ from kebab.people.workspace_settings.registry import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
-from search.retrieval.document_date import document_date
 from search.retrieval.query.titles import indexed_headings, title_key
 
 #: The setting of a workspace: whether words are indexed by their stems.
@@ -55,6 +55,7 @@ class DocumentState:
     indexed_at: float
     #: See `search.retrieval.document_date`.
     dated_at: float
+    author: str
     tags: tuple[str, ...]
     chunks: tuple[ChunkState, ...]
 
@@ -187,7 +188,7 @@ def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
 
 
 def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> Iterator[DocumentState]:
-    rows = list(
+    rows: list[tuple[Any, ...]] = list(
         documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)
         .order_by("id")
         .values_list(
@@ -201,14 +202,15 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             "source__key",
             "version__tag",
             "indexed_at",
-            "metadata",
+            "dated_at",
+            "author",
             "tags",
         )
     )
     chunks_of_each = _group_chunks(workspace_id, [row[0] for row in rows])
     for row, chunks in zip(rows, chunks_of_each, strict=True):
         _, doc_id, path, title, lang, trust_level, media, source_key, version_tag, *rest = row
-        indexed_at, metadata, tags = rest
+        indexed_at, dated_at, author, tags = rest
         yield DocumentState(
             doc_id=doc_id.hex,
             path=path,
@@ -219,7 +221,8 @@ def _read_states(workspace_id: uuid.UUID, documents: "QuerySet[Document]") -> It
             source_key=source_key,
             version_tag=version_tag,
             indexed_at=indexed_at.timestamp(),
-            dated_at=document_date(metadata, indexed_at),
+            dated_at=dated_at.timestamp(),
+            author=author,
             tags=tuple(sorted(set(tags))),
             chunks=chunks,
         )

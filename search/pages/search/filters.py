@@ -12,6 +12,7 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.engine.facets import Facets, source_titles
 from search.pages.search.form import FILTER_LABELS, SearchInput
+from search.retrieval.query.filters import MOMENTS
 
 _VALUES: Final = {
     ("media", "pdf"): "PDF",
@@ -101,7 +102,7 @@ def _toggle(search_input: SearchInput, name: str, value: str) -> SearchInput:
 
 def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
     """Return whether choosing a value would change anything; not if each value matches all documents."""
-    if name in ("tags_any", "version"):
+    if name in ("tags_any", "author", "version"):
         return bool(values)
     return any(each.is_chosen or (each.documents or 0) < total for each in values)
 
@@ -111,6 +112,6 @@ def _label(name: str, value: str, labels: Mapping[str, str]) -> str:
         return labels[value]
     if name == "lang":
         return _VALUES.get((name, value)) or str(LANG_INFO.get(value, {}).get("name", value))
-    if name == "ingested_after":
+    if name in MOMENTS:
         return value[:10]
     return _VALUES.get((name, value)) or (value.capitalize() if name == "media" else value)

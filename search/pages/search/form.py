@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.filter_codec import SINGLE, filters_from_json
-from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.filters import MOMENTS, SearchFilters
 from search.retrieval.types import Group, Mode, SearchQuery
 
 #: The numbers of hits that a page may show; the first is the default.
@@ -22,9 +22,12 @@ FILTER_LABELS: Final = {
     "media": "Kind",
     "lang": "Language",
     "tags_any": "Tag",
+    "author": "Author",
     "trust_min": "Trust",
     "version": "Version",
     "ingested_after": "Indexed since",
+    "dated_after": "Dated since",
+    "dated_before": "Dated before",
     "kind": "Passages",
     "code_lang": "Written in",
     "path_glob": "Path",
@@ -144,8 +147,7 @@ class SearchInput:
         given: dict[str, Any] = {}
         for name, value in self.filters:
             given[name] = value if name in SINGLE else [*given.get(name, ()), value]
-        if "ingested_after" in given:
-            given["ingested_after"] = _add_midnight(given["ingested_after"])
+        given |= {name: _add_midnight(given[name]) for name in MOMENTS if name in given}
         return filters_from_json(given)
 
 

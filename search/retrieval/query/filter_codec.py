@@ -6,19 +6,17 @@ from datetime import datetime
 from typing import Any, Final
 
 from search.retrieval.errors import InvalidFilter, preview
-from search.retrieval.query.filters import SearchFilters
+from search.retrieval.query.filters import MOMENTS, SearchFilters
 
 #: Filters with a single value.
-SINGLE: Final = frozenset({"trust_min", "ingested_after"})
+SINGLE: Final = frozenset({"trust_min", *MOMENTS})
 _NAMES: Final = tuple(field.name for field in fields(SearchFilters))
 
 
 def filters_to_json(filters: SearchFilters) -> dict[str, Any]:
     """Return the filters in use; equal filters have equal JSON."""
     values = {name: getattr(filters, name) for name in filters.shape()}
-    if filters.ingested_after is not None:
-        values["ingested_after"] = filters.ingested_after.isoformat()
-    return values
+    return values | {name: values[name].isoformat() for name in MOMENTS if name in values}
 
 
 def filters_from_json(given: object) -> SearchFilters:
@@ -37,19 +35,19 @@ def filters_from_json(given: object) -> SearchFilters:
     return SearchFilters(**values)
 
 
-def parse_moment(value: object) -> datetime:
-    """Parse an ISO 8601 time as written. Raises InvalidFilter."""
+def parse_moment(name: str, value: object) -> datetime:
+    """Parse an ISO 8601 time as written, of the filter `name`. Raises InvalidFilter."""
     try:
         if isinstance(value, str):
             return datetime.fromisoformat(value)
     except ValueError:
         pass
-    raise InvalidFilter(f"ingested_after {preview(value)} is no time; write it like 2026-01-31T12:00:00Z.")
+    raise InvalidFilter(f"{name} {preview(value)} is no time; write it like 2026-01-31T12:00:00Z.")
 
 
 def _parse_value(name: str, value: object) -> object:
-    if name == "ingested_after":
-        return parse_moment(value)
+    if name in MOMENTS:
+        return parse_moment(name, value)
     if isinstance(value, str) or name in SINGLE:
         return _check_text(name, value)
     if not isinstance(value, list | tuple):

@@ -30,7 +30,10 @@ _ALTERNATIVES = (
     "code_lang",
     "media",
     "doc_id",
+    "author",
 )
+#: Filters with a time.
+MOMENTS = ("ingested_after", "dated_after", "dated_before")
 _TEXTS = tuple(name for name in _ALTERNATIVES if name not in {"kind", "media"})
 _DOC_ID = re.compile("[0-9a-f]{32}")
 
@@ -100,6 +103,11 @@ class SearchFilters:
     doc_id: tuple[str, ...] = ()
     #: Documents indexed later than this, with a time zone.
     ingested_after: datetime | None = None
+    #: Authors of documents, as shown.
+    author: tuple[str, ...] = ()
+    #: Documents with this date or a later one, with an earlier one; both with a time zone.
+    dated_after: datetime | None = None
+    dated_before: datetime | None = None
 
     @property
     def code_lang_names(self) -> tuple[str, ...]:
@@ -129,10 +137,10 @@ class SearchFilters:
         for doc_id in self.doc_id:
             if _DOC_ID.fullmatch(doc_id) is None:
                 raise InvalidFilter(f"The doc_id {preview(doc_id)} is not 32 hex digits; copy it from a hit.")
-        if self.ingested_after is not None and self.ingested_after.tzinfo is None:
-            raise InvalidFilter(
-                f"ingested_after {self.ingested_after.isoformat()} has no time zone; add one, like 'Z'."
-            )
+        for name in MOMENTS:
+            moment = getattr(self, name)
+            if moment is not None and moment.tzinfo is None:
+                raise InvalidFilter(f"{name} {moment.isoformat()} has no time zone; add one, like 'Z'.")
 
     @property
     def is_empty(self) -> bool:

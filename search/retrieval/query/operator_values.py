@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,10 +15,12 @@ from search.retrieval.query.stopwords import read_word_lists
 from search.retrieval.query.titles import title_key
 from search.retrieval.text.unicode_scripts import is_unspaced
 
-#: What a condition looks at. Values of `words` are match units, those of `path` and `title` are predicates on
-#: the path and on the key of the title, those of `after` and `before` seconds since 1970, others texts whose
-#: case doesn't matter.
-Column = Literal["words", "title", "path", "source", "media", "lang", "code_lang", "tag", "after", "before"]
+#: What a condition looks at. Values of `words` are match units, those of `path`, `author` and `title` are
+#: predicates on the path, on the author and on the key of the title, those of `after` and `before` seconds
+#: since 1970, others texts whose case doesn't matter.
+Column = Literal[
+    "words", "title", "path", "author", "source", "media", "lang", "code_lang", "tag", "after", "before"
+]
 Alternatives = tuple[tuple[Column, Any], ...]
 
 _LISTS: Final = read_word_lists(Path(__file__).with_suffix(".txt"))
@@ -39,9 +41,17 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 def _read_title(value: str) -> Alternatives:
     """Return the condition that a title has these words in a row; the last may be the beginning of a word."""
     key = title_key(value)
-    if not key:
-        return ()
-    return (("title", lambda title: key in title if is_unspaced(key[0]) else f" {key}" in f" {title}"),)
+    return (("title", partial(_has_words, key)),) if key else ()
+
+
+def _read_author(value: str) -> Alternatives:
+    """Return the same condition on an author; most documents share theirs with others."""
+    key = title_key(value)
+    return (("author", cache(lambda author: _has_words(key, title_key(author)))),) if key else ()
+
+
+def _has_words(key: str, text: str) -> bool:
+    return key in text if is_unspaced(key[0]) else f" {key}" in f" {text}"
 
 
 def _read_path(value: str) -> Alternatives:
@@ -80,14 +90,19 @@ def _read_language(value: str) -> Alternatives:
     return found
 
 
-def _read_date(column: Column, value: str) -> Alternatives:
-    """Return the condition on the start of this year, month or day in UTC."""
+def start_of_date(value: str) -> datetime | None:
+    """Return the start of this year, month or day in UTC; None if it is none."""
     found = _DATE.fullmatch(value)
     try:
         year, month, day = (int(part or 1) for part in found.groups()) if found else (0, 0, 0)
-        return ((column, datetime(year, month, day, tzinfo=UTC).timestamp()),)
+        return datetime(year, month, day, tzinfo=UTC)
     except ValueError:
-        return ()
+        return None
+
+
+def _read_date(column: Column, value: str) -> Alternatives:
+    start = start_of_date(value)
+    return () if start is None else ((column, start.timestamp()),)
 
 
 #: Each returns the alternatives of a value; none for a value without a meaning.
@@ -97,6 +112,7 @@ READERS: Final[Mapping[str, Callable[[str], Alternatives]]] = {
     "source": lambda value: (("source", value),),
     "type": _read_type,
     "lang": _read_language,
+    "author": _read_author,
     "tag": lambda value: (("tag", value),),
     "after": partial(_read_date, "after"),
     "before": partial(_read_date, "before"),
@@ -104,6 +120,7 @@ READERS: Final[Mapping[str, Callable[[str], Alternatives]]] = {
 #: What to write instead of a value without a meaning.
 REMEDIES: Final = {
     "title": "write words of a title",
+    "author": "write a name",
     "path": "write a part of a path, or a pattern like guides/*.md",
     "type": "write pdf, office, email, image, code, text or the ending of a file name, like docx",
     "lang": "write a language like German or de, or a programming language like python",

@@ -24,6 +24,7 @@ class ConditionedPassage:
     code_lang: str
     tags: Sequence[str]
     source: str
+    author: str
     #: See `search.retrieval.document_date`.
     dated_at: float
     analysis: Analysis
@@ -39,8 +40,8 @@ class ConditionedPassage:
         if column == "words":
             units = [value] if value.joined is None else [value, value.joined]
             return any(_occurs(unit, terms) for unit in units for terms in self._columns)
-        if column == "path":
-            return bool(value(self.path))
+        if column in ("path", "author"):
+            return bool(value(getattr(self, column)))
         if column == "title":
             return bool(value(title_key(self.title)))
         if column == "after":

@@ -59,11 +59,13 @@ def test_document_has_all_its_fields(reader, workspace, document):
         "parser_version": "p1",
         "chunker_version": "c1",
         "indexed_at": body["indexed_at"],
+        "date": body["indexed_at"],
+        "author": "somebody",
     }
     assert body["indexed_at"].endswith("Z")
     written = write(workspace, "a.md", "text", version="2.0")
     body = reader.get(address(workspace, f"/documents/{written.doc_id.hex}")).json()
-    assert body["version"] == "2.0"
+    assert (body["version"], body["author"]) == ("2.0", None)
 
 
 def test_content_is_served_unchanged_for_saving_only(reader, workspace, document):
@@ -184,6 +186,27 @@ def test_documents_are_listed_by_page(reader, workspace):
 
     assert [row["path"] for row in first["results"] + second["results"]] == [f"{n}.md" for n in range(5)]
     assert second["next_cursor"] is None
+
+
+def test_documents_are_listed_in_the_order_asked_for(reader, workspace, subtests):
+    for path, date in (("c.md", "2024-03-05"), ("a.md", "2024-03-05"), ("b.md", "2020-01-01")):
+        write(workspace, path, "text", metadata={"date": date})
+    for query, expected in (
+        ("", "cab"),
+        ("order=path&", "abc"),
+        ("order=date&", "bca"),
+        ("order=-date&", "acb"),
+    ):
+        with subtests.test(query=query):
+            page = reader.get(address(workspace, f"/documents?{query}limit=1")).json()
+            rows = page["results"]
+            while cursor := page["next_cursor"]:
+                page = reader.get(address(workspace, f"/documents?{query}limit=1&cursor={cursor}")).json()
+                rows += page["results"]
+            assert [row["path"][0] for row in rows] == list(expected)
+    assert rows[-1]["date"] == "2020-01-01T00:00:00Z"
+    refused = reader.get(address(workspace, "/documents?order=size"))
+    assert refusal_of(refused) == (400, "invalid_request", "order")
 
 
 def test_list_of_documents_is_filtered(reader, workspace, subtests):

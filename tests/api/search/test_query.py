@@ -21,7 +21,10 @@ def fill(workspace):
         trust_level="primary",
     )
     write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
-    write(workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",))
+    stated = {"author": "Ada", "date": "2001-01-02"}
+    write(
+        workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",), metadata=stated
+    )
     write(workspace, "guides/install.md", "alpha of old", version="1.0")
     for number in range(12):
         write(workspace, f"many/{number:02}.md", f"delta {number}")
@@ -73,6 +76,11 @@ FILTERS = [
     ("media", ["text"], {"guides/install.md", "notes/de.md"}),
     ("ingested_after", FUTURE, set()),
     ("ingested_after", PAST, ALL),
+    ("author", ["Ada", "Bob"], {"notes/de.md"}),
+    ("dated_after", "2001-01-02T00:00:00Z", ALL),
+    ("dated_after", "2001-01-02T00:00:01Z", ALL - {"notes/de.md"}),
+    ("dated_before", "2001-01-02T00:00:00Z", set()),
+    ("dated_before", "2001-01-02T01:00:00+00:30", {"notes/de.md"}),
 ]
 
 
@@ -216,6 +224,9 @@ REFUSALS = [
     ("lang", "", "invalid_filter"),
     ("ingested_after", "2026-01-01T00:00:00", "invalid_filter"),
     ("ingested_after", "yesterday", "invalid_request"),
+    ("dated_after", "2026-01-01T00:00:00", "invalid_filter"),
+    ("dated_before", "yesterday", "invalid_request"),
+    ("author", [""], "invalid_filter"),
     ("q", "'foo AND'", "invalid_query"),
 ]
 

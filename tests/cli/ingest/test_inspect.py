@@ -13,7 +13,14 @@ from tests.support.search import embed, sync
 
 @pytest.fixture
 def document(workspace):
-    return write(workspace, "guides/a.md", "first text", chunk("second text", 1, heading="Part"), tags=("x",))
+    return write(
+        workspace,
+        "guides/a.md",
+        "first text",
+        chunk("second text", 1, heading="Part"),
+        tags=("x",),
+        metadata={"author": "Ada"},
+    )
 
 
 def test_document_is_shown_with_its_chunks_in_order(document):
@@ -23,6 +30,10 @@ def test_document_is_shown_with_its_chunks_in_order(document):
     assert facts["schema_version"] == "document_inspection.v1"
     assert (facts["document"]["path"], facts["document"]["tags"]) == ("guides/a.md", ["x"])
     assert facts["document"]["source"] == "docs"
+    assert (facts["document"]["author"], facts["document"]["date"]) == (
+        "Ada",
+        facts["document"]["indexed_at"],
+    )
     assert (first["citation"], second["citation"]) == ("guides/a.md#L1-L9", "guides/a.md#L11-L19")
     assert (first["breadcrumb"], second["breadcrumb"]) == ("Guide", "Part")
     assert first["spans"] == [{"kind": "line", "start": 1, "end": 9}]

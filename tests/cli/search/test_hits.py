@@ -42,6 +42,8 @@ HIT = SearchHit(
     tags=(),
     trust_level=TrustLevel.PRIMARY,
     code_lang=None,
+    date=datetime(2026, 1, 1, tzinfo=UTC),
+    author=None,
 )
 RESULT = SearchResult(
     query="install",

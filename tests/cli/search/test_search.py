@@ -14,7 +14,8 @@ LEXICAL = ("--mode", "lexical")
 @pytest.fixture
 def corpus(workspace):
     write(workspace, "guides/a.md", "apple pear", tags=("fruit",), lang="en", trust_level="primary")
-    write(workspace, "notes/b.md", "apple plum", tags=("note",), lang="de", source="notes")
+    stated = {"author": "Ada", "date": "2024-03-05"}
+    write(workspace, "notes/b.md", "apple plum", tags=("note",), lang="de", source="notes", metadata=stated)
     write(workspace, "guides/c.md", "apple fig", version="v2")
     embed(workspace)
     return workspace
@@ -66,6 +67,10 @@ def test_each_filter_narrows(corpus, subtests):
         ("--source notes", ["notes/b.md"]),
         ("--trust-min primary", ["guides/a.md"]),
         ("--version v2", ["guides/c.md"]),
+        ("--author Ada", ["notes/b.md"]),
+        ("--before 2024-04", ["notes/b.md"]),
+        ("--after 2024-03-06", ["guides/a.md"]),
+        ("--after 2024-03-05T00:00:00Z", ["guides/a.md", "notes/b.md"]),
         ("", ["guides/a.md", "notes/b.md"]),
     )
     for options, expected in cases:
@@ -133,6 +138,7 @@ def test_invalid_requests_are_errors(corpus, subtests):
         (("'apple AND'", *LEXICAL), Exit.ERROR, "invalid_query"),
         (("apple", "-k", "-1"), Exit.ERROR, "invalid_query"),
         (("apple", "--tag", ""), Exit.ERROR, "invalid_filter"),
+        (("apple", "--after", "soon"), Exit.ERROR, "invalid_filter"),
         (("--cursor", "00"), Exit.NOTHING, "stale_cursor"),
     ):
         with subtests.test(arguments=arguments):

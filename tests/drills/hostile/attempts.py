@@ -106,6 +106,9 @@ def _filters(source: Random, ground: Ground) -> dict[str, Any]:
         "media": [odd],
         "doc_id": source.choice([["0" * 32], odd]),
         "ingested_after": hostile_moment(source, odd),
+        "author": [odd],
+        "dated_after": hostile_moment(source, odd),
+        "dated_before": hostile_moment(source, odd),
     }
     return dict(source.sample(sorted(every.items()), source.randint(1, 3)))
 

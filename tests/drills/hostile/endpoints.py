@@ -21,10 +21,11 @@ _FILTERS = (
     "code_lang",
     "media",
     "doc_id",
+    "author",
 )
-_AFTER = "ingested_after"
+_MOMENTS = ("ingested_after", "dated_after", "dated_before")
 _CHANNELS = ("channels", "channels.vector", "channels.lexical", "channels.rerank")
-_IN_BODY = ("filters", *(f"filters.{name}" for name in (*_FILTERS, _AFTER)), *_CHANNELS)
+_IN_BODY = ("filters", *(f"filters.{name}" for name in (*_FILTERS, *_MOMENTS)), *_CHANNELS)
 _EXPAND = ("expand", "expand.neighbours", "expand.siblings", "expand.imports")
 _PAGE = ("limit", "cursor")
 # KEBAB_BULK_LIMIT_S
@@ -92,7 +93,7 @@ SEARCH_BY_GET = Endpoint(
     method="GET",
     path=f"{_WS}/search",
     needed=("q",),
-    others=(*_QUERY, *_REST, *_FILTERS, _AFTER),
+    others=(*_QUERY, *_REST, *_FILTERS, *_MOMENTS),
     schema="search_response.v1",
 )
 SEARCH = Endpoint(

@@ -116,7 +116,7 @@ def hostile_value(name: str, source: Random, ground: Ground) -> Any:
         "doc_id": _IDS,
         "path_glob": _GLOBS,
         "path_not_glob": _GLOBS,
-        "ingested_after": _MOMENTS,
+        **dict.fromkeys(("ingested_after", "dated_after", "dated_before"), _MOMENTS),
     }.get(name.rpartition(".")[2])
     if meant is not None and source.random() < _MEANT:
         return source.choice(meant)

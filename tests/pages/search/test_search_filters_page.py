@@ -77,6 +77,21 @@ def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, works
     assert "Part 0" not in hits(visitor.get(links(page)["Yesterday"]).content.decode())
 
 
+def test_author_is_a_filter_and_shown_with_the_date_of_the_document(visitor, workspace, shelf):
+    stated = {"author": "Ada <Lovelace>", "date": "2001-02-03"}
+    document = shelve(workspace, "3.md", "restart the pump", title="Part 3", metadata=stated)
+    index(workspace)
+    page = search_page(visitor, q="restart")
+
+    assert count_for(page, "Ada &lt;Lovelace&gt;") == 1
+    narrowed = visitor.get(links(page)["Ada <Lovelace>"]).content.decode()
+    assert hits(narrowed) == ["Part 3"]
+    assert "<li>Ada &lt;Lovelace&gt;</li>" in narrowed and ">3 Feb 2001</time>" in narrowed
+    assert hits(search_page(visitor, q="restart", dated_before="2001-02-04")) == ["Part 3"]
+    shown = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
+    assert "<dt>Author</dt><dd>Ada &lt;Lovelace&gt;</dd>" in shown and ">3 Feb 2001</time>" in shown
+
+
 def test_a_second_value_of_a_filter_widens_and_the_same_again_leaves_it_out(visitor, shelf):
     german = visitor.get(links(search_page(visitor, q="restart"))["German"]).content.decode()
     both = visitor.get(links(german)["English"]).content.decode()
@@ -120,6 +135,7 @@ def test_filters_that_cannot_be_understood_are_refused_with_the_remedy(visitor, 
     for name, value, named in [
         ("trust_min", "<best>", "&lt;best&gt;"),
         ("ingested_after", "soon", "soon"),
+        ("dated_before", "soon", "soon"),
         ("media", "vinyl", "vinyl"),
         ("tags_any", many, "100"),
     ]:

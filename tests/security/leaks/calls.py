@@ -85,19 +85,28 @@ def _searches() -> Iterator[Call]:
     ):
         is_shown = query in ("q={word}", "q={stem}*")
         yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else NONE)
-    for narrowed in ("source={source}", "source={sourcekey}", "doc_id={doc}", "tags_any={stem}tag"):
+    for narrowed in (
+        "source={source}",
+        "source={sourcekey}",
+        "doc_id={doc}",
+        "tags_any={stem}tag",
+        "author={stem}author",
+    ):
         yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
     for typed in (
         "source:{sourcekey}",
         "path:{stem}folder",
         "tag:{stem}tag",
+        "author:{stem}author",
         "title:{stem}title",
         "%22{stem}text stands%22",
     ):
         yield Call(route="api-search", query=f"q=workers {typed}&{lexical}")
-    for typed in ("-source:{sourcekey}", "-path:{stem}folder/**", "-{word}"):
+    for typed in ("-source:{sourcekey}", "-path:{stem}folder/**", "-author:{stem}author", "-{word}"):
         yield Call(route="api-search", query=f"q=workers {typed}&{lexical}", shown=NONE)
     yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
+    dated = "q=workers&dated_after=2001-01-01T00:00:00Z&dated_before=2101-01-01T00:00:00Z"
+    yield Call(route="api-search", query=f"{dated}&doc_id={{doc}}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=NONE)
@@ -161,6 +170,8 @@ def _documents() -> Iterator[Call]:
         "source={sourcekey}",
         "path_prefix={stem}",
         "version={tag}",
+        "order=path",
+        "order=-date",
     ):
         is_shown = query != "limit=1"
         yield Call(route="api-documents", query=query, shown=BOTH if is_shown else NONE)

@@ -22,13 +22,25 @@ def _search_pages() -> Iterator[Call]:
     yield Call(route="search", query="q={word}&mode=lexical")
     yield Call(route="search", query="q={word}&mode=hybrid", compared=NONE)
     yield Call(route="search", query="q={stem}titel&mode=lexical", shown=ONLY_THEIRS)
-    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "doc_id={doc}"):
+    for narrowed in (
+        "source={source}",
+        "source={sourcekey}",
+        "tags_any={stem}tag",
+        "author={stem}author",
+        "doc_id={doc}",
+    ):
         yield Call(route="search", query=f"q=workers&mode=lexical&{narrowed}")
-    for typed in ("source:{sourcekey}", "tag:{stem}tag"):
+    for typed in ("source:{sourcekey}", "tag:{stem}tag", "author:{stem}author"):
         yield Call(route="search", query=f"q=workers {typed}&mode=lexical")
         yield Call(route="search-filters", query=f"q=workers {typed}")
     yield Call(route="search-filters", query="q=workers")
-    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "version={tag}"):
+    for narrowed in (
+        "source={source}",
+        "source={sourcekey}",
+        "tags_any={stem}tag",
+        "author={stem}author",
+        "version={tag}",
+    ):
         yield Call(route="search-filters", query=f"q=workers&{narrowed}")
     yield Call(route="search-filters", query="q={word}")
     for narrowed in ("", "&source={source}", "&cursor=00"):

@@ -145,7 +145,11 @@ def _document(source: Source, path: str, title: str, text: str, version: str = "
 
 
 def _hidden_documents(source: Source, stem: str) -> dict[str, str]:
-    fields = {"tags": (f"{stem}tag",), "metadata": {"note": f"{stem}metadata"}, "heading": f"{stem}heading"}
+    fields = {
+        "tags": (f"{stem}tag",),
+        "metadata": {"note": f"{stem}metadata", "author": f"{stem}author"},
+        "heading": f"{stem}heading",
+    }
     text = f"The {stem}text stands here, beside a {stem}word and the workers."
     path = f"{stem}folder/{stem}file.md"
     document = _document(source, path, f"{stem}title", text, **fields)

@@ -51,6 +51,9 @@ def test_first_sync_indexes_everything_and_later_ones_write_nothing(workspace, f
     assert (report["bytes"], report["chunks"]) == (sum(len(text) for text in FILES.values()), 3)
     assert Source.objects.get(pk=source.pk).state == "indexed"
 
+    changed_at = (folder / "a.md").stat().st_mtime
+    assert abs(Document.objects.get(path="a.md").dated_at.timestamp() - changed_at) < 0.001
+
     before = list(Document.objects.values()), Change.objects.count()
     assert counts(sync(source)) == {"seen": 3, "unchanged": 3}
     assert (list(Document.objects.values()), Change.objects.count()) == before

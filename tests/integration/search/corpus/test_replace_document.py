@@ -1,6 +1,6 @@
 """Writing a document changes what differs and nothing else."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -221,6 +221,42 @@ def test_several_deletions_are_numbered_one_by_one(workspace):
     assert list(numbers.values_list("seq", flat=True)) == [4, 5, 6]
     assert {change.doc_id for change in numbers} == {each.doc_id for each in written}
     assert [row.workspace_id for row in Chunk.objects.all()] == [twin.pk]
+
+
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def write_dated(workspace, text="one", day=1, **fields):
+    """Write a document whose file has changed on this day of 2024, and return its author and date."""
+    changed_at = NEW_YEAR + timedelta(days=day - 1)
+    write(workspace, "a.md", text, source_mtime_ns=int(changed_at.timestamp()) * 10**9, **fields)
+    document = Document.objects.get()
+    return document.author, document.dated_at
+
+
+def test_author_and_date_are_as_stated_else_the_date_of_the_file(workspace):
+    stated = {"author": ["Ada", "Bo"], "date": "2020-01-01"}
+    assert write_dated(workspace, metadata=stated) == ("Ada, Bo", datetime(2020, 1, 1, tzinfo=UTC))
+    assert write_dated(workspace, day=2, metadata={}) == ("", NEW_YEAR + timedelta(days=1))
+    assert write_dated(workspace, "two", modified_at=NEW_YEAR, day=3) == ("", NEW_YEAR)
+    write(workspace, "b.md", "one")
+    document = Document.objects.get(path="b.md")
+    assert document.dated_at == document.indexed_at
+
+
+def test_content_that_stays_keeps_its_date_under_a_new_time_of_its_file(workspace):
+    write_dated(workspace)
+    assert write_dated(workspace, day=2) == ("", NEW_YEAR)
+    assert head_of(workspace) == 1
+    assert write_dated(workspace, day=2, parser_version="p2") == ("", NEW_YEAR)
+    assert write_dated(workspace, "two", day=2) == ("", NEW_YEAR + timedelta(days=1))
+
+
+def test_metadata_that_is_stated_later_changes_author_and_date(workspace):
+    write_dated(workspace)
+    update_document_fields(Document.objects.get(), metadata={"author": "Ada", "date": "2020-01-01"})
+    document = Document.objects.get()
+    assert (document.author, document.dated_at) == ("Ada", datetime(2020, 1, 1, tzinfo=UTC))
 
 
 def test_restating_changes_a_field_and_is_numbered(workspace):

@@ -23,10 +23,11 @@ def fill(workspace):
     write(
         workspace, "a.md", "apple tree", "apple again, tree", tags=("fruit", "plant"), trust_level="primary"
     )
-    write(workspace, "b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
+    ada = {"author": "Ada"}
+    write(workspace, "b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de", metadata=ada)
     write(workspace, "c.py", "apple tree", media="code", trust_level="unknown", lang="und")
     write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
-    write(workspace, "e.md", "apple", source="web", tags=("alone",), lang="fr")
+    write(workspace, "e.md", "apple", source="web", tags=("alone",), lang="fr", metadata={"author": "Eve"})
     write(workspace, "a.md", "apple tree", version="v1", tags=("fruit",))
     Document.objects.in_workspace(workspace).update(indexed_at=NOON)
     Document.objects.in_workspace(workspace).filter(path="d.md").update(indexed_at=NOON + timedelta(hours=1))
@@ -47,6 +48,7 @@ def test_documents_with_the_words_are_counted_once_and_by_value(filled):
     found = counts(filled)
     assert found["tags_any"] == {"plant": 2, "fruit": 1}
     assert list(found["tags_any"]) == ["plant", "fruit"]
+    assert found["author"] == {"Ada": 1}
     assert found["lang"]["de"] == 1
     assert found["media"] == {"text": 3, "code": 1}
     assert found["trust_min"] == {"primary": 1, "secondary": 2, "unknown": 4}  # what is better counts too
@@ -91,6 +93,8 @@ def test_hidden_documents_are_not_counted(filled):
     hidden = counts(filled, "apple", reader=closed, moments=[NOON + timedelta(minutes=1)])
     assert "alone" not in hidden["tags_any"]
     assert "fr" not in hidden["lang"]
+    assert "Eve" in counts(filled, "apple", reader=opened)["author"]
+    assert "Eve" not in hidden["author"]
     assert "web" not in hidden["source"]
     assert hidden["ingested_after"] == {(NOON + timedelta(minutes=1)).isoformat(): 0}
     named = counts(filled, "apple", reader=closed, source="web")

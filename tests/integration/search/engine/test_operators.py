@@ -38,12 +38,12 @@ def fill(workspace):
         "Chatbots know the annual days of leave.",
         title="Bots",
         tags=("HR",),
-        metadata={"date": "2024-06-01"},
+        metadata={"date": "2024-06-01", "author": "Zoë de Jong, Ada"},
     )
     write(workspace, "shop/Refund.MD", "A refund takes ten days.", source="shop", lang="de", title="Résumé")
     code = {"media": "code", "lang": "und", "title": "days.py"}
     write(workspace, "src/days.py", chunk("refund = 10 * days", kind="code", language="python"), **code)
-    Document.objects.in_workspace(workspace).update(indexed_at=NOON)
+    Document.objects.in_workspace(workspace).exclude(path=BOT).update(dated_at=NOON)
 
 
 LEAVE, BOT, REFUND, CODE = "hr/leave.md", "hr/bot.md", "shop/Refund.MD", "src/days.py"
@@ -85,6 +85,11 @@ CASES = [
     ("days after:2024-05", ALL),
     ("days after:2024-05-02", {BOT}),
     ("days before:2024-6-1", ALL - {BOT}),
+    ("days author:zoe", {BOT}),
+    ('days author:"De Jon"', {BOT}),
+    ("days author:ong", set()),
+    ("days author:bob author:ada", {BOT}),
+    ("days -author:jong", ALL - {BOT}),
     ("days tag:hr path:leave", {LEAVE}),
     ("title:annual", {LEAVE}),
     ("tag:hr", set()),

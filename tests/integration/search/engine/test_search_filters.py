@@ -21,12 +21,22 @@ from tests.support.corpus import chunk, write
 from tests.support.search import ask, embed, paths, sync
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def fill(workspace):
     """Write five documents with the same words and different fields."""
     write(workspace, "docs/a.md", "apple tree", tags=("fruit", "plant"), trust_level="primary", lang="en")
-    write(workspace, "docs/deep/b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
+    stated = {"author": "Ada", "date": "2024-01-01"}
+    write(
+        workspace,
+        "docs/deep/b.md",
+        "apple tree",
+        tags=("plant",),
+        trust_level="secondary",
+        lang="de",
+        metadata=stated,
+    )
     code = {"media": "code", "trust_level": "generated", "lang": "und"}
     write(workspace, "docs/c.py", chunk("apple tree", kind="code", language="python"), **code)
     write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
@@ -72,6 +82,14 @@ CASES = [
     ({"doc_id": ("0" * 32,)}, set()),
     ({"ingested_after": NOON}, {"d.md"}),
     ({"ingested_after": NOON - timedelta(seconds=1)}, ALL),
+    ({"author": ("Ada",)}, {"docs/deep/b.md"}),
+    ({"author": ("Bob", "Ada")}, {"docs/deep/b.md"}),
+    ({"author": ("ada",)}, set()),
+    ({"dated_before": NEW_YEAR}, set()),
+    ({"dated_before": NEW_YEAR + timedelta(seconds=1)}, {"docs/deep/b.md"}),
+    ({"dated_after": NEW_YEAR}, ALL),
+    ({"dated_after": NEW_YEAR + timedelta(seconds=1)}, ALL - {"docs/deep/b.md"}),
+    ({"dated_after": NEW_YEAR, "dated_before": NOON}, {"docs/deep/b.md"}),
     ({"lang": ("en",), "source": ("web",), "trust_min": TrustLevel.UNKNOWN}, {"d.md"}),
     ({"tags_any": ("plant",), "lang": ("en",)}, {"docs/a.md"}),
 ]

@@ -81,6 +81,7 @@ def _passage(number, analysis):
         code_lang="",
         tags=(),
         source="s",
+        author="",
         dated_at=0.0,
         analysis=analysis,
     )

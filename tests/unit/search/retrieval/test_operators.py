@@ -67,6 +67,7 @@ CASES = (
     ("days tag:a -tag:b tag:c", "days", ["tag:a tag:c", "-tag:b"]),
     ('days title:"annual leave"', "days", ['title:"annual leave"']),
     ("days title:„annual leave“", "days", ["title:„annual leave“"]),
+    ('days author:Ada -author:"de Jong"', "days", ["author:Ada", '-author:"de Jong"']),
     ("days path:a?", "days", ["path:a"]),
     ("grep -n -rin foo path:src/", "grep -n -rin foo", ["path:src/"]),
     ("title:leave path:hr/**", "leave hr/**", ["title:leave", "path:hr/**"]),
@@ -82,6 +83,7 @@ INVALID = (
     ("lang:klingon", "German"),
     ("path:[a", "guides/*.md"),
     ("title:...", "words"),
+    ("author:...", "a name"),
 )
 
 

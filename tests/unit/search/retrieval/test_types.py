@@ -107,7 +107,7 @@ def a_hit():
         retrieval=RetrievalDetail(method=Mode.HYBRID, fusion_score=0.5, lexical_rank=1),
         index_version="hybrid:lex-1+vec-a@1", chunker_version="1", embedding_model=None, indexed_at=NOW,
         stale=False, source="docs", version=None, lang="zh", tags=("t",), trust_level=TrustLevel.PRIMARY,
-        code_lang=None,
+        code_lang=None, date=NOW, author=None,
     )  # fmt: skip
 
 
@@ -128,6 +128,7 @@ def test_hit_on_the_wire():
         "index_version": "hybrid:lex-1+vec-a@1", "chunker_version": "1", "embedding_model": None,
         "indexed_at": "2026-01-31T12:00:00Z", "stale": False, "source": "docs", "version": None,
         "lang": "zh", "tags": ["t"], "trust_level": "primary", "code_lang": None,
+        "date": "2026-01-31T12:00:00Z", "author": None,
         "also_in": [], "sections": None, "section_count": None, "related": False,
     }  # fmt: skip
 

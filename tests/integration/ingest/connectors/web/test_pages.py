@@ -1,5 +1,7 @@
 """Web pages become documents, and are requested again only when needed."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from ingest.jobs.queue.request import request_source_deletion
@@ -58,6 +60,7 @@ def test_last_modified_is_enough_to_ask_whether_a_page_has_changed(site, make_so
     site.pages["/"] = html("Home", is_tagged=False, headers=(("Last-Modified", date),))
     source = make_source()
     sync(source)
+    assert Document.objects.get().dated_at == datetime(2026, 8, 1, 10, tzinfo=UTC)
     site.targets()
     sync(source)
     assert site.asked[1].headers["if-modified-since"] == date
