@@ -10,18 +10,8 @@ MAX_AUTHOR_CHARS: Final = 200
 # In a file's properties, its front matter, or its header; the later of several is meant.
 _DATES: Final = ("modified", "updated", "date", "created")
 _AUTHORS: Final = ("author", "authors", "creator")
-_FORMATS: Final = (
-    "%Y-%m-%d %H:%M:%S %z",
-    "%Y-%m-%d %H:%M %z",
-    "%Y-%m",
-    "%Y",
-    "%Y/%m/%d",
-    "%d.%m.%Y",
-    "%d %B %Y",
-    "%d %b %Y",
-    "%B %d, %Y",
-    "%b %d, %Y",
-)
+# A year or a month, as ISO 8601 allows; parsers state other forms as ISO 8601.
+_FORMATS: Final = ("%Y-%m", "%Y")
 # A clock that was never set, and a date that is meant for something else.
 _FIRST: Final = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD: Final = timedelta(days=366)
