@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from ingest.chunking.drafts import Drafts, SectionContext
 from ingest.chunking.lines import SizedLines
-from ingest.chunking.tables import HEADER_ROWS, count_header_lines
+from ingest.chunking.tables import HEADER_ROWS, find_header
 from ingest.parsers.types import Block, LineSpan
 
 #: A header of more than this share of a chunk, one in so many, is not repeated.
-HEADER_SHARE = 3
+HEADER_SHARE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ def pack(
 
 def _header_of(block: Block, max_tokens: int, sized: SizedLines) -> LineSpan | None:
     """Return the lines of a table's header; None without one, and for one that leaves rows no room."""
+    if block.kind != "table":
+        return None
     start = block.span.start
-    count = 0
-    if block.kind == "table":
-        count = count_header_lines(sized.lines[start - 1 : min(block.span.end, start + HEADER_ROWS - 1)])
-    header = LineSpan(start, start + count - 1)
-    is_small = count > 0 and sized.fits(header.start, header.end, max_tokens // HEADER_SHARE)
+    first, last = find_header(sized.lines[start - 1 : min(block.span.end, start + HEADER_ROWS - 1)])
+    header = LineSpan(start + first - 1, start + last - 1)
+    is_small = last > 0 and sized.fits(header.start, header.end, max_tokens // HEADER_SHARE)
     return header if is_small else None
 
 

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest.chunking.prose import chunk_prose
-from ingest.chunking.tables import count_header_lines
+from ingest.chunking.tables import find_header
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_BREADCRUMB_TOKENS, MAX_CHARS, MAX_TOKENS
 from ingest.parsers.decode import decode, split_lines
@@ -149,19 +149,23 @@ def test_table_stays_whole_when_it_fits_and_is_split_by_line_otherwise(chunk_fil
 
 
 @pytest.mark.parametrize(
-    ("lines", "count"),
+    ("lines", "header"),
     [
-        (["Berth | Fee", "1 | 80"], 1),
-        (["Harbour fees 2026", "in kroner |  | 2026", "Berth | Fee", "1 | 80"], 0),
-        (["Harbour fees", "Berth | Fee", "1 | 80"], 2),
-        (["1 | 80", "2 | 70"], 0),
-        (["north | north", "1 | 80"], 0),
-        (["one cell", "another"], 0),
-        (["a|b", "-|-", "1|2"], 2),
+        (["Berth | Fee", "1 | 80"], (1, 1)),
+        (["Berth | 2025 | 2026", "1 | 80 | 85"], (1, 1)),
+        (["Harbour fees 2026", "in kroner |  | 2026", "Berth | Fee", "1 | 80"], (1, 3)),
+        (["Harbour fees", "Berth | Fee", "1 | 80"], (1, 2)),
+        (["Issued: | 2026-03-01", "Berth | Fee | Tax", "1 | 80 | 8"], (1, 2)),
+        ([*["a long note"] * 9, "Berth | Fee", "1 | 80"], (10, 10)),
+        ([" | Summer | Summer | Winter", "Berth | Fee | Tax | Fee", "1 | 8 | 1 | 7"], (1, 2)),
+        (["1 | 80", "2 | 70"], (1, 0)),
+        (["north | north", "1 | 80"], (1, 0)),
+        (["one cell", "another"], (1, 0)),
+        (["a|b", "-|-", "1|2"], (1, 2)),
     ],
 )
-def test_header_of_a_table_is_its_first_row_of_names(lines, count):
-    assert count_header_lines(lines) == count
+def test_header_of_a_table_is_its_first_row_of_names(lines, header):
+    assert find_header(lines) == header
 
 
 def test_kind_and_language_of_chunks(chunk_file, subtests):
