@@ -1,7 +1,9 @@
 """Numbers of workbooks as their cells show them (ECMA-376 part 1, section 18.8.31), in English signs."""
 
 import datetime
+import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -14,12 +16,21 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _SECTION: Final = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*)(?:;|$)')
-_CONDITION: Final = re.compile(r"\[[<>=]")
+_CONDITION: Final = re.compile(r"\[(?P<sign><=|>=|<>|<|>|=)(?P<limit>-?\d{1,15}(?:\.\d{1,15})?)\]")
+_GENERAL: Final = re.compile(r"General", re.IGNORECASE)
 _FRACTION: Final = re.compile(r"[#0?]* ?(?P<above>[?#0]+)/(?P<below>[?#0]+|\d+)")
 #: Formats of dates, which are no numbers here, and text.
 _NO_NUMBER: Final = re.compile(r"[ymdhsgb@]", re.IGNORECASE)
 _GROUPS: Final = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 _MOST_DIGITS: Final = 30
+_COMPARISONS: Final = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "<>": operator.ne,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +42,12 @@ class _Section:
     #: The number is multiplied by ten to this power.
     shift: int
     exponent_digits: int
+    #: Comparison and limit of the numbers that it is for, None where its place says that.
+    condition: tuple[str, float] | None
 
 
 @lru_cache(maxsize=512)
 def _sections(code: str) -> tuple[_Section | None, ...]:
-    if _CONDITION.search(code):
-        return ()
     # The last match is the empty text at the end.
     return tuple(map(_parse_section, (_SECTION.findall(code)[:-1] or [code])[:3]))
 
@@ -45,8 +56,9 @@ def _parse_section(code: str) -> _Section | None:
     """Return the section; None for one that shows no number, or in a way that is not known here."""
     tokens: list[tuple[bool, str]] = []
     plain = ""
-    exponent = decimals = 0
+    exponent = decimals = percents = 0
     is_exponent = False
+    condition = _CONDITION.search(code)
     for found in _TOKEN.finditer(code):
         kind, text = found.lastgroup, found[found.lastgroup] if found.lastgroup else ""
         if kind == "power":
@@ -62,16 +74,17 @@ def _parse_section(code: str) -> _Section | None:
         elif kind is not None:
             if kind == "other" and _NO_NUMBER.match(text):
                 return None
+            percents += kind == "other" and text == "%"
             tokens.append((False, text))
     whole = plain.partition(".")[0]
     scaled = len(plain) - len(plain.rstrip(","))
-    percents = sum(text.count("%") for is_place, text in tokens if not is_place)
     return _Section(
         tokens=tuple(tokens),
         decimals=decimals,
         has_groups="," in whole.rstrip(","),
         shift=2 * percents - 3 * scaled,
         exponent_digits=exponent,
+        condition=(condition["sign"], float(condition["limit"])) if condition else None,
     )
 
 
@@ -81,13 +94,17 @@ def format_number(value: float, code: str) -> str | None:
         return None
     if (fraction := _FRACTION.fullmatch(code.strip())) is not None:
         return _format_fraction(value, fraction["below"])
+    if code == "General":
+        return None
+    if _GENERAL.search(code):
+        code = _GENERAL.sub("0" if value == int(value) else "0.##########", code)
     sections = _sections(code)
-    at = 1 if value < 0 and len(sections) > 1 else 2 if value == 0 and len(sections) > 2 else 0
+    at = _section_of(value, sections)
     section = sections[at] if at < len(sections) else None
     if section is None:
         return None
     number = Decimal(format(value, ".15g"))
-    sign = "-" if number < 0 and at == 0 else ""
+    sign = "-" if number < 0 and (at == 0 or section.condition) else ""
     digits, power = abs(number), 0
     if section.exponent_digits and digits:
         power = digits.adjusted()
@@ -98,6 +115,29 @@ def format_number(value: float, code: str) -> str | None:
     if section.exponent_digits:
         shown += f"E{'-' if power < 0 else '+'}{abs(power):0{section.exponent_digits}}"
     return f"{sign}{shown}".strip() if rounded or not sign else shown.strip()
+
+
+def format_text(text: str, code: str) -> str:
+    """Return a text as a cell with this format shows it: `@` stands for it."""
+    section = (_SECTION.findall(code)[:-1] or [code])[-1]
+    if section == "@" or "@" not in section:
+        return text
+    shown = ""
+    for found in _TOKEN.finditer(section):
+        piece = found[found.lastgroup] if found.lastgroup else ""
+        shown += text if found.lastgroup == "other" and piece == "@" else piece
+    return shown.strip()
+
+
+def _section_of(value: float, sections: Sequence[_Section | None]) -> int:
+    """Return which section a number is shown by: the first whose condition it meets, else by its sign."""
+    conditions = [section.condition if section else None for section in sections]
+    if any(conditions):
+        met = (
+            at for at, each in enumerate(conditions) if each is None or _COMPARISONS[each[0]](value, each[1])
+        )
+        return next(met, len(sections))
+    return 1 if value < 0 and len(sections) > 1 else 2 if value == 0 and len(sections) > 2 else 0
 
 
 def _fill(section: _Section, whole: str, decimals: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from ingest.parsers.office.package import DAMAGE, related_parts
+from ingest.parsers.office.package import DAMAGE, read_part, related_parts, safe_parser
 from ingest.parsers.office.titles import FILE_NAME
 from ingest.parsers.outline_writer import one_line
 
@@ -14,14 +14,14 @@ _THREADED: Final = "{http://schemas.microsoft.com/office/spreadsheetml/2018/thre
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _PLACED: Final = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
-_RELATION_ID: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_RELATION_ID: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships id"
 #: Lines of one sheet.
 _MOST: Final = 5_000
 
 
 def extra_lines(archive: zipfile.ZipFile, sheet: str) -> Iterator[str]:
     """Yield a line for each, as far as the parts can be read."""
-    with suppress(*DAMAGE):
+    with suppress(*DAMAGE, SyntaxError):  # of lxml
         related = related_parts(archive, sheet)
         threaded = {ref for ref, _ in _threaded(archive, sheet)}
         for ref, line in (*_notes(archive, sheet), *_threaded(archive, sheet)):
@@ -88,10 +88,20 @@ def _by(author: str) -> str:
 
 
 def _links(archive: zipfile.ZipFile, sheet: str, targets: dict[str, str]) -> Iterator[str]:
-    for count, link in enumerate(_elements(archive, sheet, f"{_MAIN}hyperlink")):
-        target = targets.get(link.get(_RELATION_ID) or "", "")
-        if target and count < _MOST:
-            yield f"Link in {link.get('ref')}: {one_line(target)}"
+    """Yield the targets outside of the file; the sheet is streamed, as it may be large."""
+    links: list[tuple[str, str]] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name.endswith(" hyperlink") and len(links) < _MOST:
+            links.append((attributes.get("ref", ""), attributes.get(_RELATION_ID, "")))
+
+    parser = safe_parser()
+    parser.StartElementHandler = start
+    read_part(archive, sheet, parser.Parse)
+    for ref, id_ in links:
+        target = one_line(targets.get(id_, ""))
+        if target and not target.startswith("#"):
+            yield f"Link in {ref}: {target}"
 
 
 def _drawn_lines(archive: zipfile.ZipFile, drawing: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, repeat
 from typing import Any, Final
 
-from ingest.parsers.office.number_formats import format_duration, format_number
+from ingest.parsers.office.number_formats import format_duration, format_number, format_text
 from ingest.parsers.office.package import check_for_library, core_properties, open_office, read_part
 from ingest.parsers.office.sheet_extras import extra_lines
 from ingest.parsers.office.titles import workbook_title
@@ -107,7 +107,8 @@ def _format_cell(value: Any, cell: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return ESCAPED.sub(lambda found: chr(int(found[1], 16)), value) if "_x" in value else value
+        text = ESCAPED.sub(lambda found: chr(int(found[1], 16)), value) if "_x" in value else value
+        return format_text(text, cell.number_format) if "@" in (cell.number_format or "") else text
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
@@ -120,4 +121,4 @@ def _format_cell(value: Any, cell: Any) -> str:
         return format_duration(value, cell.number_format)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    return str(value)
+    return getattr(value, "text", None) or ""  # a formula of several cells

@@ -7,8 +7,9 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
+from openpyxl.worksheet.formula import ArrayFormula
 
-from ingest.parsers.office.number_formats import format_duration, format_number
+from ingest.parsers.office.number_formats import format_duration, format_number, format_text
 from ingest.parsers.registry import parse
 
 
@@ -38,12 +39,21 @@ def read(workbook):
         (1.5, "# ?/?", "1 1/2"),
         (7, '"No. "000', "No. 007"),
         (7, "General", None),
-        (7, '[>5]"many";0', None),
+        (7, '[>5]"many";0', "many"),
+        (4, '[>5]"many";0', "4"),
+        (5551234, "[<=9999999]000-0000;(000) 000-0000", "555-1234"),
+        (25, '0"%"', "25%"),
+        (3, 'General" boats"', "3 boats"),
         (45000, "yyyy-mm-dd", None),
     ],
 )
 def test_number_is_shown_as_its_format_says(value, code, shown):
     assert format_number(value, code) == shown
+
+
+def test_text_is_shown_as_its_format_says():
+    assert format_text("Skua", '0;0;0;"Ship "@') == "Ship Skua"
+    assert format_text("Skua", "@") == format_text("Skua", "0.00") == "Skua"
 
 
 def test_duration_has_more_than_24_hours():
@@ -62,6 +72,8 @@ def test_cells_are_read_as_they_are_shown_with_what_stands_beside_them():
     sheet.append(["north_x000A_quay", datetime.date(2026, 3, 1), True])
     sheet["A2"].number_format, sheet["B2"].number_format = "0000", '0.00 "kr"'
     sheet["B2"].comment = Comment("Doubled in ice", "Ann")
+    sheet["D2"] = ArrayFormula("D2:D3", "=SUM(A2:B3)")
+    sheet["B1"].hyperlink = "#Berths!A1"
     sheet["A3"].hyperlink = "https://example.org/berths"
     chart = BarChart()
     chart.title = "Fees by berth"
@@ -70,7 +82,7 @@ def test_cells_are_read_as_they_are_shown_with_what_stands_beside_them():
     assert read(workbook) == [
         "Berths",
         "Berth | Fee | Total",
-        "0012 | 80.50 kr | =B2*2",
+        "0012 | 80.50 kr | =B2*2 | =SUM(A2:B3)",
         "north quay | 2026-03-01 | TRUE",
         "Note by Ann on B2: Doubled in ice",
         "Link in A3: https://example.org/berths",
