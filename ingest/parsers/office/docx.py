@@ -7,6 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
+from ingest.parsers.office.drawings import (
+    CHART,
+    CHART_ID,
+    DIAGRAM,
+    DIAGRAM_ID,
+    diagram_texts,
+    write_chart,
+)
 from ingest.parsers.office.equations import MATH, equation_text
 from ingest.parsers.office.numbering import WORD, Numbering, value_of
 from ingest.parsers.office.package import check_for_library, core_properties, open_office
@@ -210,13 +218,27 @@ class _DocxReader:
         self._writer.write_block("paragraph", [f"{by}: {text}"] if text else [])
 
     def _write_boxes(self, element: Any) -> None:
-        """Write the text boxes anchored to a paragraph."""
+        """Write the charts, diagrams and text boxes anchored to a paragraph."""
+        self._write_drawings(element)
         if element.tag == TABLE:
             return
         for box in element.iter(BOX):
             if not _is_repeated(box):
                 for inner in _blocks(box):
                     self._write_box_block(inner)
+
+    def _write_drawings(self, element: Any) -> None:
+        from docx.oxml.parser import parse_xml
+
+        for drawn in element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
+            part = self._part.related_parts.get(drawn.get(CHART_ID) or drawn.get(DIAGRAM_ID))
+            if part is None or _is_repeated(drawn):
+                continue
+            root = parse_xml(part.blob)
+            if drawn.tag == f"{CHART}chart":
+                write_chart(root, self._writer)
+            else:
+                self._writer.write_block("list", diagram_texts(root))
 
     def _write_box_block(self, element: Any) -> None:
         if element.tag == TABLE:

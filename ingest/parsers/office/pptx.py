@@ -1,27 +1,22 @@
 """Presentations: one page per slide, with its title as a heading, text, tables, charts and notes."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from ingest.parsers.office.drawings import DIAGRAM, DIAGRAM_ID, DRAWING, diagram_texts, write_chart
+from ingest.parsers.office.equations import equation_text
 from ingest.parsers.office.package import check_for_library, core_properties, open_office
 from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline
 
 NOTES_LABEL: Final = "Notes: "
-DIAGRAM: Final = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
-#: nodes of a diagram without text of their own
-EMPTY_NODES: Final = frozenset({"pres", "parTrans", "sibTrans", "doc"})
 #: shapes whose tops differ by less stand in a row: a centimetre
 ROW_EMU: Final = 360_000
-#: errors for kinds of charts that the library doesn't know, and for a part that is missing
-UNKNOWN: Final = (NotImplementedError, ValueError, KeyError)
-#: rows and columns of a chart's data
-MAX_POINTS: Final = 500
+COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+EQUATION: Final = "{http://schemas.microsoft.com/office/drawing/2010/main}m"
 
 
 def parse_pptx(content: bytes, file: FileType) -> Outline:
@@ -57,16 +52,62 @@ def parse_pptx(content: bytes, file: FileType) -> Outline:
 
 def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
     """Write a slide and return its title, empty when it has none."""
+    _choose_first_forms(slide._element)
     title_shape = slide.shapes.title
-    title = one_line(title_shape.text_frame.text) if title_shape is not None else ""
+    title = one_line(" ".join(_lines(title_shape))) if title_shape is not None else ""
     writer.write_heading(title or f"Slide {number}", 1)
-    for shape in _shapes(_in_reading_order(slide.shapes)):
+    for shape in _shapes(slide.shapes):
         if shape != title_shape:
             _write_shape(shape, writer)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text
         writer.write_block("paragraph", [NOTES_LABEL + notes] if notes.strip() else [])
+    writer.write_block("list", _comments(slide.part))
     return title
+
+
+def _choose_first_forms(slide: Any) -> None:
+    """Replace what is given in several forms by the first, as the library reads none of them."""
+    for repeated in list(slide.iter(f"{COMPATIBILITY}AlternateContent")):
+        for child in next(repeated.iterchildren(f"{COMPATIBILITY}Choice"), ()):
+            repeated.addprevious(child)
+        repeated.getparent().remove(repeated)
+
+
+def _comments(part: Any) -> Iterator[str]:
+    """Yield the comments on a slide and the replies to them."""
+    authors = {
+        author.get("id"): author.get("name") or ""
+        for root in _related(part.package.main_document_part, "/commentAuthors", "/authors")
+        for author in root
+    }
+    for root in _related(part, "/comments"):
+        for comment in root.iter():
+            if comment.get("authorId") is not None:
+                inner = (each for child in comment for each in _own_elements(child))
+                text = one_line(" ".join(each.text or "" for each in inner))
+                author = authors.get(comment.get("authorId"), "")
+                if text:
+                    yield f"Comment by {author}: {text}" if author else f"Comment: {text}"
+
+
+def _own_elements(element: Any) -> Iterator[Any]:
+    """Yield the elements with text in a comment, without those of its replies."""
+    if not isinstance(element.tag, str):
+        return
+    if element.tag == f"{DRAWING}t" or element.tag.endswith("}text"):
+        yield element
+    elif not element.tag.endswith("}replyLst"):
+        for child in element:
+            yield from _own_elements(child)
+
+
+def _related(part: Any, *kinds: str) -> Iterator[Any]:
+    from pptx.oxml import parse_xml
+
+    for relation in part.rels.values():
+        if relation.reltype.endswith(kinds) and not relation.is_external:
+            yield parse_xml(relation.target_part.blob)
 
 
 def _in_reading_order(shapes: Any) -> Iterator[Any]:
@@ -81,84 +122,48 @@ def _in_reading_order(shapes: Any) -> Iterator[Any]:
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
-    """Yield all shapes in their order, with groups replaced by their shapes."""
-    for shape in shapes:
-        inner = getattr(shape, "shapes", None)
-        if inner is None:
-            yield shape
-        else:
-            yield from _shapes(_in_reading_order(inner))
+    """Yield all shapes in reading order, those of a group after it."""
+    for shape in _in_reading_order(shapes):
+        yield shape
+        yield from _shapes(getattr(shape, "shapes", ()))
 
 
 def _write_shape(shape: Any, writer: OutlineWriter) -> None:
+    from pptx.oxml import parse_xml
+
     if shape.has_text_frame and not _is_furniture(shape):
-        texts = [
-            "  " * paragraph.level + one_line(paragraph.text)
-            for paragraph in shape.text_frame.paragraphs
-            if paragraph.text.strip()
-        ]
+        texts = list(_lines(shape))
         writer.write_block("list" if len(texts) > 1 else "paragraph", texts)
     elif shape.has_table:
         writer.write_table([cell.text for cell in row.cells] for row in shape.table.rows)
     elif shape.has_chart:
-        with suppress(*UNKNOWN):
-            _write_chart(shape.chart, writer)
-    else:
+        with suppress(KeyError):
+            write_chart(shape.chart._chartSpace, writer)
+    elif not hasattr(shape, "shapes"):
         for relations in shape._element.iter(f"{DIAGRAM}relIds"):
-            with suppress(*UNKNOWN):
-                data = shape.part.related_part(relations.get(RELATED))
-                writer.write_block("list", _diagram_texts(data.blob))
+            with suppress(KeyError):  # the part is missing
+                data = shape.part.related_part(relations.get(DIAGRAM_ID))
+                writer.write_block("list", diagram_texts(parse_xml(data.blob)))
     described = one_line(shape._element._nvXxPr.cNvPr.get("descr") or "")
     if described and FILE_NAME.fullmatch(described) is None:
         writer.write_block("paragraph", [f"[{described}]"])
 
 
-def _diagram_texts(content: bytes) -> Iterator[str]:
-    """Yield the texts of a SmartArt diagram's nodes."""
-    from pptx.oxml import parse_xml
-
-    for node in parse_xml(content).iter(f"{DIAGRAM}pt"):
-        if node.get("type") not in EMPTY_NODES:
-            text = one_line(
-                " ".join(
-                    "".join(piece.text or "" for piece in paragraph.iter(f"{DRAWING}t"))
-                    for paragraph in node.iter(f"{DRAWING}p")
-                )
-            )
-            if text:
-                yield text
+def _lines(shape: Any) -> Iterator[str]:
+    """Yield the paragraphs of a shape as lines with their depth."""
+    for paragraph in shape.text_frame.paragraphs:
+        pieces = (_piece(child) for child in paragraph._p)
+        if text := one_line("".join(pieces)):
+            yield "  " * paragraph.level + text
 
 
-def _write_chart(chart: Any, writer: OutlineWriter) -> None:
-    """Write a chart's titles, and its data as a table of categories by series."""
-    if chart.has_title:
-        writer.write_block("paragraph", [chart.chart_title.text_frame.text])
-    for axis in _axes(chart):
-        if axis.has_title:
-            writer.write_block("paragraph", [axis.axis_title.text_frame.text])
-    for plot in chart.plots:
-        series = list(plot.series)[:MAX_POINTS]
-        columns = [list(each.values) for each in series]
-        writer.write_table(
-            [
-                ["", *(each.name or "" for each in series)],
-                *(
-                    [str(category), *(_number(column, at) for column in columns)]
-                    for at, category in enumerate(list(plot.categories)[:MAX_POINTS])
-                ),
-            ]
-        )
-
-
-def _axes(chart: Any) -> Iterator[Any]:
-    for name in ("category_axis", "value_axis"):
-        with suppress(ValueError):  # a pie has no axes
-            yield getattr(chart, name)
-
-
-def _number(values: Sequence[float | None], at: int) -> str:
-    value = values[at] if at < len(values) else None
-    return "" if value is None else format(value, ".15g")
+def _piece(child: Any) -> str:
+    """Return the text of a run, a field, a line break or an equation of a paragraph."""
+    if child.tag == EQUATION:
+        return equation_text(child)
+    if child.tag == f"{DRAWING}br":
+        return " "
+    return "".join(each.text or "" for each in child.iterchildren(f"{DRAWING}t"))
 
 
 def _is_furniture(shape: Any) -> bool:

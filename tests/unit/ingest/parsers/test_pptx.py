@@ -1,9 +1,10 @@
 """Presentations: charts, diagrams and descriptions of pictures."""
 
+import datetime
 import io
 
 from pptx import Presentation
-from pptx.chart.data import CategoryChartData
+from pptx.chart.data import CategoryChartData, XyChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
@@ -25,6 +26,15 @@ FRAME = """<p:graphicFrame {}>
 <p:xfrm><a:off x="0" y="0"/><a:ext cx="1" cy="1"/></p:xfrm>
 <a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/diagram">
 <dgm:relIds r:dm="{}"/></a:graphicData></a:graphic></p:graphicFrame>"""
+
+CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+EQUATION_BOX = """<mc:AlternateContent {} xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"
+ xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
+ xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main"><mc:Choice Requires="a14"><p:sp>
+<p:nvSpPr><p:cNvPr id="9" name="E"/><p:cNvSpPr txBox="1"/><p:nvPr/></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/>
+<a:p><a:r><a:t>A knot is </a:t></a:r><a14:m><m:oMath><m:f><m:num><m:r><m:t>n</m:t></m:r></m:num><m:den><m:r>
+<m:t>h</m:t></m:r></m:den></m:f></m:oMath></a14:m><a:r><a:t>.</a:t></a:r></a:p></p:txBody></p:sp></mc:Choice>
+<mc:Fallback><p:pic/></mc:Fallback></mc:AlternateContent>"""
 
 
 def slide_with_title(presentation, title):
@@ -71,6 +81,55 @@ def test_diagram_and_picture_are_read_by_their_texts():
     picture = slide.shapes.add_picture(str(FILES / "image/notice.png"), 0, 0)
     picture._element.nvPicPr.cNvPr.set("descr", "notice.png")
     assert read(presentation) == ["Steps", "Moor", "Unload", "[How a ship is cleared]"]
+
+
+def test_chart_of_any_kind_has_days_points_and_levels():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Tides")
+    days = CategoryChartData()
+    days.categories = [datetime.date(2026, 3, 1), datetime.date(2026, 3, 2)]
+    days.add_series("high", (4.5, 4.7))
+    slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, Cm(5), Cm(5), days)
+    points = XyChartData()
+    points.add_series("drift").add_data_point(1.5, 3)
+    slide.shapes.add_chart(XL_CHART_TYPE.XY_SCATTER, 0, Cm(6), Cm(5), Cm(5), points)
+    levels = CategoryChartData()
+    for name in ("spring", "neap"):
+        levels.add_category(name).add_sub_category("high")
+    levels.add_series("metres", (5, 3))
+    frame = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, Cm(12), Cm(5), Cm(5), levels)
+    for plot in frame.chart._chartSpace.iter(f"{CHART}barChart"):
+        plot.tag = f"{CHART}surfaceChart"  # which the library doesn't know
+    high = [" | high", "2026-03-01 | 4.5", "2026-03-02 | 4.7"]
+    surface = [" | metres", "spring high | 5", "neap high | 3"]
+    assert read(presentation) == ["Tides", *high, " | drift", "1.5 | 3", *surface]
+
+
+def test_equation_in_a_box_for_newer_programs_is_read_once():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Speed")
+    slide.shapes._spTree.append(parse_xml(EQUATION_BOX.format(SPACES)))
+    assert read(presentation) == ["Speed", "A knot is n/h."]
+
+
+def test_comments_follow_the_slide_and_a_group_has_its_description():
+    presentation = Presentation()
+    slide = slide_with_title(presentation, "Pier")
+    group = slide.shapes.add_group_shape()
+    group.shapes.add_textbox(0, Cm(5), Cm(3), Cm(1)).text_frame.text = "Lamp"
+    group._element.nvGrpSpPr.cNvPr.set("descr", "The pier from the sea")
+    for owner, kind, content in [
+        (
+            presentation.part,
+            "commentAuthors",
+            '<p:cmAuthorLst {}><p:cmAuthor id="3" name="Ida"/></p:cmAuthorLst>',
+        ),
+        (slide.part, "comments", '<p:cmLst {}><p:cm authorId="3"><p:text>Too dark</p:text></p:cm></p:cmLst>'),
+    ]:
+        name = PackURI(f"/ppt/{kind}1.xml")
+        part = Part(name, "application/xml", slide.part.package, content.format(SPACES).encode())
+        owner.relate_to(part, f"http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}")
+    assert read(presentation) == ["Pier", "[The pier from the sea]", "Lamp", "Comment by Ida: Too dark"]
 
 
 def test_shapes_are_read_by_their_places():
