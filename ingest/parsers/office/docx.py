@@ -25,13 +25,16 @@ from ingest.parsers.types import FileType, Outline
 COMPATIBILITY: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 PARAGRAPH, TABLE, ROW, CELL, BOX = (f"{WORD}{name}" for name in ("p", "tbl", "tr", "tc", "txbxContent"))
 FALLBACK: Final = f"{COMPATIBILITY}Fallback"
-TEXT, SYMBOL = f"{WORD}t", f"{WORD}sym"
+TEXT, SYMBOL, RUN = f"{WORD}t", f"{WORD}sym", f"{WORD}r"
+OLD_SHAPE: Final = "{urn:schemas-microsoft-com:vml}shape"
 DRAWN: Final = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
 SIGNS: Final = {
     f"{WORD}{name}": sign
     for name, sign in {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}.items()
 }
 SOFT_HYPHEN: Final = "\xad"
+#: where fonts of symbols have their letters
+SYMBOL_CODES = re.compile("[\uf020-\uf0ff]")
 #: characters of the fonts Symbol and Wingdings, and what they look like
 SYMBOL_LETTERS: Final = (
     "abcdefghiklmnopqrstuwxyzABCDEFGHIKLMNOPQRSTUWXYZ\xa3\xb3\xb9\xb1\xb4\xb8\xb0\xb7\xa5\xd6\xe5\xac\xae"
@@ -39,10 +42,13 @@ SYMBOL_LETTERS: Final = (
 SYMBOL_SIGNS: Final = "αβχδεφγηικλμνοπθρστυωξψζΑΒΧΔΕΦΓΗΙΚΛΜΝΟΠΘΡΣΤΥΩΞΨΖ≤≥≠±×÷°•∞√∑←→"
 SYMBOLS: Final[Mapping[str, Mapping[str, str]]] = {
     "Symbol": dict(zip(SYMBOL_LETTERS, SYMBOL_SIGNS, strict=True)),
-    "Wingdings": dict(zip("\xfc\xfb\xfe\xfd\xa8\x6f\xe0\xdf\x28\x2a", "✓✗☑☒☐☐→←☎✉", strict=True)),
+    "Wingdings": dict(zip("\xfc\xfb\xfe\xfd\xa8oqv\xa7nl\xe0\xdf(*JL", "✓✗☑☒☐☐❑❖▪■●→←☎✉☺☹", strict=True)),
+    "Wingdings 2": dict(zip("PORT\xa3", "✓✗☑☒☐", strict=True)),
 }
 #: deleted text, and content repeated for older programs
-LEFT_OUT: Final = frozenset({*(f"{WORD}{name}" for name in ("pPr", "rPr", "del", "moveFrom")), BOX, FALLBACK})
+LEFT_OUT: Final = frozenset(
+    {*(f"{WORD}{name}" for name in ("pPr", "rPr", "rt", "del", "moveFrom")), BOX, FALLBACK}
+)
 WRAPPERS: Final = frozenset(
     {
         *(f"{WORD}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")),
@@ -270,18 +276,26 @@ def _text(element: Any) -> str:
     for child in element.iterchildren():
         tag = child.tag
         if tag == TEXT:
-            pieces.append((child.text or "").replace(SOFT_HYPHEN, ""))
+            text = (child.text or "").replace(SOFT_HYPHEN, "")
+            pieces.append(_symbols(text, element) if SYMBOL_CODES.search(text) else text)
         elif tag in SIGNS:
             pieces.append(SIGNS[tag])
         elif tag == SYMBOL:
             pieces.append(_symbol(child))
         elif tag == DRAWN:
-            pieces.append(_alternative_text(child))
+            pieces.append(_alternative_text(child.get("descr") or child.get("title")))
+        elif tag == OLD_SHAPE:
+            pieces.append(_alternative_text(child.get("alt")) + _text(child))
         elif tag in (f"{MATH}oMath", f"{MATH}oMathPara"):
             pieces.append(equation_text(child))
-        elif tag not in LEFT_OUT:
+        elif tag not in LEFT_OUT and not (tag == RUN and _is_hidden(child)):
             pieces.append(_text(child))
     return "".join(pieces)
+
+
+def _is_hidden(run: Any) -> bool:
+    hidden = run.find(f"{WORD}rPr/{WORD}vanish")
+    return hidden is not None and hidden.get(f"{WORD}val") not in ("0", "false", "off")
 
 
 def _all_text(element: Any) -> str:
@@ -295,14 +309,24 @@ def _symbol(element: Any) -> str:
         code = int(element.get(f"{WORD}char") or "", 16)
     except ValueError:
         return ""
+    return _letter(code, element.get(f"{WORD}font") or "")
+
+
+def _symbols(text: str, run: Any) -> str:
+    """Return the text of a run with the letters of a font of symbols replaced by what they look like."""
+    fonts = run.find(f"{WORD}rPr/{WORD}rFonts")
+    font = "" if fonts is None else fonts.get(f"{WORD}ascii") or fonts.get(f"{WORD}hAnsi") or ""
+    return SYMBOL_CODES.sub(lambda found: _letter(ord(found[0]), font), text)
+
+
+def _letter(code: int, font: str) -> str:
     letter = chr(code - 0xF000 if 0xF000 <= code < 0xF100 else code)
-    font = (element.get(f"{WORD}font") or "").rstrip(" 23")
     return SYMBOLS[font].get(letter, "") if font in SYMBOLS else letter
 
 
-def _alternative_text(drawn: Any) -> str:
+def _alternative_text(text: str | None) -> str:
     """Return the description of a picture or shape in brackets; '' without one, and for a file's name."""
-    text = one_line(drawn.get("descr") or drawn.get("title") or "")
+    text = one_line(text or "")
     return f" [{text}] " if text and FILE_NAME.fullmatch(text) is None else ""
 
 

@@ -26,14 +26,21 @@ def equation_text(element: Any, depth: int = 0) -> str:
             return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
         case "sSup" | "sSub" | "sSubSup":
             return part("e") + _scripts(part("sub"), part("sup"))
+        case "sPre":
+            return _scripts(part("sub"), part("sup")) + part("e")
+        case "limLow":
+            return part("e") + _scripts(part("lim"), "")
+        case "func":
+            return f"{part('fName')} {part('e')}"
+        case "acc":
+            sign = element.find(f"{MATH}accPr/{MATH}chr")
+            return part("e") + ("\u0302" if sign is None else sign.get(_SIGN) or "")
         case "rad":
             return f"{_grouped(part('deg')) if part('deg') else ''}√({part('e')})"
         case "nary":
             sign = element.find(f"{MATH}naryPr/{MATH}chr")
             drawn = "∫" if sign is None else sign.get(_SIGN) or ""
             return f"{drawn}{_scripts(part('sub'), part('sup'))} {part('e')}"
-        case "func":
-            return f"{part('fName')} {part('e')}"
         case "d":
             inner = ", ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
             signs = (element.find(f"{MATH}dPr/{MATH}{name}") for name in ("begChr", "endChr"))
@@ -41,6 +48,8 @@ def equation_text(element: Any, depth: int = 0) -> str:
             return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
         case "mr":
             return " ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
+        case "eqArr":
+            return "; ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}e"))
         case "m":
             return "; ".join(equation_text(each, depth + 1) for each in element.iterchildren(f"{MATH}mr"))
         case _:

@@ -132,3 +132,49 @@ def test_pictures_symbols_and_equations_are_text():
     )
     document.add_paragraph()._p.append(parse_xml(equation))
     assert read(document) == ["See  [Plan of the quay] α✓♀harbour\tend", "a/(bx)x^n"]
+
+
+def test_empty_clauses_and_cells_are_counted():
+    document = Document()
+    define_list(document, [(1, "decimal", "§ %1", None)])
+    number(document.add_paragraph("Berth"), 0)
+    number(document.add_paragraph(""), 0)
+    table = document.add_table(1, 2)
+    number(table.cell(0, 0).paragraphs[0], 0).text = "Fee"
+    table.cell(0, 1).text = "80"
+    number(document.add_paragraph("Notice"), 0)
+    assert read(document) == ["§ 1 Berth", "§ 3 Fee | 80", "§ 4 Notice"]
+
+
+def test_signs_of_fonts_hidden_words_and_rare_equations_are_read_as_shown():
+    document = Document()
+    paragraph = document.add_paragraph("")
+    paragraph.add_run("\uf0fc").font.name = "Wingdings"
+    paragraph.add_run(" paid ")
+    paragraph.add_run("not shown").font.hidden = True
+    shape = '<v:shape xmlns:v="urn:schemas-microsoft-com:vml" alt="The quay in 1900"/>'
+    paragraph._p.append(parse_xml(f"<w:r {WORD}><w:pict>{shape}</w:pict></w:r>"))
+    letter = "<m:r><m:t>{}</m:t></m:r>".format
+    limit = f"<m:limLow><m:e>{letter('lim')}</m:e><m:lim>{letter('n→∞')}</m:lim></m:limLow>"
+    marks = '<m:dPr><m:begChr m:val="["/><m:endChr m:val="]"/></m:dPr>'
+    document.add_paragraph("")._p.append(
+        parse_xml(
+            f"<m:oMath {MATH}><m:func><m:fName>{limit}</m:fName><m:e><m:d>{marks}<m:e>{letter('a')}</m:e>"
+            f"</m:d></m:e></m:func></m:oMath>"
+        )
+    )
+    assert read(document) == ["✓ paid  [The quay in 1900]", "lim_(n→∞) [a]"]
+
+
+def test_chart_of_a_document_is_the_table_of_its_data():
+    document = Document()
+    space = "http://schemas.openxmlformats.org/drawingml/2006/chart"
+    values = "<c:tx><c:v>ships</c:v></c:tx><c:val><c:pt idx='0'><c:v>7.0</c:v></c:pt></c:val>"
+    content = f"<c:chartSpace xmlns:c='{space}'><c:ser>{values}</c:ser></c:chartSpace>".encode()
+    part = Part(PackURI("/word/charts/chart1.xml"), "application/xml", content, document.part.package)
+    related = document.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
+    drawn = f'<c:chart xmlns:c="{space}" {nsdecls("r")} r:id="{related}"/>'
+    document.add_paragraph("By month:")._p.append(
+        parse_xml(f"<w:r {WORD}><w:drawing>{drawn}</w:drawing></w:r>")
+    )
+    assert read(document) == ["By month:", " | ships", "1 | 7"]
