@@ -4,6 +4,7 @@ from typing import Any, Final
 
 MATH: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _SIGN: Final = f"{MATH}val"
+_MATHML: Final = "{http://www.w3.org/1998/Math/MathML}"
 #: More than any equation; deeper elements are read without structure.
 _MAX_DEPTH: Final = 50
 
@@ -56,6 +57,38 @@ def equation_text(element: Any, depth: int = 0) -> str:
             return "".join(
                 equation_text(each, depth + 1) for each in element.iterchildren() if isinstance(each.tag, str)
             )
+
+
+def mathml_text(element: Any, depth: int = 0) -> str:
+    """Return an equation in MathML in the same way; '' for an element of another kind."""
+    children = [child for child in element.iterchildren() if isinstance(child.tag, str)]
+    if not element.tag.startswith(_MATHML) or depth > _MAX_DEPTH:
+        return ""
+    name = element.tag.removeprefix(_MATHML)
+    if not children:
+        return "".join((element.text or "").split())
+    parts = [mathml_text(child, depth + 1) for child in children]
+    match name, parts:
+        case "semantics", [first, *_]:
+            return first
+        case "mfrac", [above, below]:
+            return f"{_grouped(above)}/{_grouped(below)}"
+        case (("msup" | "mover"), [base, above]):
+            return base + _scripts("", above)
+        case (("msub" | "munder"), [base, below]):
+            return base + _scripts(below, "")
+        case (("msubsup" | "munderover"), [base, below, above]):
+            return base + _scripts(below, above)
+        case "msqrt", _:
+            return f"√({''.join(parts)})"
+        case "mroot", [base, degree]:
+            return f"{_grouped(degree)}√({base})"
+        case "mtable", _:
+            return "; ".join(parts)
+        case (("mtr" | "mlabeledtr"), _):
+            return " ".join(parts)
+        case _:
+            return "".join(parts)
 
 
 def _grouped(text: str) -> str:

@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.office import package
 from ingest.parsers.registry import parse
 from tests.support.samples import content_of
 from tests.unit.ingest.parsers.test_office import SIGNALS_TABLE, blocks_of, parse_sample
@@ -20,14 +21,16 @@ SPACES = (
             ("style", "style"),
             ("draw", "drawing"),
             ("svg", "svg-compatible"),
+            ("chart", "chart"),
+            ("presentation", "presentation"),
         ]
     )
-    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    + ' xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xlink="http://www.w3.org/1999/xlink"'
 )
 MIME = "application/vnd.oasis.opendocument.text"
 
 
-def packed(body, *, kind="text", mime=MIME, styles=""):
+def packed(body, *, kind="text", mime=MIME, styles="", parts=()):
     """Return an OpenDocument file with this body."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -37,6 +40,8 @@ def packed(body, *, kind="text", mime=MIME, styles=""):
             "content.xml", f"<office:document-content {SPACES}>{content}</office:document-content>"
         )
         archive.writestr("styles.xml", f"<office:document-styles {SPACES}>{styles}</office:document-styles>")
+        for name, part in parts:
+            archive.writestr(name, part)
     return file.getvalue()
 
 
@@ -119,6 +124,107 @@ def test_numbers_comments_pictures_and_page_headers_are_read_once():
         "Headers and footers",
         "Harbour office",
     ]
+
+
+def list_level(level, form, shown=1, before="", after=""):
+    return (
+        f'<text:list-level-style-number text:level="{level}" style:num-format="{form}"'
+        f' text:display-levels="{shown}" style:num-prefix="{before}" style:num-suffix="{after}"/>'
+    )
+
+
+def test_numbers_of_nested_and_continued_lists_and_of_headings_in_them():
+    levels = list_level(1, "1", after=".") + list_level(2, "1", shown=2) + list_level(3, "i", 1, "(", ")")
+    styles = f'<office:styles><text:list-style style:name="L">{levels}</text:list-style></office:styles>'
+
+    def item(*inner):
+        return f"<text:list-item>{''.join(inner)}</text:list-item>"
+
+    def inner(*items):
+        return f"<text:list>{''.join(items)}</text:list>"
+
+    deep = item("<text:p>Deep</text:p>", "<text:p>still the first</text:p>")
+    shallow = item("<text:p>Shallow</text:p>", inner(item("<text:p>mud</text:p>")))
+    first = item('<text:h text:outline-level="1">Berths</text:h>', inner(deep, shallow))
+    second = item(inner(item("<text:p>Tidal</text:p>")))
+    other = item("<text:p>anew</text:p>")
+    body = (
+        f'<text:list text:style-name="L">{first}</text:list><text:p>Between.</text:p>'
+        f'<text:list text:style-name="L" text:continue-numbering="true">{second}</text:list>'
+        f'<text:list text:style-name="L">{other}</text:list>'
+    )
+    assert lines_of(packed(body, styles=styles)) == [
+        *("1. Berths", "  1.1 Deep", "    still the first", "  1.2 Shallow", "    (i) mud", "Between."),
+        *("  1.3 Tidal", "1. anew"),
+    ]
+
+
+CHART = (
+    f"<office:document-content {SPACES}><office:body><office:chart><chart:chart><chart:title>"
+    "<text:p>Ships by month</text:p></chart:title><table:table><table:table-rows><table:table-row>"
+    "<table:table-cell><text:p>March</text:p></table:table-cell><table:table-cell><text:p>12</text:p>"
+    "</table:table-cell></table:table-row></table:table-rows></table:table></chart:chart></office:chart>"
+    "</office:body></office:document-content>"
+)
+EQUATION = (
+    '<math xmlns="http://www.w3.org/1998/Math/MathML"><semantics><mrow><mfrac><mi>s</mi><mi>t</mi></mfrac>'
+    "<mo>=</mo><msub><mi>v</mi><mn>0</mn></msub></mrow><annotation>s over t</annotation></semantics>"
+    "</math>"
+)
+DRAWN = '<draw:frame svg:y="{}cm"><draw:object xlink:href="./{}"/><draw:image xlink:href="x"/></draw:frame>'
+
+
+def test_boxes_charts_and_equations_follow_their_paragraph_once():
+    box = "<draw:frame><draw:text-box><text:p>in the box</text:p></draw:text-box></draw:frame>"
+    body = f"<text:p>Notes\n  of {box} today{DRAWN.format(0, 'O1')}{DRAWN.format(0, 'O2')}</text:p>"
+    parts = [("O1/content.xml", EQUATION), ("O2/content.xml", CHART)]
+    expected = ["Notes of  today", "in the box", "s/t=v_0", "Ships by month", "March | 12"]
+    assert lines_of(packed(body, parts=parts)) == expected
+
+
+def test_cells_are_read_as_shown_with_what_stands_beside_them():
+    day = '<table:table-cell office:value-type="date" office:date-value="2026-03-01"><text:p>1.3.26</text:p>'
+    note = "<office:annotation><dc:creator>Ann</dc:creator><text:p>unpaid</text:p></office:annotation>"
+    link = '<text:p><text:a xlink:href="https://example.org/skua">Skua</text:a></text:p>'
+    total = '<table:table-cell table:formula="of:=SUM([.B2:.B3])"/>'
+    row = f"{day}</table:table-cell><table:table-cell>{note}{link}</table:table-cell>{total}"
+    cell = f"<table:table-cell>{DRAWN.format(0, 'O2')}</table:table-cell>"
+    body = (
+        '<table:table table:name="Log"><table:table-row table:number-rows-repeated="3"><table:table-cell/>'
+        f"</table:table-row><table:table-row>{row}{cell}</table:table-row></table:table>"
+    )
+    mime = "application/vnd.oasis.opendocument.spreadsheet"
+    content = packed(body, kind="spreadsheet", mime=mime, parts=[("O2/content.xml", CHART)])
+    assert lines_of(content, "a.ods") == [
+        *("Log", "2026-03-01 | Skua | =SUM(B2:B3)", "Comment by Ann on B4: unpaid"),
+        *("Link in B4: https://example.org/skua", "Chart: Ships by month"),
+    ]
+
+
+def test_shapes_of_a_slide_are_read_by_their_places_and_notes_last():
+    def frame(text, y, kind=""):
+        shown = f' presentation:class="{kind}"' if kind else ""
+        inner = f"<draw:text-box><text:p>{text}</text:p></draw:text-box>"
+        return f'<draw:frame svg:y="{y}cm" svg:x="1cm"{shown}>{inner}</draw:frame>'
+
+    note = "<office:annotation><text:p>too long</text:p></office:annotation>"
+    notes = f"<presentation:notes>{frame('speak up', 0, 'notes')}</presentation:notes>"
+    group = f"<draw:g><svg:desc>Two buoys</svg:desc>{frame('red', 4)}</draw:g>"
+    shown = frame("last", 9) + group + frame("Buoys", 1, "title") + frame("7", 12, "page-number")
+    body = f"<draw:page>{note}{notes}{shown}{DRAWN.format(6, 'O2')}</draw:page>"
+    mime = "application/vnd.oasis.opendocument.presentation"
+    content = packed(body, kind="presentation", mime=mime, parts=[("O2/content.xml", CHART)])
+    assert lines_of(content, "a.odp") == [
+        *("Buoys", "red", "[Two buoys]", "Ships by month", "March | 12", "last"),
+        *("Comment: too long", "Notes: speak up"),
+    ]
+
+
+def test_workbook_too_large_for_a_tree_is_refused_as_such(monkeypatch):
+    monkeypatch.setattr(package, "MAX_TREE_BYTES", 100)
+    with pytest.raises(ParseRefused) as refused:
+        parse(packed("<text:p>words</text:p>"), "a.odt")
+    assert refused.value.code == "too_large"
 
 
 def test_repeated_rows_and_cells_are_bounded():
