@@ -15,10 +15,13 @@ from search.documents.charset import REPLACEMENT
 MAX_BYTES: Final = 64 * 1024**2
 _INFO: Final = re.compile(rb"\\info\b(?:[^{}]|\{[^{}]*\}){0,200}")
 _PICTURES: Final = re.compile(rb"(?:[0-9a-fA-F]{2}[ \r\n]*+){200,}+")
+#: the library leaves out notes; they are read in their places
+_NOTE: Final = re.compile(rb"\{(?:\\\*)?\\footnote\b(?:\\ftnalt\b)?")
 _CHARSET: Final = re.compile(rb"\\ansicpg(\d{3,5})")
 _TIME: Final = re.compile(rb"\\(yr|mo|dy|hr|min)(\d{1,4})")
 _HEADING_STYLE: Final = re.compile(
-    rb"\{\\s(\d{1,4})\b[^{}]*?\b(?:heading|berschrift|titre) ?([1-6]);\}", re.IGNORECASE
+    rb"\{\\s(\d{1,4})\b[^{}]*?\b(?:heading|berschrift|titre|t[^{};]{1,8}tulo|titolo) ?([1-6]);\}",
+    re.IGNORECASE,
 )
 #: Marks a heading in the text; the library passes control characters on.
 _MARK: Final = "\x01"
@@ -37,7 +40,7 @@ def parse_rtf(content: bytes, file: FileType) -> Outline:
     charset = _CHARSET.search(content)
     encoding = f"cp{charset[1].decode()}" if charset else "cp1252"
     # digits of pictures, which the library would step through
-    source = _mark_headings(_PICTURES.sub(b"", content)).decode("latin-1")
+    source = _mark_headings(_NOTE.sub(b"{ ", _PICTURES.sub(b"", content))).decode("latin-1")
     try:
         text = rtf_to_text(source, encoding=encoding, errors="replace")
     except LookupError:

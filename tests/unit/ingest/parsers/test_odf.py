@@ -94,6 +94,18 @@ def test_rich_text_of_libreoffice_has_headings_tables_and_properties():
     assert lines_of(cyrillic, "a.rtf") == ["Причал — 7"]
 
 
+def test_notes_and_headings_of_other_languages_are_read_in_rich_text():
+    styles = rb"{\stylesheet{\s1\b T\'edtulo 2;}}"
+    note = rb"{\super{\footnote\ftnalt\pard\plain Since 1838.}}"
+    content = (
+        rb"{\rtf1\ansi\ansicpg1252" + styles + rb"\pard\s1 Faro\par\pard The lamp" + note + rb" burns.\par}"
+    )
+    assert [(kind, text) for kind, _, text in blocks_of(parse(content, "a.rtf"))] == [
+        ("heading", "Faro"),
+        ("paragraph", "The lamp Since 1838. burns."),
+    ]
+
+
 def test_numbers_comments_pictures_and_page_headers_are_read_once():
     styles = (
         '<office:styles><text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/>'
