@@ -16,8 +16,8 @@ from ingest.parsers.office.drawings import (
     write_chart,
 )
 from ingest.parsers.office.equations import MATH, equation_text
-from ingest.parsers.office.numbering import WORD, Numbering, value_of
 from ingest.parsers.office.package import check_for_library, core_properties, open_office
+from ingest.parsers.office.paragraph_numbers import WORD, Numbering, value_of
 from ingest.parsers.office.titles import FILE_NAME, sensible_title
 from ingest.parsers.outline_writer import OutlineWriter, one_line
 from ingest.parsers.types import FileType, Outline

@@ -81,7 +81,7 @@ class _Package:
     """The parts of a file; a flat one has one root with all of them."""
 
     def __init__(self, content: bytes) -> None:
-        from lxml import etree  # type: ignore[import-untyped]
+        from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
         self._parser = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True

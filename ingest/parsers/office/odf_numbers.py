@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ingest.parsers.office.numbering import write_number
 from ingest.parsers.office.odf_text import STYLE, TEXT, attribute_number
+from ingest.parsers.office.paragraph_numbers import write_number
 
 _ID: Final = "{http://www.w3.org/XML/1998/namespace}id"
 #: LibreOffice writes the whole text of a number, as `%1%.%2%`

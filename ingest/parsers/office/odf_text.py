@@ -36,7 +36,7 @@ _MOST_BLANKS: Final = 100
 
 @dataclass(slots=True)
 class Anchored:
-    """What is anchored in paragraphs and written apart from them."""
+    """Notes, comments and shapes anchored in paragraphs, which are written apart from them."""
 
     notes: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)

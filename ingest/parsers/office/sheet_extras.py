@@ -1,4 +1,4 @@
-"""What stands beside the cells of a sheet: comments, targets of links, titles of charts, descriptions."""
+"""Comments, targets of links, titles of charts and descriptions of pictures of a sheet."""
 
 import zipfile
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _parts(archive: zipfile.ZipFile, part: str, kind: str) -> list[str]:
 
 def _elements(archive: zipfile.ZipFile, part: str, *tags: str) -> Iterator[Any]:
     """Yield the elements of a part with these tags; each is emptied after its turn."""
-    from lxml import etree  # type: ignore[import-untyped]
+    from lxml import etree  # type: ignore[import-untyped]  # lxml has no types
 
     with archive.open(part) as file:
         for _, element in etree.iterparse(file, tag=tags, resolve_entities=False, huge_tree=False):
