@@ -47,6 +47,10 @@ email/pilots.mbox | L29-L41 | en | at slack water on Thursday
 email/winch.msg | L1-L9 | en | worn to the rivets | Winch of the tender
 office/handbook.docx | L3-L32 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
 office/handbook.epub | page=2 | en | trim the wick every four hours | Lighthouse keeper's handbook
+office/handbook.odt | L3-L32 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
+office/handbook.rtf | L1-L29 | en | Use spirit of wine and a linen cloth | Lighthouse keeper's handbook
+office/signals.odp | page=2 | en | 920 millimetres | Building Skerryvore
+office/tides.ods | page=2 | en | Ida Lewis of Lime Rock | High water
 office/signals.pptx | page=2 | en | 920 millimetres | Building Skerryvore
 office/tides.xlsx | page=2 | en | Ida Lewis of Lime Rock | High water
 pdf/printed.pdf | page=2 | en | the marmalade siren sounds twice | Operations handbook

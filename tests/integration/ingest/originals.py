@@ -145,6 +145,20 @@ def _seconds(time: str) -> float:
     return 3600 * int(hours) + 60 * int(minutes) + float(seconds)
 
 
+def _open_document(content: bytes, file: CitedFile, citation: Citation) -> str:
+    """Return the text of the cited slide or sheet, of a text the whole: its pages have no numbers."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        markup = archive.read("content.xml").decode()
+    if citation.page is not None:
+        markup = re.split(r"<draw:page |<table:table (?=table:name)", markup)[citation.page]
+    return html.unescape(re.sub(r"<[^>]*>", " ", markup))
+
+
+def _rich_text(content: bytes, file: CitedFile, citation: Citation) -> str:
+    """Return the whole text, whose lines no program shows."""
+    return re.sub(rb"\\[a-z]+-?\d* ?|[{}\r\n]", b"", content).decode("latin-1")
+
+
 _READERS: Mapping[str, Callable[[bytes, CitedFile, Citation], str]] = {
     ".html": _markup,
     ".svg": _markup,
@@ -152,6 +166,10 @@ _READERS: Mapping[str, Callable[[bytes, CitedFile, Citation], str]] = {
     ".msg": _outlook_message,
     ".docx": _word_document,
     ".epub": _chapter,
+    ".odt": _open_document,
+    ".odp": _open_document,
+    ".ods": _open_document,
+    ".rtf": _rich_text,
     ".pptx": _slide,
     ".xlsx": _sheet,
     ".pdf": _page,

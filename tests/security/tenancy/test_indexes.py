@@ -34,7 +34,7 @@ OF_OPERATORS = {
     "audit_by_actor",
     "audit_newest",
     "job_newest",
-    "quarantine_newest",
+    "unreadable_newest",
 }
 # Keys of memberships; those of a workspace's own rows are composite.
 KEYS_OF_PEOPLE = {
