@@ -57,7 +57,7 @@ def text(rolls):
 def answer(workspace, reader, query):
     """Return an answer without change numbers and vector versions."""
     result = search(workspace, query, reader=reader)
-    hits = [replace(hit, index_version="", indexed_at=None) for hit in result.hits]
+    hits = [replace(hit, index_version="", indexed_at=None, date=None) for hit in result.hits]
     explained = {name: each for name, each in (result.explain or {}).items() if name != "timings_ms"}
     facts = (
         result.lexical_total,
