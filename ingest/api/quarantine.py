@@ -1,6 +1,6 @@
 """`/workspaces/{ws}/quarantine`: files that could not be read, to retry or delete."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -9,11 +9,12 @@ from rest_framework.response import Response
 
 from ingest.api.jobs.serializers import AskedJobSerializer
 from ingest.api.querysets import (
+    UNREADABLE_STATES,
     check_replay,
     get_unreadable,
     job_response,
     list_unreadable,
-    source_condition,
+    narrow_unreadable,
 )
 from ingest.models import Unreadable
 from ingest.services.quarantine import delete_unreadable, retry_unreadable
@@ -25,7 +26,6 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, TokenScope
 
-STATES: Final = ("refused", "quarantined")
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=TokenScope.INGEST)
 
@@ -41,7 +41,7 @@ class UnreadableFileSerializer(serializers.Serializer[Unreadable]):
     content_hash = serializers.CharField()
     parser_version = serializers.CharField(help_text="The parsers that were tried, with their versions.")
     state = serializers.ChoiceField(
-        STATES, help_text="Refused: no parser reads it. Quarantined: every parser failed on it."
+        UNREADABLE_STATES, help_text="Refused: no parser reads it. Quarantined: every parser failed on it."
     )
     code = serializers.CharField(source="reason", help_text="The reason, as in a job's report.")
     reason = serializers.CharField(source="detail", help_text="What was found, or how each attempt ended.")
@@ -59,7 +59,7 @@ class QuarantineQuery(PageQuery):
     source = serializers.ListField(  # type: ignore[assignment]  # a declared field, not the base's attribute
         child=serializers.CharField(max_length=63), required=False, help_text="Key or id."
     )
-    state = serializers.ChoiceField(STATES, required=False)
+    state = serializers.ChoiceField(UNREADABLE_STATES, required=False)
 
 
 class QuarantineView(WorkspaceView):
@@ -72,11 +72,8 @@ class QuarantineView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the files that could not be read, the latest first."""
         page = KeysetPage.from_view(self, ordering=("-at", "id"))
-        files = list_unreadable(self.access)
-        if "source" in self.query:
-            files = files.filter(source_condition(self.query["source"], "version__source"))
-        if "state" in self.query:
-            files = files.filter(is_quarantined=self.query["state"] == "quarantined")
+        sources, state = self.query.get("source", ()), self.query.get("state", "")
+        files = narrow_unreadable(list_unreadable(self.access), sources=sources, state=state)
         return page.response(files, lambda row: UnreadableFileSerializer(row).data)
 
 

@@ -1,9 +1,9 @@
 """Querysets of the documents, jobs, unreadable files and sources that a caller may see, and responses."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.shortcuts import get_object_or_404
@@ -22,6 +22,9 @@ from search.access.querysets import visible_sources
 from search.access.restrictions import annotate_readers, hidden_sources
 from search.api.querysets import readable_documents
 from search.models import Source
+
+#: States of files that could not be read: no parser reads it, or every parser failed on it.
+UNREADABLE_STATES: Final = ("refused", "quarantined")
 
 # Jobs of these kinds show no paths, except one that their requester gave.
 _KINDS_WITHOUT_PATHS = (
@@ -76,6 +79,13 @@ def list_unreadable(access: Access) -> Any:
     return files.filter(version__source__in=_sources(access).order_by().values("pk"))
 
 
+def narrow_unreadable(files: Any, *, sources: Sequence[str] = (), state: str = "") -> Any:
+    """Return those of `sources` (keys or ids) in `state`; empty values narrow nothing."""
+    if sources:
+        files = files.filter(source_condition(sources, "version__source"))
+    return files.filter(is_quarantined=state == UNREADABLE_STATES[1]) if state else files
+
+
 def get_unreadable(access: Access, entry_id: int) -> Unreadable:
     """Return the refused or quarantined file. Raises Http404."""
     entry: Unreadable = get_object_or_404(list_unreadable(access), pk=entry_id)
@@ -125,7 +135,7 @@ def filter_documents(access: Access, query: Mapping[str, Any]) -> Any:
     return documents
 
 
-def source_condition(keys_or_ids: list[str], source: str) -> Q:
+def source_condition(keys_or_ids: Sequence[str], source: str) -> Q:
     """Return the condition that the foreign key `source` is one of the sources with these keys or ids."""
     ids = [id_ for id_ in map(parse_uuid, keys_or_ids) if id_ is not None]
     return Q(**{f"{source}__key__in": keys_or_ids}) | Q(**{f"{source}__in": ids})

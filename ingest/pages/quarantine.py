@@ -4,8 +4,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.api.quarantine import STATES, QuarantineView
-from ingest.api.querysets import get_unreadable, list_unreadable, source_condition
+from ingest.api.quarantine import QuarantineView
+from ingest.api.querysets import UNREADABLE_STATES, get_unreadable, list_unreadable, narrow_unreadable
 from ingest.pages.rights import CHANGE, is_allowed
 from ingest.services.quarantine import delete_unreadable, retry_unreadable
 from kebab.pages.page import PostAction, WorkspacePage
@@ -25,16 +25,16 @@ class QuarantinePage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the list, the latest first, filtered by `source` (key or id) and `state`."""
         source, state = request.GET.get("source", "")[:63], request.GET.get("state", "")
-        files = list_unreadable(self.access)
-        if source:
-            files = files.filter(source_condition([source], "version__source"))
-        if state in STATES:
-            files = files.filter(is_quarantined=state == "quarantined")
+        files = narrow_unreadable(
+            list_unreadable(self.access),
+            sources=[source] if source else [],
+            state=state if state in UNREADABLE_STATES else "",
+        )
         context = {
             "list": list_page(self, request, files, ordering=("-at", "id")),
             "source": source,
             "state": state,
-            "states": STATES,
+            "states": UNREADABLE_STATES,
             "upload": SourceKind.UPLOAD,
             "may_change": is_allowed(self.access, CHANGE),
         }

@@ -1,12 +1,14 @@
 """Author and dates that a document states, under the names that all formats share."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, Final
+
+from search.retrieval.document_date import author_names as names_of
 
 #: shared name -> names in documents, in order of their precedence, lower case without `-` and `_`
 NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -27,7 +29,6 @@ FORMATS: Final = (
     *("%B %d, %Y", "%d %B %Y", "%b %d, %Y", "%d %b %Y", "%B %d %Y", "%B %Y"),
 )
 MAX_CHARS: Final = 500
-MAX_AUTHORS: Final = 50
 ADDRESS = re.compile(r"\s*<[^<>\s]*@[^<>\s]*>")
 
 
@@ -45,11 +46,7 @@ def stated_metadata(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def author_names(value: Any) -> str | None:
     """Return the names of the authors, separated by commas; they may be texts, or objects with a name."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    names: Iterable[Any] = (
-        author.get("name") if isinstance(author, Mapping) else author for author in listed[:MAX_AUTHORS]
-    )
-    texts = [" ".join(ADDRESS.sub("", name).split()) for name in names if isinstance(name, str)]
+    texts = (ADDRESS.sub("", name).strip() for name in names_of(value))
     return ", ".join(dict.fromkeys(filter(None, texts)))[:MAX_CHARS] or None
 
 

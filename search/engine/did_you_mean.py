@@ -40,7 +40,7 @@ class CorrectedQuery:
     typed: str | None = None
 
     @property
-    def shown(self) -> str:
+    def with_operators(self) -> str:
         """Return it with its operators."""
         return self.typed or self.text
 

@@ -195,7 +195,7 @@ class _Search:
             page=page,
             copies=copies,
             query=query,
-            corrected_query=self._shown_correction,
+            corrected_query=self._correction,
             version=version,
             seq=self._seq(view),
             has_lost_candidates=not ranked.is_whole or is_lost or not page.is_whole,
@@ -207,8 +207,8 @@ class _Search:
         )
 
     @property
-    def _shown_correction(self) -> str | None:
-        return self._corrected.shown if self._corrected and self._query.channels else None
+    def _correction(self) -> str | None:
+        return self._corrected.with_operators if self._corrected and self._query.channels else None
 
     def _apply_floor(self, ranked: Ranking, vector: VectorLeg) -> Ranking:
         """Mark or leave out related hits. In vector mode the words are looked up for this alone."""
@@ -330,7 +330,7 @@ class _Search:
         if query.explain:
             weights: dict[str, float] = {leg.name: leg.weight for leg in legs}
             explained |= build_explanation(match, ranked, after, weights=weights, k_rrf=self._settings.rrf_k)
-            explained["corrected"] = self._shown_correction
+            explained["corrected"] = self._correction
             explained["titled"] = _find_titled(legs, ranked)
             explained["copies"] = {chunk_id: list(others) for chunk_id, others in copies.items()}
             if "vector" in ranked.degraded and vector.disabled_reason:

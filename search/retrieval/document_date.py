@@ -36,7 +36,7 @@ def stated_date(metadata: Mapping[str, Any]) -> datetime | None:
 def stated_author(metadata: Mapping[str, Any]) -> str:
     """Return the authors of a document with this metadata, separated by commas; '' for none."""
     for name in _AUTHORS:
-        names = dict.fromkeys(_author_names(metadata.get(name)))
+        names = dict.fromkeys(author_names(metadata.get(name)))
         if author := ", ".join(filter(None, names))[:MAX_AUTHOR_CHARS].rstrip(", "):
             return author
     return ""
@@ -84,7 +84,8 @@ def _believe(date: datetime | None) -> datetime | None:
     return date if date is not None and _FIRST <= date <= datetime.now(UTC) + _AHEAD else None
 
 
-def _author_names(value: object) -> Iterator[str]:
+def author_names(value: object) -> Iterator[str]:
+    """Yield the names of authors, stated as texts or as objects with a name."""
     for each in value[:_MAX_AUTHORS] if isinstance(value, list | tuple) else [value]:
         name = each.get("name") if isinstance(each, Mapping) else each
         if isinstance(name, str):

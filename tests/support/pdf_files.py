@@ -28,7 +28,7 @@ def pdf_of(*pages: Page, catalogue: str = "", objects: Mapping[int, str] | None 
     written[PAGES] = f"<</Type/Pages/Count {len(pages)}/Kids[{kids}]>>"
     written[FONT] = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
     for number, page in zip(numbers, pages, strict=True):
-        content = "\n".join(_shown(page.size, *line) for line in page.lines)
+        content = "\n".join(_text_operator(page.size, *line) for line in page.lines)
         content = f"{page.turn} cm\n{content}" if page.turn else content
         written[number] = (
             f"<</Type/Page/Parent {PAGES} 0 R/MediaBox[0 0 595 842]/Rotate {page.rotation}"
@@ -55,7 +55,7 @@ def across(*columns: Sequence[tuple[float, float, str]]) -> list[tuple[float, fl
     return [column[row] for row in range(longest) for column in columns if row < len(column)]
 
 
-def _shown(size: int, left: float, bottom: float, text: str) -> str:
+def _text_operator(size: int, left: float, bottom: float, text: str) -> str:
     escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
     return f"BT /F1 {size} Tf {left} {bottom} Td ({escaped}) Tj ET"
 

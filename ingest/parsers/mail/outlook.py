@@ -19,8 +19,8 @@ from ingest.parsers.outline_writer import one_line
 from ingest.parsers.types import FileType, Outline
 from search.documents.charset import charset_for_label
 
-#: directories of a file, messages in messages, and attachments of a message
-MAX_DIRECTORIES, MAX_DEPTH, MAX_ATTACHMENTS = 20_000, 8, 1_000
+#: messages in messages, and attachments of a message
+MAX_DEPTH, MAX_ATTACHMENTS = 8, 1_000
 #: bytes of a body, and of an attached text that is read
 MAX_BODY_BYTES, MAX_TEXT_BYTES = 16 * 1024**2, 2 * 1024**2
 #: properties by their ids in hexadecimal, [MS-OXPROPS]

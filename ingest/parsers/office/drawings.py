@@ -81,11 +81,11 @@ def _points_of(container: Any) -> list[str]:
         at = int(index) if index.isdecimal() and len(index) < 6 else _MOST
         if at < _MOST:
             texts += [""] * (at + 1 - len(texts))
-            texts[at] = _shown(one_line(point.findtext(f"{CHART}v") or ""), code)
+            texts[at] = _format_value(one_line(point.findtext(f"{CHART}v") or ""), code)
     return texts
 
 
-def _shown(text: str, code: str) -> str:
+def _format_value(text: str, code: str) -> str:
     """Return a value of a chart: numbers without a needless fraction, dates in ISO 8601."""
     try:
         number = float(text)

@@ -61,7 +61,7 @@ def _rows(sheet: Any, beside: list[str]) -> Iterator[str]:
         for cell, times in cell_elements(row):
             if len(cell):
                 beside += list(_beside(cell, f"{_letters(column)}{number}"))[: _MOST - len(beside)]
-            add_cell(cells, _shown(cell), times)
+            add_cell(cells, _cell_text(cell), times)
             column += times
         line = row_line(cells)
         times = max(1, attribute_number(row, f"{TABLE}number-rows-repeated", 1))
@@ -70,7 +70,7 @@ def _rows(sheet: Any, beside: list[str]) -> Iterator[str]:
             yield line
 
 
-def _shown(cell: Any) -> str:
+def _cell_text(cell: Any) -> str:
     """Return a cell as it is shown, a date in ISO 8601, and a formula without a value as itself."""
     if cell.get(f"{OFFICE}value-type") == "date":
         stated = cell.get(f"{OFFICE}date-value") or ""

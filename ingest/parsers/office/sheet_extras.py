@@ -23,10 +23,10 @@ def extra_lines(archive: zipfile.ZipFile, sheet: str) -> Iterator[str]:
     """Yield a line for each, as far as the parts can be read."""
     with suppress(*DAMAGE, SyntaxError):  # of lxml
         related = related_parts(archive, sheet)
-        threaded = {ref for ref, _ in _threaded(archive, sheet)}
-        for ref, line in (*_notes(archive, sheet), *_threaded(archive, sheet)):
-            if line and (ref not in threaded or not line.startswith("Note")):
-                yield line
+        threaded = _threaded(archive, sheet)
+        refs = {ref for ref, _ in threaded}
+        yield from (line for ref, line in _notes(archive, sheet) if line and ref not in refs)
+        yield from (line for _, line in threaded if line)
         if any(kind.endswith("/hyperlink") for kind, _, _ in related.values()):
             yield from _links(archive, sheet, {id_: target for id_, (_, target, _) in related.items()})
         for drawing in _parts(archive, sheet, "/drawing"):

@@ -6,7 +6,7 @@ from search.retrieval.text.plain_text import plain_text
 from search.retrieval.text.tables import SEPARATOR
 
 
-def shown(text, path="a.md", *, is_code=False):
+def plain(text, path="a.md", *, is_code=False):
     return plain_text(text, path, is_code=is_code).text.replace(SEPARATOR, "·")
 
 
@@ -45,7 +45,7 @@ def shown(text, path="a.md", *, is_code=False):
     ],
 )  # fmt: skip
 def test_markdown_is_shown_as_readers_see_it(text, expected):
-    assert shown(text) == expected
+    assert plain(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_markdown_is_shown_as_readers_see_it(text, expected):
     ],
 )
 def test_code_keeps_its_lines_and_signs(text, path, is_code, expected):
-    assert shown(text, path, is_code=is_code) == expected
+    assert plain(text, path, is_code=is_code) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_code_keeps_its_lines_and_signs(text, path, is_code, expected):
     ],
 )
 def test_rst_is_shown_as_readers_see_it(text, expected):
-    assert shown(text, "a.rst") == expected
+    assert plain(text, "a.rst") == expected
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_rst_is_shown_as_readers_see_it(text, expected):
     ],
 )
 def test_code_in_rst_keeps_its_lines_and_signs(text, is_code, expected):
-    assert shown(text, "a.rst", is_code=is_code) == expected
+    assert plain(text, "a.rst", is_code=is_code) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_code_in_rst_keeps_its_lines_and_signs(text, is_code, expected):
     ],
 )
 def test_other_formats_lose_the_marks_that_their_parsers_wrote(path, text, expected):
-    assert shown(text, path) == expected
+    assert plain(text, path) == expected
 
 
 def test_lines_of_chinese_and_japanese_are_joined_without_a_blank():
-    assert shown("数据库平\n台。\n\n**新**的\nAPI 한국\n어") == "数据库平台。新的 API 한국 어"
+    assert plain("数据库平\n台。\n\n**新**的\nAPI 한국\n어") == "数据库平台。新的 API 한국 어"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_lines_of_chinese_and_japanese_are_joined_without_a_blank():
     ],
 )
 def test_text_of_nothing_but_images_is_their_descriptions(path, text, expected):
-    assert shown(text, path) == expected
+    assert plain(text, path) == expected
 
 
 def test_places_of_nothing_but_links_are_listed():
