@@ -91,7 +91,12 @@ class SearchInput:
     @property
     def address(self) -> str:
         """Return the query string that repeats this search."""
-        return f"{urlencode({'q': self.text})}&{self.manner}"
+        return f"{self.question}&{self.manner}"
+
+    @property
+    def question(self) -> str:
+        """Return the query string with the query text alone."""
+        return urlencode({"q": self.text})
 
     @property
     def manner(self) -> str:
