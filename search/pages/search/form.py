@@ -91,12 +91,12 @@ class SearchInput:
     @property
     def address(self) -> str:
         """Return the query string that repeats this search."""
-        return f"{self.question}&{self.manner}"
+        return f"{urlencode({'q': self.text})}&{self.manner}"
 
     @property
-    def question(self) -> str:
-        """Return the query string with the query text alone."""
-        return urlencode({"q": self.text})
+    def as_question(self) -> str:
+        """Return the query string that asks the query text as a question."""
+        return urlencode({"question": self.text})
 
     @property
     def manner(self) -> str:
