@@ -22,10 +22,10 @@ NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
-    *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
+    *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
-    *("settings-values", "workspace-deletion"),
+    *("settings-values", "workspace-deletion", "profile-theme", "profile-sessions"),
 }
 
 
@@ -89,6 +89,7 @@ def _evaluation_pages(workspace):
     topic_set = quote(Topic.objects.in_workspace(workspace).get().topic_set)
     runs = f"{at}/evaluation/runs"
     return {
+        "bookmarks": [f"{at}/bookmarks"],
         "insight": [f"{at}/insight"],
         "evaluation": [f"{at}/evaluation", f"{at}/evaluation?set={topic_set}"],
         "evaluation-topic-new": [f"{at}/evaluation/topics/new?q={quote(hostile())}"],
