@@ -40,7 +40,7 @@ class BookmarksPage(WorkspacePage):
             marked.annotate(marked_at=F("bookmarks__created_at")).select_related("source"),
             ordering=("-marked_at", "doc_id"),
         )
-        rows = [(document, file_kind(document.path, document.code_lang)) for document in listed.rows]
+        rows = [(document, file_kind(document.path)) for document in listed.rows]
         return self.render(request, "search/bookmarks.html", list=listed, rows=rows)
 
 
