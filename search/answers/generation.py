@@ -147,7 +147,7 @@ def _cite_sentences(sentences: Sequence[Sentence], passages: Sequence[Passage]) 
     """Cite each passage once, quoting its one chosen sentence, or its whole text if several were chosen."""
     texts: dict[int, list[str]] = {}
     for sentence in sentences:
-        texts.setdefault(sentence.n, []).append(sentence.text)
+        texts.setdefault(sentence.n, []).append(sentence.quote.verbatim)
     by_number = {passage.hit.n or 0: passage for passage in passages}
     return tuple(
         _build_citation(by_number[n], quotes[0] if len(quotes) == 1 else by_number[n].text)
