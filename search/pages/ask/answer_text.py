@@ -16,26 +16,30 @@ if TYPE_CHECKING:
     from search.pages.ask.presentation import ShownCitation
 
 
-def render_answer(text: str, answer_id: uuid.UUID, citations: Mapping[int, "ShownCitation"]) -> SafeString:
-    """Return the text as HTML; markers without a citation stay text."""
+def render_answer(
+    text: str, answer_id: uuid.UUID, citations: Mapping[int, "ShownCitation"], *, opened: int | None = None
+) -> SafeString:
+    """Return the text as HTML; markers without a citation stay text. `opened`: number of the opened source."""
 
     def link(marker: str) -> SafeString | None:
         number = marker[2:-1]
         cited = citations.get(int(number))
-        is_known = cited is not None and number == str(cited.found.n)
-        return _link(answer_id, cited) if cited is not None and is_known else None
+        if cited is None or number != str(cited.found.n):
+            return None
+        return _link(answer_id, cited, is_opened=cited.found.n == opened)
 
     return render_fragment(text, pattern=MARKER, replace=link)
 
 
-def _link(answer_id: uuid.UUID, cited: "ShownCitation") -> SafeString:
+def _link(answer_id: uuid.UUID, cited: "ShownCitation", *, is_opened: bool) -> SafeString:
     return format_html(
         '<a class="marker" href="#cited-{id}-{n}" hx-get="{address}" hx-target="#beside-{id}"'
-        ' title="{title}"><span class="visually-hidden">{source} </span>{n}</a>',
+        ' title="{title}"{current}><span class="visually-hidden">{source} </span>{n}</a>',
         id=answer_id,
         n=cited.found.n,
         address=cited.passage_address,
         title=(cited.found.title or cited.found.citation.path)[:120],
+        current=SafeString(' aria-current="true"' if is_opened else ""),
         source=_("Source"),
     )
 

@@ -61,7 +61,7 @@ def _render(chunk: Chunk, quote: str = "") -> SafeString:
 
 
 def _render_code(text: str, path: str, marked: Span | None) -> SafeString:
-    lines = text.split("\n")
+    lines = text.rstrip().split("\n")
     first, last = (text.count("\n", 0, at) for at in marked or (0, 0))
     cited = frozenset(range(first, last + 1)) if marked else frozenset[int]()
     [highlighted] = highlight_lines([Code(lines=lines, language=language_of_path(path))])

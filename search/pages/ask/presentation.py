@@ -110,14 +110,15 @@ def present_answer(
         for each in answer.citations
     ]
     is_doubtful = answer.state in (AnswerState.UNGROUNDED, AnswerState.FAILED)
-    opens = is_opened and bool(citations)
+    opened = answer.citations[0] if is_opened and answer.citations else None
+    by_number = {each.found.n: each for each in citations}
     return ShownAnswer(
         answer=answer,
         verdict=outcome_label(answer),
-        html=render_answer(answer.text, answer.answer_id, {each.found.n: each for each in citations}),
+        html=render_answer(answer.text, answer.answer_id, by_number, opened=opened.n if opened else None),
         text_to_copy=text_with_sources(answer.question, answer.text, citations),
         citations=citations,
-        opened=load_cited_passage(access, answer.citations[0]) if opens else None,
+        opened=load_cited_passage(access, opened) if opened else None,
         nearest=[_present_place(workspace, hit) for hit in answer.hits[:NEAREST]] if is_doubtful else [],
         search_address=f"{reverse('search', args=[workspace.slug])}?{urlencode({'q': answer.question})}",
         is_own=is_own,
