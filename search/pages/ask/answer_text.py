@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def render_answer(
     text: str, answer_id: uuid.UUID, citations: Mapping[int, "ShownCitation"], *, opened: int | None = None
 ) -> SafeString:
-    """Return the text as HTML; markers without a citation stay text. `opened`: number of the opened source."""
+    """Return the text as HTML; markers without a citation stay text. `opened` is open beside it."""
 
     def link(marker: str) -> SafeString | None:
         number = marker[2:-1]

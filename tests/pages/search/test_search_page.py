@@ -206,3 +206,15 @@ def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, worksp
     index(workspace)
 
     assert re.search(r'<li class="leg exact">.*?rank 1<', text_of(search_page(visitor, q="turn_valve_off")))
+
+
+def test_start_pages_offer_the_examples_of_the_workspace_alone(visitor, workspace, guide):
+    def offered(page):
+        return re.findall(r'href="/w/handbook/(?:search\?q|ask\?question)=([^"&]+)"', page)
+
+    for path in ("search", "ask"):
+        assert offered(visitor.get(f"/w/handbook/{path}").content.decode()) == []
+    workspace.settings = {"example_queries": ["wifi", "Where is it?"]}
+    workspace.save()
+    assert offered(visitor.get("/w/handbook/search").content.decode()) == ["wifi", "Where%20is%20it%3F"]
+    assert offered(visitor.get("/w/handbook/ask").content.decode()) == ["Where%20is%20it%3F"]

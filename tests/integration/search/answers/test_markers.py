@@ -68,7 +68,9 @@ def test_no_document_holds_a_marker(text):
 
 @given(_TEXT)
 def test_quoted_text_in_an_answer_has_only_its_own_marker(text):
-    formatted = format_sentences([Sentence(n=900, quote=Quote(verbatim=text, lead=text, block=text), terms=frozenset())])
+    formatted = format_sentences(
+        [Sentence(n=900, quote=Quote(verbatim=text, lead=text, block=text), terms=frozenset())]
+    )
     assert _MARKER.findall(formatted) == ["[#900]"]
 
 
