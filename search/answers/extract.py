@@ -1,5 +1,6 @@
 """Extractive answers without a model: the sentences that cover most of the question."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,11 +9,12 @@ from search.analysis import Analysis
 from search.answers.answerability import WeightedWord, coverage, covered_weight
 from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.passages import Passage, terms_of
-from search.answers.quotes import Quote, split_quotes
+from search.answers.quotes import MAX_ROWS, Quote, split_quotes
 
 MAX_SENTENCES: Final = 3
 # Least share of the question's weight that a further sentence must add to be quoted.
 _MIN_GAIN: Final = 0.15
+_HOW: Final = re.compile(r"\W*(?:how (?:do|can|to|should|would)|wie|comment)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +27,27 @@ class Sentence:
 
 
 def extract(
-    passages: Sequence[Passage], words: Sequence[WeightedWord], analysis: Analysis
+    question: str, passages: Sequence[Passage], words: Sequence[WeightedWord], analysis: Analysis
 ) -> tuple[Sentence, ...]:
-    """Select one to three non-empty sentences, best first; none without passages.
+    """Select one to three quotes, best first; none without passages.
 
-    The first sentence comes from the passage with the largest coverage plus cosine, ties to the earlier
-    passage; the further ones add most coverage to it.
+    The first one comes from the passage with the largest coverage plus cosine plus score, ties to the earlier
+    passage; the further ones add most coverage to it. What a passage's title says distinguishes none of its
+    sentences; a question that asks how prefers a list or code.
     """
-    ordered = sorted(passages, key=lambda passage: -(_share(words, passage.terms) + (passage.cosine or 0.0)))
-    sentences = [each for passage in ordered[:MAX_SENTENCES] for each in _sentences(passage, analysis)]
+    ordered = sorted(passages, key=lambda passage: -_fit(words, passage))[:MAX_SENTENCES]
+    titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in ordered}
+    sentences = [each for passage in ordered for each in _sentences(passage, words, analysis)]
     if not sentences:
         return ()
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
-    chosen = [max(of_best, key=lambda each: covered_weight(words, each.terms))]
+    open_words = _uncovered(words, titles[of_best[0].n])
+    asks_how = _HOW.match(question) is not None
+    chosen = [max(of_best, key=lambda each: _rank(each, words, open_words, asks_how=asks_how))]
     total = covered_weight(words, frozenset().union(*(passage.terms for passage in passages)))
-    # What a passage's title says needs no sentence of its own.
-    titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in passages}
     while len(chosen) < MAX_SENTENCES:
         covered = frozenset().union(*(each.terms | titles[each.n] for each in chosen))
-        open_words = [word for word in words if not word.is_in(covered)]
+        open_words = _uncovered(words, covered)
         best = max(sentences, key=lambda each: covered_weight(open_words, each.terms))
         if covered_weight(open_words, best.terms) <= _MIN_GAIN * total:
             break
@@ -51,8 +55,19 @@ def extract(
     return tuple(chosen)
 
 
-def _share(words: Sequence[WeightedWord], terms: frozenset[str]) -> float:
-    return coverage(words, [terms])
+def _fit(words: Sequence[WeightedWord], passage: Passage) -> float:
+    return coverage(words, [passage.terms]) + (passage.cosine or 0.0) + passage.hit.score
+
+
+def _rank(
+    sentence: Sentence, words: Sequence[WeightedWord], open_words: Sequence[WeightedWord], *, asks_how: bool
+) -> tuple[float, bool, float]:
+    is_block = asks_how and bool(sentence.quote.block)
+    return covered_weight(open_words, sentence.terms), is_block, covered_weight(words, sentence.terms)
+
+
+def _uncovered(words: Sequence[WeightedWord], terms: frozenset[str]) -> list[WeightedWord]:
+    return [word for word in words if not word.is_in(terms)]
 
 
 def format_sentences(sentences: Sequence[Sentence]) -> str:
@@ -69,7 +84,16 @@ def _neutral(text: str) -> str:
     return neutralise_markup(replace_markers(strip_invisible(text)))
 
 
-def _sentences(passage: Passage, analysis: Analysis) -> Iterator[Sentence]:
+def _sentences(passage: Passage, words: Sequence[WeightedWord], analysis: Analysis) -> Iterator[Sentence]:
+    """Yield the quotes of a passage; of a table the row with most of the question, or all if several have it."""
     for quote in split_quotes(passage.text, passage.origin):
-        terms = terms_of(f"{quote.context}\n{quote.verbatim}", analysis)
-        yield Sentence(n=passage.hit.n or 0, quote=quote, terms=terms)
+        for each in _matching_rows(quote, words, analysis) or (quote,):
+            terms = terms_of(f"{each.context}\n{each.verbatim}", analysis)
+            yield Sentence(n=passage.hit.n or 0, quote=each, terms=terms)
+
+
+def _matching_rows(quote: Quote, words: Sequence[WeightedWord], analysis: Analysis) -> list[Quote]:
+    shares = [covered_weight(words, terms_of(row.verbatim, analysis)) for row in quote.rows]
+    best = max(shares, default=0.0)
+    rows = [row for row, share in zip(quote.rows, shares, strict=True) if share == best > 0]
+    return rows if len(rows) == 1 or len(quote.rows) > MAX_ROWS else []

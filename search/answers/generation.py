@@ -69,12 +69,12 @@ def generate_answer(
     if found.refusal is not None:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=found.refusal)
     if model is None:
-        return (yield from _extract_answer(found))
+        return (yield from _extract_answer(question, found))
     return (yield from _ask_model(_build_messages(question, found, conversation), found, model, stop))
 
 
-def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
-    sentences = extract(found.passages, found.words or (), found.analysis)
+def _extract_answer(question: str, found: RetrievalOutcome) -> AnswerGenerator:
+    sentences = extract(question, found.passages, found.words or (), found.analysis)
     if not sentences:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
     text = format_sentences(sentences)

@@ -20,11 +20,11 @@ from search.retrieval.text.tables import SEPARATOR
 
 MAX_SENTENCE_CHARS: Final = 600
 MAX_BLOCK_CHARS, MAX_BLOCK_LINES = 1_500, 24
+MAX_ROWS: Final = 8
 _MARKDOWN: Final = ("md", "markdown", "mdx", "mdown", "mkd", "ipynb")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+[\"'][^\"']*[\"'])?\)")
 _LETTERS = re.compile(r"\w\w")
 _CAPTION_MARKUP = re.compile(r"[*`\[\]<>|\\]")
-_INTRODUCED: Final = (BlockKind.CODE, BlockKind.LIST)
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
@@ -67,12 +67,14 @@ class Quote:
     block: str = ""
     #: More words that it is found by.
     context: str = ""
+    #: Of a table: its rows, each with the table's head.
+    rows: tuple["Quote", ...] = ()
 
 
 def split_quotes(text: str, origin: Origin) -> Iterator[Quote]:
     """Yield the quotes of a passage's text."""
     if origin.extension in ("csv", "tsv"):
-        return _separated_rows(text, origin)
+        return _separated_values(text, origin)
     if origin.code_lang and not origin.is_markdown:
         return _code_quotes(text, origin)
     return _prose_quotes(read_blocks(text), origin)
@@ -109,7 +111,7 @@ class _Reading:
         elif block.kind is BlockKind.PARAGRAPH:
             yield from self._paragraph(block, following)
         elif block.kind is BlockKind.TABLE:
-            yield from _table_rows(block, self._caption_text, self._origin)
+            yield _table(block, self._caption_text)
         else:
             yield from self._attached(block)
         is_code = block.kind is BlockKind.CODE and not self._lead
@@ -125,7 +127,7 @@ class _Reading:
         """Yield the sentences, but for one that introduces the next block; the first with code above it."""
         sentences = _sentences(block, self._origin)
         self._lead = ""
-        if sentences and following is not None and following.kind in _INTRODUCED:
+        if sentences and _introduces(sentences[-1], following):
             self._lead = sentences.pop()
         if self._code is not None and sentences:
             shown = _shown(sentences[0], self._origin)
@@ -153,6 +155,12 @@ class _Reading:
         )
 
 
+def _introduces(sentence: str, following: Block | None) -> bool:
+    if following is None or following.kind is not BlockKind.LIST:
+        return following is not None and following.kind is BlockKind.CODE
+    return sentence.endswith((":", "："))
+
+
 def _sentences(block: Block, origin: Origin) -> list[str]:
     pieces = (piece for line in unwrap_lines(block.lines) for piece in split_sentences(line, origin.lang))
     return [piece for piece in (" ".join(each.split()) for each in pieces) if _LETTERS.search(piece)]
@@ -169,34 +177,48 @@ def _shown(sentence: str, origin: Origin) -> str:
     return _LINK.sub(r"\1", sentence)
 
 
-def _table_rows(block: Block, heading: str, origin: Origin) -> Iterator[Quote]:
+def _table(block: Block, heading: str) -> Quote:
     head, *rows = [line for line in block.lines if not is_table_rule(line)]
-    for row in rows:
-        yield _row(row, _split_cells(head), _split_cells(row), heading or _heading(origin), origin)
+    cells = [_split_cells(row) for row in rows]
+    return _table_quote(block.text, _split_cells(head), rows, cells, caption=heading)
 
 
 def _split_cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _CELL_BORDER.split(line.strip().strip("|"))]
 
 
-def _separated_rows(text: str, origin: Origin) -> Iterator[Quote]:
+def _separated_values(text: str, origin: Origin) -> Iterator[Quote]:
     head = origin.headings[-1].split(" | ") if origin.headings else []
     separator = "\t" if origin.extension == "tsv" else ","
-    for line in text.splitlines():
-        cells = _separated(line, separator)
-        if any(cells) and cells != head:
-            yield _row(line, head or [""] * len(cells), cells, origin.title, origin)
+    read = [(line, _separated(line, separator)) for line in text.splitlines()]
+    lines = [line for line, cells in read if any(cells) and cells != head]
+    cells = [cells for _, cells in read if any(cells) and cells != head]
+    if lines:
+        yield _table_quote(text, head, lines, cells, caption=origin.title)
 
 
 def _separated(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator), [])
 
 
-def _row(verbatim: str, head: Sequence[str], cells: Sequence[str], caption: str, origin: Origin) -> Quote:
-    width = max(len(head), len(cells))
-    lines = [_cells(head, width), "|---" * width + "|", _cells(cells, width)]
-    block = "\n".join(_LINK.sub(r"\1", line) for line in lines)
-    return Quote(verbatim=_cut(verbatim.strip()), lead=_caption(caption), block=block, context=" ".join(head))
+def _table_quote(
+    verbatim: str, head: Sequence[str], lines: Sequence[str], cells: Sequence[Sequence[str]], *, caption: str
+) -> Quote:
+    """Return a table with its rows; of a long one only its first rows are quoted as a whole."""
+    lead, context = _caption(caption), " ".join(head)
+
+    def quote(text: str, shown: Sequence[Sequence[str]], rows: tuple[Quote, ...] = ()) -> Quote:
+        block = _rows_block(head, shown)
+        return Quote(verbatim=_cut(text.strip()), lead=lead, block=block, context=context, rows=rows)
+
+    rows = tuple(quote(line, [row]) for line, row in zip(lines, cells, strict=True))
+    return quote(verbatim, cells[:MAX_ROWS], rows)
+
+
+def _rows_block(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    width = max(map(len, (head, *rows)))
+    lines = (_cells(head, width), "|---" * width + "|", *(_cells(row, width) for row in rows))
+    return "\n".join(_LINK.sub(r"\1", line) for line in lines)
 
 
 def _cells(cells: Sequence[str], width: int) -> str:

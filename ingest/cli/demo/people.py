@@ -14,13 +14,13 @@ WORKSPACE = "demo"
 #: Queries that the start page offers, each with the document that it should find first.
 EXAMPLES: Final[Mapping[str, str]] = {
     "How do I connect to the VPN?": "handbook/it/vpn.md",
+    "When does my salary arrive?": "handbook/people/pay-dates.md",
     "Tamsin Hocking": "handbook/people/directory.html",
     "error CW-207": "handbook/it/vpn-troubleshooting.md",
-    "Wie beantrage ich Urlaub?": "handbook/de/urlaub.md",
-    "notes de frais repas": "handbook/fr/notes-de-frais.md",
+    "Wann verfällt der Resturlaub?": "handbook/de/urlaub.md",
+    "congés payés": "handbook/fr/conges-payes.md",
     "budget-2026.xlsx": "handbook/finance/budget-2026.xlsx",
-    "winch grinds after service": "handbook/mail/kestrel-46-grinding.eml",
-    "how do I show a progress bar": "packages/tqdm.rst",
+    "winch grinds wrong bearing set": "handbook/mail/kestrel-46-grinding.eml",
 }
 _EXAMPLES_SETTING: Final = "example_queries"
 

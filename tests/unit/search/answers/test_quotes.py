@@ -99,7 +99,9 @@ def test_long_list_is_quoted_by_its_items():
     ],
 )
 def test_row_is_quoted_below_the_head_of_its_table(text, path, headings):
-    free, team = quotes(text, path, headings=headings)
+    (table,) = quotes(text, path, headings=headings)
+    free, team = table.rows
+    assert table.block == "| Plan | Price |\n|---|---|\n| Free | 0 |\n| Team | 19 |"
     assert free.block == "| Plan | Price |\n|---|---|\n| Free | 0 |"
     assert team.verbatim in text
     assert "Plan" not in team.verbatim
