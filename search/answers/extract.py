@@ -85,7 +85,7 @@ def _neutral(text: str) -> str:
 
 
 def _sentences(passage: Passage, words: Sequence[WeightedWord], analysis: Analysis) -> Iterator[Sentence]:
-    """Yield the quotes of a passage; of a table the row with most of the question, or all if several have it."""
+    """Yield the quotes of a passage; of a table the row with most of the question, all if several have it."""
     for quote in split_quotes(passage.text, passage.origin):
         for each in _matching_rows(quote, words, analysis) or (quote,):
             terms = terms_of(f"{each.context}\n{each.verbatim}", analysis)

@@ -30,7 +30,7 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What is known of the passage that quotes are taken from."""
+    """The document, the languages and the headings of a passage."""
 
     path: str
     title: str = ""
