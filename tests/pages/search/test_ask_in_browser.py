@@ -43,9 +43,9 @@ def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, mem
     page.keyboard.press("Enter")
     opened = page.locator(".beside .opened")
 
+    expect(opened.get_by_role("heading")).to_be_focused()
     expect(opened).to_contain_text("restart the workers one by one")
     assert opened.bounding_box()["x"] > marker.bounding_box()["x"]
-    expect(opened.get_by_role("heading")).to_be_focused()
     expect(marker).to_have_attribute("aria-current", "true")
     page.keyboard.press("Escape")
     expect(opened).to_have_count(0)

@@ -76,7 +76,7 @@ def test_hits_come_first_then_the_text_then_the_answer_as_every_page_shows_it(op
     expect(page.locator("[role=status][data-announced]")).to_contain_text("Answer with sources")
     row = KeptAnswer.objects.get()
     expect(page).to_have_url(re.compile(f"/w/handbook/answers/{row.pk}$"))
-    turn.get_by_role("link", name="[#1]").click()
+    turn.get_by_role("link", name="Source 1").click()
     expect(turn.locator(".here")).to_contain_text("restart the workers one by one")
 
 
@@ -199,7 +199,7 @@ def test_an_answer_whose_page_does_not_come_is_shown_with_the_way_to_it(open_ask
     expect(live.locator("[data-part=text]")).to_have_text(row.text.replace("#", ""))
     expect(page.get_by_label("Follow-up question")).to_have_value("")
     page.unroute("**/answers/*")
-    live.get_by_role("link", name="The kept answer").click()
+    live.get_by_role("link", name="View answer").click()
 
     expect(page).to_have_url(re.compile(f"/answers/{row.pk}$"))
     assert [
@@ -214,7 +214,7 @@ def test_closing_a_passage_leads_back_to_the_marker_that_opened_it(open_ask):
         ask(page, question)
         turn = page.get_by_role("article", name=question)
         turn.locator(".marker").first.click()
-        expect(turn.locator(".here")).to_be_visible()
+        expect(turn.locator(".opened h2")).to_be_focused()
     first = page.get_by_role("article", name=QUESTION)
     first.locator("[data-close]").click()
 
