@@ -1,4 +1,4 @@
-"""Static files with the hash of their content in the address, so that browsers keep them until they change."""
+"""Static files with the hash of their content in their address, for browsers to keep until they change."""
 
 from functools import cache
 from hashlib import blake2b

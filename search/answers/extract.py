@@ -9,48 +9,45 @@ from search.analysis import Analysis
 from search.answers.answerability import WeightedWord, coverage, covered_weight
 from search.answers.markers import marker, neutralise_markup, replace_markers, strip_invisible
 from search.answers.passages import Passage, terms_of
+from search.answers.quotes import MAX_ROWS, Quote, split_quotes
 
 MAX_SENTENCES: Final = 3
-MAX_SENTENCE_CHARS: Final = 600
 # Least share of the question's weight that a further sentence must add to be quoted.
 _MIN_GAIN: Final = 0.15
-# The end of a sentence, unless a lower-case letter follows ("e.g. so"); Chinese and Japanese full stops need
-# no blank after them.
-_END: Final = re.compile(r"(?<=[.!?…])\s+(?=[^a-zà-ÿ])|(?<=[.!?][\"'”’)\]])\s+(?=[^a-zà-ÿ])|(?<=[。！？])")
-# A line of at least this length is taken for a wrapped one, unless a list item, a table row or a quote
-# follows.
-_WRAPPED_CHARS: Final = 50
-_BEGINS: Final = re.compile(r"\s*(?:[-*+•|>#`]|\d+[.)]\s|\Z)|\s{4}")
-_LETTERS: Final = re.compile(r"\w\w")
+_HOW: Final = re.compile(r"\W*(?:how (?:do|can|to|should|would)|wie|comment)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of passage `n`, verbatim but for white space, and its index terms."""
+    """A quote of passage `n`, and its index terms."""
 
     n: int
-    text: str
+    quote: Quote
     terms: frozenset[str]
 
 
 def extract(
-    passages: Sequence[Passage], words: Sequence[WeightedWord], analysis: Analysis
+    question: str, passages: Sequence[Passage], words: Sequence[WeightedWord], analysis: Analysis
 ) -> tuple[Sentence, ...]:
-    """Select one to three non-empty sentences, best first; none without passages.
+    """Select one to three quotes, best first; none without passages.
 
-    The first sentence comes from the passage with the largest coverage plus cosine, ties to the earlier
-    passage; the further ones add most coverage to it.
+    The first one comes from the passage with the largest coverage plus cosine plus score, ties to the earlier
+    passage; the further ones add most coverage to it. What a passage's title says distinguishes none of its
+    sentences; a question that asks how prefers a list or code.
     """
-    ordered = sorted(passages, key=lambda passage: -(_share(words, passage.terms) + (passage.cosine or 0.0)))
-    sentences = [each for passage in ordered[:MAX_SENTENCES] for each in _sentences(passage, analysis)]
+    ordered = sorted(passages, key=lambda passage: -_fit(words, passage))[:MAX_SENTENCES]
+    titles = {each.hit.n: terms_of(each.origin.all_headings, analysis) for each in ordered}
+    sentences = [each for passage in ordered for each in _sentences(passage, words, analysis)]
     if not sentences:
         return ()
     of_best = [each for each in sentences if each.n == ordered[0].hit.n] or sentences
-    chosen = [max(of_best, key=lambda each: covered_weight(words, each.terms))]
+    open_words = _uncovered(words, titles[of_best[0].n])
+    asks_how = _HOW.match(question) is not None
+    chosen = [max(of_best, key=lambda each: _rank(each, words, open_words, asks_how=asks_how))]
     total = covered_weight(words, frozenset().union(*(passage.terms for passage in passages)))
     while len(chosen) < MAX_SENTENCES:
-        covered = frozenset().union(*(each.terms for each in chosen))
-        open_words = [word for word in words if not word.is_in(covered)]
+        covered = frozenset().union(*(each.terms | titles[each.n] for each in chosen))
+        open_words = _uncovered(words, covered)
         best = max(sentences, key=lambda each: covered_weight(open_words, each.terms))
         if covered_weight(open_words, best.terms) <= _MIN_GAIN * total:
             break
@@ -58,39 +55,45 @@ def extract(
     return tuple(chosen)
 
 
-def _share(words: Sequence[WeightedWord], terms: frozenset[str]) -> float:
-    return coverage(words, [terms])
+def _fit(words: Sequence[WeightedWord], passage: Passage) -> float:
+    return coverage(words, [passage.terms]) + (passage.cosine or 0.0) + passage.hit.score
+
+
+def _rank(
+    sentence: Sentence, words: Sequence[WeightedWord], open_words: Sequence[WeightedWord], *, asks_how: bool
+) -> tuple[float, bool, float]:
+    is_block = asks_how and bool(sentence.quote.block)
+    return covered_weight(open_words, sentence.terms), is_block, covered_weight(words, sentence.terms)
+
+
+def _uncovered(words: Sequence[WeightedWord], terms: frozenset[str]) -> list[WeightedWord]:
+    return [word for word in words if not word.is_in(terms)]
 
 
 def format_sentences(sentences: Sequence[Sentence]) -> str:
-    """Format the answer's text: a paragraph with a marker for each sentence, without other markers."""
+    """Format the answer's text as Markdown: each quote with its marker, without other markers."""
     return "\n\n".join(
-        f"{neutralise_markup(replace_markers(strip_invisible(each.text)))} {marker(each.n)}"
+        "\n\n".join(
+            filter(None, (f"{_neutral(each.quote.lead)} {marker(each.n)}", _neutral(each.quote.block)))
+        )
         for each in sentences
     )
 
 
-def _sentences(passage: Passage, analysis: Analysis) -> Iterator[Sentence]:
-    for text in _split_sentences(passage.text):
-        yield Sentence(n=passage.hit.n or 0, text=text, terms=terms_of(text, analysis))
+def _neutral(text: str) -> str:
+    return neutralise_markup(replace_markers(strip_invisible(text)))
 
 
-def _split_sentences(text: str) -> Iterator[str]:
-    for line in _unwrap_lines(text):
-        for piece in _END.split(line):
-            sentence = " ".join(piece.split())
-            if _LETTERS.search(sentence):
-                yield sentence[:MAX_SENTENCE_CHARS]
+def _sentences(passage: Passage, words: Sequence[WeightedWord], analysis: Analysis) -> Iterator[Sentence]:
+    """Yield the quotes of a passage; of a table the row with most of the question, all if several have it."""
+    for quote in split_quotes(passage.text, passage.origin):
+        for each in _matching_rows(quote, words, analysis) or (quote,):
+            terms = terms_of(f"{each.context}\n{each.verbatim}", analysis)
+            yield Sentence(n=passage.hit.n or 0, quote=each, terms=terms)
 
 
-def _unwrap_lines(text: str) -> Iterator[str]:
-    """Yield the lines, with wrapped continuation lines joined to their first line."""
-    joined, before = "", ""
-    for line in text.splitlines():
-        if len(before) >= _WRAPPED_CHARS and not _BEGINS.match(line):
-            joined = f"{joined} {line}"
-        else:
-            yield joined
-            joined = line
-        before = line
-    yield joined
+def _matching_rows(quote: Quote, words: Sequence[WeightedWord], analysis: Analysis) -> list[Quote]:
+    shares = [covered_weight(words, terms_of(row.verbatim, analysis)) for row in quote.rows]
+    best = max(shares, default=0.0)
+    rows = [row for row, share in zip(quote.rows, shares, strict=True) if share == best > 0]
+    return rows if len(rows) == 1 or len(quote.rows) > MAX_ROWS else []

@@ -69,12 +69,12 @@ def generate_answer(
     if found.refusal is not None:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=found.refusal)
     if model is None:
-        return (yield from _extract_answer(found))
+        return (yield from _extract_answer(question, found))
     return (yield from _ask_model(_build_messages(question, found, conversation), found, model, stop))
 
 
-def _extract_answer(found: RetrievalOutcome) -> AnswerGenerator:
-    sentences = extract(found.passages, found.words or (), found.analysis)
+def _extract_answer(question: str, found: RetrievalOutcome) -> AnswerGenerator:
+    sentences = extract(question, found.passages, found.words or (), found.analysis)
     if not sentences:
         return GenerationOutcome(state=AnswerState.REFUSED, reason=AnswerReason.NO_CHUNKS)
     text = format_sentences(sentences)
@@ -147,7 +147,7 @@ def _cite_sentences(sentences: Sequence[Sentence], passages: Sequence[Passage]) 
     """Cite each passage once, quoting its one chosen sentence, or its whole text if several were chosen."""
     texts: dict[int, list[str]] = {}
     for sentence in sentences:
-        texts.setdefault(sentence.n, []).append(sentence.text)
+        texts.setdefault(sentence.n, []).append(sentence.quote.verbatim)
     by_number = {passage.hit.n or 0: passage for passage in passages}
     return tuple(
         _build_citation(by_number[n], quotes[0] if len(quotes) == 1 else by_number[n].text)

@@ -18,6 +18,7 @@ from search.answers.answerability import (
     refusal,
     weigh_words,
 )
+from search.answers.quotes import Origin
 from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
 from search.context.budget import text_counter
@@ -47,6 +48,7 @@ class Passage:
     terms: frozenset[str]
     #: Cosine of question and passage; None when unknown.
     cosine: float | None
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,9 +127,20 @@ def _pack_passages(
                 text=text,
                 terms=terms_of(f"{breadcrumb}\n{text}", analysis),
                 cosine=_cosine(hit),
+                origin=_origin(hit),
             )
         )
     return tuple(packed)
+
+
+def _origin(hit: SearchHit) -> Origin:
+    return Origin(
+        path=hit.doc_path,
+        title=hit.title,
+        lang=hit.lang,
+        code_lang=hit.code_lang,
+        headings=hit.heading_path,
+    )
 
 
 def terms_of(text: str, analysis: Analysis) -> frozenset[str]:

@@ -1,14 +1,28 @@
-"""Administrator and workspace of the demonstration."""
+"""Administrator and workspace of the demonstration, with queries to begin with."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from kebab.people.models import User, Workspace
 from kebab.people.operator import command_line_caller, recording_accounts
-from kebab.people.workspaces import create_workspace
+from kebab.people.workspaces import create_workspace, store_settings
 
 ADMIN = "admin@kebab.local"
 WORKSPACE = "demo"
+#: Queries that the start page offers, each with the document that it should find first.
+EXAMPLES: Final[Mapping[str, str]] = {
+    "How do I connect to the VPN?": "handbook/it/vpn.md",
+    "When does my salary arrive?": "handbook/people/pay-dates.md",
+    "Tamsin Hocking": "handbook/people/directory.html",
+    "error CW-207": "handbook/it/vpn-troubleshooting.md",
+    "Wann verfällt der Resturlaub?": "handbook/de/urlaub.md",
+    "congés payés": "handbook/fr/conges-payes.md",
+    "budget-2026.xlsx": "handbook/finance/budget-2026.xlsx",
+    "winch grinds wrong bearing set": "handbook/mail/kestrel-46-grinding.eml",
+}
+_EXAMPLES_SETTING: Final = "example_queries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +45,9 @@ def ensure_administrator() -> Administrator:
 
 def ensure_workspace(owner: User) -> Workspace:
     """Return the workspace `demo`, created with `owner` as its owner when it is missing."""
-    present = Workspace.objects.filter(slug=WORKSPACE).first()
-    if present is not None:
-        return present
-    return create_workspace(command_line_caller(), WORKSPACE, name="Demo", owner=owner)
+    workspace = Workspace.objects.filter(slug=WORKSPACE).first()
+    if workspace is None:
+        workspace = create_workspace(command_line_caller(), WORKSPACE, name="Demo", owner=owner)
+    if workspace.settings.get(_EXAMPLES_SETTING) != list(EXAMPLES):
+        workspace = store_settings(workspace, {_EXAMPLES_SETTING: list(EXAMPLES)})
+    return workspace

@@ -33,6 +33,9 @@ BREAKS = frozenset({"list_item_open", "paragraph_open", "fence"})
 #: characters that may begin markup; an underscore inside a word never does
 MARKUP = re.compile(r"[`*\[<&\\]|(?<!\w)_|_(?!\w)")
 CODE_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+#: lines above a heading that only draw a line, as in reStructuredText, and headings of nothing else
+OVERLINE = re.compile(r"\A(?:\s*([=\-~^*+#_.:\"'])\1{2,}\s*(?:\n|\Z))+")
+REFERENCE_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\[[^\[\]]*\]")
 HEADING_ID = re.compile(r"\s*\{#[^}]*\}\s*$")
 #: characters of a heading that are parsed; far more than a breadcrumb holds
 MARKUP_CHARS = 1_000
@@ -223,8 +226,8 @@ def _breaks(tokens: Sequence[Token], offset: int) -> tuple[int, ...]:
 
 
 def _heading(token: Token, content: str, span: LineSpan) -> Block:
-    text = plain_text(content)
-    if not text:  # a picture without words
+    text = plain_text(OVERLINE.sub("", content))
+    if not text:  # a picture without words, a line that was drawn
         return Block(kind="paragraph", span=span)
     return Block(kind="heading", span=span, text=text, level=int(token.tag[1]))
 
@@ -236,14 +239,16 @@ def plain_text(markup: str) -> str:
         text = CODE_SPAN.sub(r"\1", text)
     else:
         without_tags = strip_html(text, end_tag_names([text])) if "<" in text else text
-        inline = _inline_parser().parseInline(without_tags)[0].children or []
-        text = "".join(_inline_text(inline))
+        inline = _inline_parser().parseInline(REFERENCE_LINK.sub(r"\1", without_tags))[0].children or []
+        words = "".join(_inline_text(inline)).strip()
+        # Badges beside words are no part of them.
+        text = words or " ".join(token.content for token in inline if token.type == "image")
     return " ".join(text.split())
 
 
 def _inline_text(tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens:
-        if token.type in ("text", "code_inline", "text_special", "image", "html_inline"):
+        if token.type in ("text", "code_inline", "text_special", "html_inline"):
             yield token.content
         elif token.type in ("softbreak", "hardbreak"):
             yield " "

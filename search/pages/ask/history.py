@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from kebab.http.api.errors import NotFound
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
@@ -40,7 +41,11 @@ class ConversationPage(WorkspacePage):
         page = list_page(self, request, rows, ordering=_NEWEST_FIRST)
         if not page.rows:
             raise NotFound
-        turns = [present_answer(workspace, answer_from_row(row), is_own=True) for row in reversed(page.rows)]
+        last = page.rows[0]
+        turns = [
+            present_answer(self.access, answer_from_row(row), is_own=True, is_opened=row is last)
+            for row in reversed(page.rows)
+        ]
         form = build_ask_form(self.access, follow_up(conversation_id, request.GET.getlist("source")))
         return self.render(request, "search/ask.html", form=form, turns=turns, earlier=page)
 
@@ -70,7 +75,7 @@ class AnswerCheckPage(WorkspacePage):
         row = get_answer(self.access, answer_id)
         answer, is_own = answer_from_row(row), row.creator == self.access.identity
         checked = check_citations(workspace, self.access.reader, answer.citations)
-        turn = present_answer(workspace, answer, is_own=is_own, checked=checked)
+        turn = present_answer(self.access, answer, is_own=is_own, checked=checked)
         if request.htmx:
             return self.render(request, "search/answer_citations.html", turn=turn)
         form = build_ask_form(self.access, follow_up(answer.conversation_id, ())) if is_own else None
@@ -85,5 +90,5 @@ class DeleteAnswer(PostAction):
     def act(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponseBase:
         """Delete the answer, and redirect to the question form. Raises NotFound."""
         delete_answer(self.access, answer_id)
-        messages.success(request, "The answer was deleted.")
+        messages.success(request, _("Answer deleted"))
         return redirect("ask", workspace.slug)

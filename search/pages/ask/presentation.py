@@ -1,36 +1,30 @@
-"""View models of answers: plain text, split at citation markers; the templates escape it."""
+"""View models of answers and their sources."""
 
-import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerState
 from search.answers.citation_check import CheckedCitation, CitationState
-from search.answers.markers import MARKER
+from search.pages.ask.answer_text import render_answer, text_with_sources
 from search.pages.ask.labels import OutcomeLabel, outcome_label
+from search.pages.ask.passage import CitedPassage, load_cited_passage
 from search.pages.document.cited_range import CitedRange
+from search.pages.markdown.fragments import render_fragment
 
-#: Characters of a cited text shown below an answer; the rest is in the passage's panel.
+#: Characters of a cited text shown below a model's answer; the rest is in the passage's panel.
 QUOTE_CHARS: Final = 320
-#: Passages shown below a question that isn't answered.
+#: Passages shown below an answer that can't be relied on.
 NEAREST: Final = 5
-_SPACE = re.compile(r"\s+")
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
-    """A run of an answer's text, or a marker in it that links to a citation."""
-
-    text: str
-    #: None for plain text.
-    citation: "ShownCitation | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +45,8 @@ class ShownCitation(ShownPlace):
     found: AnswerCitation
     #: The passage's own page.
     passage_address: str
-    quote: str
-    is_cut: bool
+    #: The beginning of the cited text; '' where the answer itself quotes it.
+    quote: SafeString
     #: Its present state; None if it wasn't checked.
     check: "ShownCheck | None" = None
 
@@ -61,17 +55,17 @@ class ShownCitation(ShownPlace):
 class ShownCheck:
     """The present state of a cited text."""
 
-    label: str
+    label: Promise
     #: '', 'good' or 'bad': the CSS class that colours the state.
     kind: str
     #: Its new citation, if it has moved.
     uri: str | None
 
 
-_CHECKS: Final[Mapping[CitationState, tuple[str, str]]] = {
-    CitationState.STANDS: ("Still stands", "good"),
-    CitationState.CHANGED: ("The document doesn’t say it any more", "bad"),
-    CitationState.GONE: ("The document is gone", "bad"),
+_CHECKS: Final[Mapping[CitationState, tuple[Promise, str]]] = {
+    CitationState.STANDS: (_("Unchanged"), "good"),
+    CitationState.CHANGED: (_("No longer in the document"), "bad"),
+    CitationState.GONE: (_("Document deleted"), "bad"),
 }
 
 
@@ -81,9 +75,13 @@ class ShownAnswer:
 
     answer: Answer
     verdict: OutcomeLabel
-    paragraphs: Sequence[Sequence[TextPiece]]
+    html: SafeString
+    #: Question, answer and sources, to be copied.
+    text_to_copy: str
     citations: Sequence[ShownCitation]
-    #: The best passages for a question that isn't answered.
+    #: The passage of the first citation, opened beside the answer; None if it isn't.
+    opened: CitedPassage | None
+    #: The best passages for a question whose answer can't be relied on.
     nearest: Sequence[ShownPlace]
     #: The search page with the question as its query.
     search_address: str
@@ -94,22 +92,34 @@ class ShownAnswer:
 
 
 def present_answer(
-    workspace: Workspace, answer: Answer, *, is_own: bool, checked: Sequence[CheckedCitation] = ()
+    access: Access,
+    answer: Answer,
+    *,
+    is_own: bool,
+    checked: Sequence[CheckedCitation] = (),
+    is_opened: bool = False,
 ) -> ShownAnswer:
-    """Return the view model of an answer, with the present state of its citations if they were checked."""
+    """Return the view model of an answer, with the present state of its citations if they were checked.
+
+    `is_opened`: the passage of the first citation is shown beside the answer.
+    """
+    workspace = access.workspace
     checks = {each.cited.n: _present_check(each) for each in checked}
     citations = [
         replace(present_citation(workspace, answer, each), check=checks.get(each.n))
         for each in answer.citations
     ]
+    is_doubtful = answer.state in (AnswerState.UNGROUNDED, AnswerState.FAILED)
+    opened = answer.citations[0] if is_opened and answer.citations else None
     by_number = {each.found.n: each for each in citations}
-    is_answered = answer.state in (AnswerState.GROUNDED, AnswerState.EXTRACTIVE)
     return ShownAnswer(
         answer=answer,
         verdict=outcome_label(answer),
-        paragraphs=[list(_split_at_markers(text, by_number)) for text in _split_paragraphs(answer.text)],
+        html=render_answer(answer.text, answer.answer_id, by_number, opened=opened.n if opened else None),
+        text_to_copy=text_with_sources(answer.question, answer.text, citations),
         citations=citations,
-        nearest=[] if is_answered else [_present_place(workspace, hit) for hit in answer.hits[:NEAREST]],
+        opened=load_cited_passage(access, opened) if opened else None,
+        nearest=[_present_place(workspace, hit) for hit in answer.hits[:NEAREST]] if is_doubtful else [],
         search_address=f"{reverse('search', args=[workspace.slug])}?{urlencode({'q': answer.question})}",
         is_own=is_own,
         address=reverse("answer", args=[workspace.slug, answer.answer_id]),
@@ -118,15 +128,22 @@ def present_answer(
 
 def present_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation) -> ShownCitation:
     """Return the view model of an answer's citation."""
-    quote = _SPACE.sub(" ", cited.quote).strip()
+    is_quoted = answer.state is AnswerState.EXTRACTIVE
     return ShownCitation(
         found=cited,
         headings=_subheadings(cited),
         address=place_address(workspace, cited),
         passage_address=reverse("answer-citation", args=[workspace.slug, answer.answer_id, cited.n]),
-        quote=quote[:QUOTE_CHARS],
-        is_cut=len(quote) > QUOTE_CHARS,
+        quote=SafeString("") if is_quoted else render_fragment(_shorten(cited.quote)),
     )
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of a text, up to the end of a word."""
+    if len(text) <= QUOTE_CHARS:
+        return text
+    words = text[:QUOTE_CHARS].rsplit(maxsplit=1)
+    return f"{words[0]} …"
 
 
 def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> str:
@@ -151,22 +168,3 @@ def _present_place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:
 def _subheadings(found: AnswerHit | AnswerCitation) -> tuple[str, ...]:
     is_repeated = found.heading_path[:1] == (found.title,)
     return found.heading_path[1:] if is_repeated else found.heading_path
-
-
-def _split_paragraphs(text: str) -> list[str]:
-    return [each for each in _PARAGRAPH_END.split(text.strip()) if each]
-
-
-def _split_at_markers(text: str, citations: Mapping[int, ShownCitation]) -> Iterator[TextPiece]:
-    """Split a text at the markers that have a citation; other marker-like text stays text."""
-    at = 0
-    for found in MARKER.finditer(text):
-        citation = citations.get(int(found[1]))
-        if citation is None or found[1] != str(citation.found.n):
-            continue
-        if at < found.start():
-            yield TextPiece(text=text[at : found.start()])
-        yield TextPiece(text=found[0], citation=citation)
-        at = found.end()
-    if at < len(text):
-        yield TextPiece(text=text[at:])

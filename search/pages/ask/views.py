@@ -51,7 +51,7 @@ class AskPage(ActionPage):
         if not visible_answers(self.access).filter(pk=answer.answer_id).exists():
             # A document behind the answer was deleted meanwhile; the answer is shown this once.
             return self._render_page(
-                request, QuestionInput(), turns=[present_answer(workspace, answer, is_own=True)]
+                request, QuestionInput(), turns=[present_answer(self.access, answer, is_own=True)]
             )
         return redirect(_answer_address(workspace, question_input, answer))
 
@@ -89,7 +89,8 @@ class AnswerPage(WorkspacePage):
     def show(self, request: HtmxHttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
         """Return the page, or only the answer for htmx. Raises NotFound."""
         row = get_answer(self.access, answer_id)
-        turn = present_answer(workspace, answer_from_row(row), is_own=row.creator == self.access.identity)
+        is_own = row.creator == self.access.identity
+        turn = present_answer(self.access, answer_from_row(row), is_own=is_own, is_opened=True)
         if request.htmx:
             return self.render(request, "search/answer.html", turn=turn)
         return self._render_page(request, turn)

@@ -17,7 +17,7 @@ from search.pages.markdown.links import HEADING_PREFIX
 _COMMENT = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
-_OPTIONS = OptionsDict(
+OPTIONS = OptionsDict(
     {
         "maxNesting": 20,
         "html": False,
@@ -35,11 +35,11 @@ Tokens = Sequence[Token]
 
 def render_html(tokens: Tokens) -> SafeString:
     """Return the HTML of tokens with resolved links and line ids."""
-    html = _Writer(tokens).render(tokens, _OPTIONS, {})
+    html = HtmlWriter(tokens).render(tokens, OPTIONS, {})
     return mark_safe(html)  # noqa: S308  every rule below escapes the document's text
 
 
-class _Writer(RendererHTML):
+class HtmlWriter(RendererHTML):
     """Render rules that differ from CommonMark's own; each is named after a token type."""
 
     def __init__(self, tokens: Tokens) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -11,6 +12,8 @@ from markdown_it.token import Token
 
 #: A longer paragraph stays source text: brackets in it would take quadratic time.
 MAX_INLINE_CHARS = 10_000
+# A line drawn above a heading, as in reStructuredText.
+_OVERLINE = re.compile(r"\A(?:\s*([=\-~^*+#_.:\"'])\1{2,}\s*\n)+")
 _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 _MAX_FRONT_MATTER_LINES = 400
 
@@ -57,9 +60,11 @@ def _parser(*, is_mdx: bool) -> MarkdownIt:
 
 
 def _parse_inline(state: StateCore) -> None:
-    for token in state.tokens:
+    for before, token in pairwise(state.tokens):
         if token.type != "inline":
             continue
+        if before.type == "heading_open":
+            token.content = _OVERLINE.sub("", token.content)
         token.children = []
         if len(token.content) <= MAX_INLINE_CHARS:
             state.md.inline.parse(token.content, state.md, state.env, token.children)

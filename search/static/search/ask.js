@@ -11,11 +11,10 @@ if (box) {
 
 document.addEventListener("htmx:afterSwap", (event) => {
   const beside = event.detail.target;
-  if (beside.matches(".cited-part")) tellChecks(event.detail.elt);
+  if (beside.matches(".sources-part")) tellChecks(event.detail.elt);
   if (!beside.matches(".beside")) return;
   beside.opener = event.detail.requestConfig.elt;
   mark(beside.closest(".turn"), beside.opener);
-  beside.querySelector("[data-close]").hidden = false;
   const heading = beside.querySelector("h2");
   beside.scrollTop = 0;
   heading.focus({ preventScroll: true });
@@ -39,9 +38,10 @@ function tellChecks(section) {
 }
 
 function close(beside) {
+  const turn = beside.closest(".turn");
   beside.replaceChildren();
-  mark(beside.closest(".turn"), null);
-  beside.opener?.focus();
+  mark(turn, null);
+  (beside.opener ?? turn.querySelector(".marker"))?.focus();
 }
 
 function mark(turn, link) {

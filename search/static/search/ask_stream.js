@@ -23,14 +23,14 @@ async function ask(question) {
     const answer = await streamed(await sent(question, ending.signal), live);
     await settle(live, answer);
   } catch (error) {
-    end(live, ending.signal.aborted ? stopped(live) : error instanceof Told ? error.message : "The connection broke off. Ask again.");
+    end(live, ending.signal.aborted ? stopped(live) : live.dataset[error instanceof Told ? error.message : "broken"] ?? error.message);
   } finally {
     asking = null;
     asker.querySelector("[type=submit]").disabled = false;
   }
 }
 
-// What the person is told in the place of an answer.
+// What is shown in the place of an answer: the name of a text of the template, or a text of the server.
 class Told extends Error {}
 
 function begin(question) {
@@ -40,7 +40,7 @@ function begin(question) {
   for (const other of document.querySelectorAll("[data-before-asking]")) other.hidden = true;
   asker.querySelector("[type=submit]").disabled = true;
   live.querySelector("[data-stop]").addEventListener("click", () => asking?.abort());
-  say(live, "Looking for passages …");
+  say(live, live.dataset.searching);
   live.scrollIntoView({ block: "start" });
   return live;
 }
@@ -65,10 +65,10 @@ async function sent(question, signal) {
 }
 
 async function refusal(response) {
-  if (response.status === 401 || response.status === 403) return "You are not logged in any more, or may not ask here. Load the page again.";
-  if (response.status === 404) return "This conversation is not there any more. Begin a new one.";
+  if (response.status === 401 || response.status === 403) return "signedOut";
+  if (response.status === 404) return "noConversation";
   const problem = await response.json().catch(() => ({}));
-  return [problem.detail, ...(problem.errors ?? []).map((error) => error.message)].filter(Boolean).join(" ") || "This can’t be answered now. Ask again in a moment.";
+  return [problem.detail, ...(problem.errors ?? []).map((error) => error.message)].filter(Boolean).join(" ") || "refused";
 }
 
 async function streamed(response, live) {
@@ -78,7 +78,7 @@ async function streamed(response, live) {
     if (name === "token") show(live, (text += fields.text));
     if (name === "final") return fields;
   }
-  throw new Told("The answer broke off: what it is made from may not be yours to read any more. Load the page again.");
+  throw new Told("cutOff");
 }
 
 async function* eventsOf(body) {
@@ -106,7 +106,7 @@ function found(live, { conversation_id, hits }) {
     part(live, "found").append(item);
   }
   part(live, "heading").hidden = !hits.length;
-  say(live, `Found ${hits.length} passage${hits.length === 1 ? "" : "s"}. Answering …`);
+  say(live, live.dataset.answering);
 }
 
 // At most twenty times a second: a model writes faster than a page is drawn. A page that is hidden draws no frames.
@@ -114,7 +114,7 @@ function show(live, text) {
   live.dataset.text = text;
   live.drawing ??= setTimeout(() => {
     live.drawing = null;
-    part(live, "text").textContent = live.dataset.text;
+    part(live, "text").textContent = live.dataset.text.replace(/\[#(\d{1,3})\]/g, "[$1]");
   }, 50);
 }
 
@@ -126,10 +126,10 @@ async function settle(live, answer) {
   try {
     const turn = await keptTurn(address);
     if (turn) exchange(live, turn, isLater ? conversationOf(answer.conversation_id) : address);
-    else leave(live, answer, answer.warnings.join(" ") || "This answer isn’t kept.");
+    else leave(live, answer, answer.warnings.join(" ") || live.dataset.notKept);
   } catch {
-    link(live, address, "The kept answer");
-    leave(live, answer, "The answer is kept, but its page didn’t come.");
+    link(live, address, live.dataset.answerLink);
+    leave(live, answer, live.dataset.notLoaded);
   }
 }
 
@@ -146,7 +146,7 @@ function exchange(live, turn, address) {
   htmx.process(turn);
   history.pushState(null, "", address);
   shownPath = location.pathname;
-  announce(turn.querySelector(".verdict").textContent);
+  announce(turn.querySelector(".outcome").textContent);
   if (document.activeElement === document.body) asker.elements.question.focus({ preventScroll: true });
 }
 
@@ -158,7 +158,8 @@ function leave(live, answer, message) {
 function goOn(conversation) {
   asker.elements.conversation_id.value = conversation;
   asker.elements.question.value = "";
-  asker.querySelector("label[for=question]").textContent = "Go on";
+  const label = asker.querySelector("label[for=question]");
+  label.textContent = label.dataset.followUp;
 }
 
 function conversationOf(conversation) {
@@ -167,10 +168,10 @@ function conversationOf(conversation) {
 
 function stopped(live) {
   const conversation = live.dataset.conversation;
-  if (!conversation) return "Stopped.";
+  if (!conversation) return live.dataset.stopped;
   goOn(conversation);
-  link(live, conversationOf(conversation), "The conversation");
-  return "Stopped. What had come is kept.";
+  link(live, conversationOf(conversation), live.dataset.conversationLink);
+  return live.dataset.keptPart;
 }
 
 function link(live, address, text) {

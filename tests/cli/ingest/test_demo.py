@@ -3,12 +3,17 @@ from contextlib import nullcontext
 from importlib.metadata import PathDistribution
 
 import pytest
+from django.conf import settings
 
 from ingest.cli.demo import corpus
 from ingest.cli.demo.corpus import write_corpus
-from ingest.cli.demo.people import ADMIN, ensure_administrator, ensure_workspace
+from ingest.cli.demo.people import ADMIN, EXAMPLES, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack
 from ingest.management.commands import demo
+from ingest.parsers.content_type import identify
+from ingest.parsers.markup.markdown import parse_markdown
+from ingest.parsers.markup.rst import parse_rst
+from ingest.parsers.titles import title_of
 from kebab.people.models import AuditEvent, Membership, User
 from tests.cli.commands import run
 
@@ -43,20 +48,27 @@ def files(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project, install):
+@pytest.fixture
+def no_other_kinds(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus, "_OTHER_KINDS", tmp_path / "none")
+
+
+@pytest.mark.usefixtures("no_other_kinds")
+def test_corpus_is_the_handbook_the_documentation_and_the_packages_readmes(tmp_path, project, install):
     folder = tmp_path / "demo"
     install(
         "Metadata-Version: 2.1\nName: My_Package\n\n# Mine",
         "Metadata-Version: 1.0\nName: old\nDescription: Old text\n",
         "Metadata-Version: 1.0\nName: empty\nDescription: UNKNOWN\n",
     )
-    assert write_corpus(folder, project) == 3
+    assert write_corpus(folder, project) == 4
     assert files(folder) == {
+        "handbook/leave.md",
         "kebab/docs/decisions/0001.md",
         "packages/my-package.md",
-        "packages/old.md",
+        "packages/old.rst",
     }
-    assert (folder / "packages/old.md").read_text() == "Old text\n"
+    assert (folder / "packages/old.rst").read_text() == "old\n===\n\nOld text\n"
     before = {path: (folder / path).stat().st_mtime_ns for path in files(folder)}
     write_corpus(folder, project)
     assert {path: (folder / path).stat().st_mtime_ns for path in files(folder)} == before
@@ -64,7 +76,60 @@ def test_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project,
     install("Metadata-Version: 1.0\nName: old\nDescription: New text\n")
     write_corpus(folder, project)
     assert "packages/my-package.md" not in files(folder)
-    assert (folder / "packages/old.md").read_text() == "New text\n"
+    assert (folder / "packages/old.rst").read_text() == "old\n===\n\nNew text\n"
+
+
+KINDS = {".md", ".html", ".txt", ".rst", ".csv", ".py", ".sql", ".sh", ".yaml"} | {
+    ".ipynb",
+    ".eml",
+    ".xlsx",
+    ".docx",
+    ".pptx",
+    ".pdf",
+}
+READMES = [
+    ("text/markdown", "# One\n\nText", "md", "# One\n\nText\n"),
+    (
+        "text/markdown; charset=UTF-8",
+        "<h1><img src=x></h1>\n\n## Conduct",
+        "md",
+        "# one\n\n<h1><img src=x></h1>",
+    ),
+    ("text/x-rst", "===\nOne\n===\n\nText", "rst", "===\nOne\n===\n\nText\n"),
+    ("text/x-rst", ".. image:: x.png\n\nDonations\n=========", "rst", "one\n===\n\n.. image:: x.png"),
+    ("text/x-rst", "Overview\n========\n\nText", "rst", "one\n===\n\nOverview\n========"),
+    ("text/plain", "One is one.", "txt", "one\n===\n\nOne is one."),
+    ("", "One\n===\n\n`it <https://x>`_::\n\n    x", "rst", "One\n===\n"),
+    ("", "# One\n\n[it](https://x)", "md", "# One\n"),
+]
+
+
+@pytest.mark.parametrize(("content_type", "text", "suffix", "beginning"), READMES)
+def test_readme_has_the_suffix_of_its_type_and_a_title(
+    tmp_path, project, install, content_type, text, suffix, beginning
+):
+    stated = f"Description-Content-Type: {content_type}\n" if content_type else ""
+    install(f"Metadata-Version: 2.1\nName: one\n{stated}\n{text}")
+    write_corpus(tmp_path / "demo", project)
+    assert (tmp_path / "demo" / "packages" / f"one.{suffix}").read_text().startswith(beginning)
+
+
+@pytest.mark.slow
+def test_no_title_of_a_readme_is_a_drawn_line(tmp_path, project):
+    write_corpus(tmp_path / "demo", project)
+    parsers = {".md": parse_markdown, ".rst": parse_rst}
+    for path in sorted((tmp_path / "demo" / "packages").iterdir()):
+        if path.suffix in parsers:
+            file = identify(path.read_bytes(), path.name)
+            title = title_of(parsers[path.suffix](path.read_bytes(), file), file)
+            assert re.match(r"\W{0,3}\w", title), (path.name, title)
+
+
+def test_handbook_has_every_kind_and_the_documents_of_the_examples(tmp_path):
+    write_corpus(tmp_path, settings.BASE_DIR)
+    suffixes = {path.suffix for path in (tmp_path / "handbook").rglob("*.*")}
+    assert suffixes >= KINDS
+    assert {path for path in EXAMPLES.values() if not (tmp_path / path).is_file()} == set()
 
 
 def test_administrator_is_made_once_with_a_password_that_works_and_owns_the_workspace(db):
@@ -77,6 +142,7 @@ def test_administrator_is_made_once_with_a_password_that_works_and_owns_the_work
     assert first.user.check_password(first.password)
     assert (again.user, again.password) == (first.user, None)
     assert ensure_workspace(first.user) == workspace
+    assert workspace.settings["example_queries"] == list(EXAMPLES)
     assert (member.user, member.role) == (first.user, "owner")
     assert AuditEvent.objects.get(workspace=workspace).action == "workspace.created"
     assert AuditEvent.objects.get(action="user.added").subject == ADMIN

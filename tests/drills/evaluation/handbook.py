@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ingest.cli.job_progress import await_end
 from ingest.jobs.queue.request import request_embedding, request_sync
@@ -66,10 +66,9 @@ def read_queries() -> list[Query]:
     return [Query(kind=kind, text=text, paths=tuple(paths.split("|"))) for kind, text, paths in rows]
 
 
-def load(workspace: Workspace) -> None:
+def load(workspace: Workspace, folder: Path = PUBLISHED / "files") -> None:
     """Ingest and embed the documents, and wait until they are searchable. Raises NotSearchableYet."""
-    folder = {"path": str(PUBLISHED / "files")}
-    source = ensure_source(workspace, "handbook", kind=SourceKind.FOLDER, config=folder)
+    source = ensure_source(workspace, "handbook", kind=SourceKind.FOLDER, config={"path": str(folder)})
     _finish(request_sync(source))
     _finish(request_embedding(workspace.pk))
     workspace.refresh_from_db()

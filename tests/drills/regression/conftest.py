@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
+from ingest.cli.demo.corpus import write_corpus
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import command_line_access
 from search.embedders import configured
@@ -21,6 +23,10 @@ from tests.support.api import forget_acts
 from tests.support.stores import stores_in
 
 _PATIENCE_MS = 120_000
+#: The packages whose READMEs are ingested: those that are looked for, and some about the same.
+DEMO_PACKAGES = frozenset(
+    {"billiard", "celery", "celery-types", "click", "kombu", "numpy", "rich", "scipy", "tqdm"}
+)
 _FIGURES = pytest.StashKey[dict[str, dict[str, float]]]()
 
 
@@ -63,6 +69,19 @@ def handbook_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("handbook")
     with django_db_blocker.unblock(), _embedded_workspace(folder) as workspace:
         handbook.load(workspace)
+        yield workspace
+
+
+@pytest.fixture(scope="module")
+def demo_workspace(django_db_setup, django_db_blocker, tmp_path_factory):
+    """Yield the documents of the demonstration, without Kebab's own and most packages, in a workspace."""
+    folder = tmp_path_factory.mktemp("demo")
+    write_corpus(folder / "files", settings.BASE_DIR)
+    for path in (*folder.glob("files/kebab/**/*.md"), *folder.glob("files/packages/*")):
+        if path.stem not in DEMO_PACKAGES:
+            path.unlink()
+    with django_db_blocker.unblock(), _embedded_workspace(folder) as workspace:
+        handbook.load(workspace, folder / "files")
         yield workspace
 
 

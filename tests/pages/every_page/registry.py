@@ -247,8 +247,8 @@ _ASKING: Sequence[RegisteredPage] = (
     RegisteredPage(
         route="answer",
         variant="checked",
-        opens=".cited-head a",
-        shows=".cited .check .state",
+        opens=".sources-head a",
+        shows=".sources .check .state",
         is_personal=True,
     ),
     RegisteredPage(

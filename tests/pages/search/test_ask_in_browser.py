@@ -27,25 +27,25 @@ def test_a_question_is_asked_and_answered_without_javascript(open_page, member, 
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("article", name=QUESTION)).to_contain_text("restart the workers one by one")
 
-    page.get_by_role("link", name="[#1]").click()
+    page.get_by_role("link", name="Source 1").click()
     expect(page).to_have_url(re.compile(r"#cited-[0-9a-f-]+-1$"))
-    page.get_by_role("link", name="Read the passage 1").click()
+    page.get_by_role("link", name="Show passage 1").click()
     expect(page.locator(".here")).to_contain_text("restart the workers one by one")
-    page.get_by_role("link", name="Open the document here").click()
+    page.get_by_role("link", name="Open document").click()
     expect(page.locator(".cited").first).to_be_in_viewport()
 
 
 def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, member, answer):
     page = open_page(member, viewport={"width": 1440, "height": 900})
     page.goto(f"/w/handbook/answers/{answer.pk}")
-    marker = page.get_by_role("link", name="[#1]")
+    marker = page.get_by_role("link", name="Source 1")
     marker.focus()
     page.keyboard.press("Enter")
     opened = page.locator(".beside .opened")
 
+    expect(opened.get_by_role("heading")).to_be_focused()
     expect(opened).to_contain_text("restart the workers one by one")
     assert opened.bounding_box()["x"] > marker.bounding_box()["x"]
-    expect(opened.get_by_role("heading")).to_be_focused()
     expect(marker).to_have_attribute("aria-current", "true")
     page.keyboard.press("Escape")
     expect(opened).to_have_count(0)
@@ -55,12 +55,12 @@ def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, mem
 def test_the_passage_comes_below_the_answer_on_a_phone(open_page, member, answer):
     page = open_page(member, viewport={"width": 390, "height": 844})
     page.goto(f"/w/handbook/answers/{answer.pk}")
-    page.get_by_role("link", name="[#1]").click()
+    page.get_by_role("link", name="Source 1").click()
     opened = page.locator(".beside .opened")
 
     expect(opened.get_by_role("heading")).to_be_in_viewport()
     opened.get_by_role("button", name="Close").click()
-    expect(page.get_by_role("link", name="[#1]")).to_be_focused()
+    expect(page.get_by_role("link", name="Source 1")).to_be_focused()
 
 
 def test_pages_of_asking_fit_the_screen(open_page, member, guide):

@@ -76,7 +76,7 @@ def test_text_of_a_model_is_shown_in_paragraphs_with_its_name(ask, use):  # noqa
     page = html_of(response)
 
     assert page.count('class="marker"') == 2
-    assert re.search(r"<p>Restart them <a [^>]*>\[#1\]</a>\.</p>", page)
+    assert re.search(r"<p>Restart them <a [^>]*><span [^>]*>[^<]*</span>1</a>\.</p>", page)
     assert "[#9a]" in page
     assert "parrot" in text_of(response)
 
@@ -95,11 +95,11 @@ def test_grounded_answers_are_distinguished_from_others(ask, use, subtests):  # 
     assert "Deploy guide" in text_of(page)  # what was nearest
 
 
-def test_refusal_shows_what_was_nearest_and_offers_to_search(ask):
+def test_refusal_shows_no_passages_and_offers_to_search(ask):
     response = ask("Who won the chess olympiad?")
 
     assert KeptAnswer.objects.get().reason == "not_covered"
-    assert "Deploy guide" in text_of(response)
+    assert "Deploy guide" not in text_of(response)
     assert 'href="/w/handbook/search?q=Who+won+the+chess+olympiad%3F"' in html_of(response)
 
 
@@ -243,3 +243,48 @@ def test_huge_titles_and_words_are_cut(visitor, workspace, member, guide):
 
     assert response.status_code == 200
     assert len(response.content) < 60_000
+
+
+def test_first_source_is_open_beside_the_answer(ask):
+    page = html_of(ask())
+    beside = page[page.index('class="beside"') :]
+
+    assert "restart the workers one by one" in beside
+    assert "Roll back with the tag" in beside
+
+
+MARKDOWN = """To polish the astrolabe, see [here](https://evil.example):
+
+```bash
+wipe **it**
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+def test_markdown_of_answers_and_passages_is_rendered_without_links(ask, workspace, guide):
+    passage = Passage(text=MARKDOWN, heading_path=("Polish",), spans=[{"kind": "line", "start": 1, "end": 9}])
+    shelve(workspace, "polish.md", MARKDOWN, passages=[passage])
+    index(workspace)
+    answer, beside = html_of(ask("How do I polish the astrolabe?")).split('class="beside"')
+    answer = answer[answer.index('class="answer-text') :].partition("<section")[0]
+
+    assert "wipe **it**" in re.sub("<[^>]+>", "", answer)
+    assert '<pre class="fence"' in answer
+    assert "<td>2</td>" in beside
+    assert "<mark>here</mark>" in beside
+    assert '<span class="line cited">wipe **it**\n</span>' in beside
+    assert "evil.example" not in answer + beside
+
+
+def test_answer_and_its_link_can_be_copied(ask):
+    page = html_of(ask())
+    row = KeptAnswer.objects.get()
+    copied = re.search(rf'id="text-{row.pk}" hidden>([^<]*)<', page)[1]
+
+    assert copied.startswith(f"{QUESTION}\n\nPush the image, then restart the workers one by one. [1]\n\n")
+    assert copied.endswith(f"[1] Deploy guide ({row.citations[0]['uri']})")
+    assert re.search(rf'id="link-{row.pk}" hidden>http[^<]*/w/handbook/answers/{row.pk}<', page)

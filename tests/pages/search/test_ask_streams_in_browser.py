@@ -68,23 +68,23 @@ def test_hits_come_first_then_the_text_then_the_answer_as_every_page_shows_it(op
 
     expect(live).to_contain_text("Deploy guide")
     expect(live.locator("[aria-live=polite]")).to_have_attribute("aria-busy", "true")
-    expect(live.locator("[aria-live=polite]")).to_have_text("Restart them one by one [#1].")
+    expect(live.locator("[aria-live=polite]")).to_have_text("Restart them one by one [1].")
     stub.released.set()
     turn = page.get_by_role("article", name=QUESTION)
-    expect(turn.get_by_text("Cited answer")).to_be_visible()
+    expect(turn.get_by_text("Answer with sources")).to_be_visible()
     expect(page.locator(".turn.live")).to_have_count(0)
-    expect(page.locator("[role=status][data-announced]")).to_contain_text("Cited answer")
+    expect(page.locator("[role=status][data-announced]")).to_contain_text("Answer with sources")
     row = KeptAnswer.objects.get()
     expect(page).to_have_url(re.compile(f"/w/handbook/answers/{row.pk}$"))
-    turn.get_by_role("link", name="[#1]").click()
+    turn.get_by_role("link", name="Source 1").click()
     expect(turn.locator(".here")).to_contain_text("restart the workers one by one")
 
 
 def test_the_next_question_goes_on_with_the_conversation(open_ask):
     page = open_ask()
     ask(page)
-    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("Quoted, not written")
-    expect(page.get_by_label("Go on")).to_have_value("")
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("Quoted from your documents")
+    expect(page.get_by_label("Follow-up question")).to_have_value("")
     ask(page, "And how do I roll back?")
     expect(page.get_by_role("article", name="And how do I roll back?")).to_be_visible()
 
@@ -126,18 +126,18 @@ def test_right_that_ends_during_an_answer_is_reported(open_ask, use):  # noqa: F
     workspace = Source.objects.get().workspace
     restrict(Source.objects.get(), Group.objects.create(workspace=workspace, name="crew"))
 
-    expect(page.locator(".turn.live")).to_contain_text("The answer broke off")
+    expect(page.locator(".turn.live")).to_contain_text("The answer stopped")
 
 
 def test_refused_question_is_reported_keeping_input(open_ask):
     page = open_ask()
     page.locator("[name=conversation_id]").evaluate("field => field.value = crypto.randomUUID()")
     ask(page)
-    expect(page.locator(".turn.live")).to_contain_text("This conversation is not there any more.")
+    expect(page.locator(".turn.live")).to_contain_text("This conversation was deleted.")
     expect(page.locator("#question")).to_have_value(QUESTION)
     Membership.objects.all().delete()
     ask(page)
-    expect(page.locator(".turn.live").last).to_contain_text("not there any more")
+    expect(page.locator(".turn.live").last).to_contain_text("was deleted")
 
     assert [text for text in open_ask.complaints if "404" not in text] == []
     open_ask.complaints.clear()
@@ -158,9 +158,9 @@ def test_a_failure_of_the_model_is_the_answers_state(open_ask, use):  # noqa: F8
     use(in_turn([says(""), says("Restart them [#1].")]))
     page = open_ask()
     ask(page)
-    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("The model wrote nothing.")
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("The model returned no text.")
     ask(page, "How do I restart all of the workers?")
-    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+    expect(page.get_by_text("Answer with sources", exact=True)).to_be_visible()
 
 
 def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa: F811
@@ -173,9 +173,9 @@ def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa:
     expect(page).to_have_url(re.compile("#"))
     stub.released.set()
 
-    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+    expect(page.get_by_text("Answer with sources", exact=True)).to_be_visible()
     page.go_back()
-    expect(page.get_by_text("Cited answer", exact=True)).to_have_count(0)
+    expect(page.get_by_text("Answer with sources", exact=True)).to_have_count(0)
 
 
 def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
@@ -185,7 +185,7 @@ def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
     expect(page.locator(".turn.live")).to_contain_text(re.compile("Restart.them.one by one", re.DOTALL))
     stub.released.set()
 
-    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+    expect(page.get_by_text("Answer with sources", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("fails", [lambda route: route.abort(), lambda route: route.fulfill(status=503)])
@@ -194,12 +194,12 @@ def test_an_answer_whose_page_does_not_come_is_shown_with_the_way_to_it(open_ask
     page.route("**/answers/*", fails)
     ask(page)
     live = page.locator(".turn.live")
-    expect(live).to_contain_text("The answer is kept, but its page didn’t come.")
+    expect(live).to_contain_text("The answer is saved, but couldn’t be loaded.")
     row = KeptAnswer.objects.get()
-    expect(live.locator("[data-part=text]")).to_have_text(row.text)
-    expect(page.get_by_label("Go on")).to_have_value("")
+    expect(live.locator("[data-part=text]")).to_have_text(row.text.replace("#", ""))
+    expect(page.get_by_label("Follow-up question")).to_have_value("")
     page.unroute("**/answers/*")
-    live.get_by_role("link", name="The kept answer").click()
+    live.get_by_role("link", name="View answer").click()
 
     expect(page).to_have_url(re.compile(f"/answers/{row.pk}$"))
     assert [
@@ -214,7 +214,7 @@ def test_closing_a_passage_leads_back_to_the_marker_that_opened_it(open_ask):
         ask(page, question)
         turn = page.get_by_role("article", name=question)
         turn.locator(".marker").first.click()
-        expect(turn.locator(".here")).to_be_visible()
+        expect(turn.locator(".opened h2")).to_be_focused()
     first = page.get_by_role("article", name=QUESTION)
     first.locator("[data-close]").click()
 

@@ -337,3 +337,9 @@ def test_document_of_open_brackets_stays_bounded(visitor, add):
 
     assert response.status_code == 200
     assert len(response.content) < 1_000_000
+
+
+def test_line_drawn_above_a_heading_is_not_shown(visitor, add):
+    shown = rendered_part(page_of(visitor, add("=====\nTitle\n=====\n\nText.\n")))
+    assert "=" not in re.sub("<[^>]+>", "", shown)
+    assert ">Title</h2>" in shown

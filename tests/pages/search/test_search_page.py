@@ -3,6 +3,7 @@
 import html
 import re
 
+from kebab.people.models import Workspace
 from search.pages.search.hits import Piece, pieces
 from search.retrieval.errors import NotSearchableYet
 from tests.pages.search.shelf import index, passages_of, shelve
@@ -208,3 +209,14 @@ def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, worksp
     index(workspace)
 
     assert legs(text_of(search_page(visitor, q="turn_valve_off")))["Name as written"] == "place 1"
+
+
+def test_start_pages_offer_the_examples_of_the_workspace_alone(visitor, guide):
+    def offered(page):
+        return re.findall(r'href="/w/handbook/(?:search\?q|ask\?question)=([^"&]+)"', page)
+
+    for path in ("search", "ask"):
+        assert offered(visitor.get(f"/w/handbook/{path}").content.decode()) == []
+    Workspace.objects.update(settings={"example_queries": ["wifi", "Where is it?"]})
+    assert offered(visitor.get("/w/handbook/search").content.decode()) == ["wifi", "Where%20is%20it%3F"]
+    assert offered(visitor.get("/w/handbook/ask").content.decode()) == ["Where%20is%20it%3F"]

@@ -51,7 +51,9 @@ def test_earlier_vote_is_shown_only_to_its_author(client, visitor, workspace, gu
         return page
 
     def thumbs():
-        return [found == "true" for found in re.findall(r'id="vote-[^>]+aria-pressed="(\w+)"', results_page())]
+        return [
+            found == "true" for found in re.findall(r'id="vote-[^>]+aria-pressed="(\w+)"', results_page())
+        ]
 
     assert thumbs() == [False, False]
     visitor.post(VOTE, vote_fields())

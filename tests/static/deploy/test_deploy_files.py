@@ -232,7 +232,7 @@ def test_the_image_has_what_git_knows_of_its_folders(application):
     git = program("git", "install git")
     if not (DEPLOY.parent / ".git").exists():
         pytest.skip("this is no checkout")
-    folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema")
+    folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema", "docs/evaluation/handbook/files")
     # The checkout may belong to somebody else than who runs the tests.
     listing = ("-c", "safe.directory=*", "-C", str(DEPLOY.parent), "ls-files", "--", *folders)
     known = set(run_check(git, *listing).splitlines())
@@ -253,6 +253,8 @@ def test_ignored_files_cannot_be_copied(tmp_path):
     [
         ("docs/wire-schema/v1/error.v1.json", False),
         ("docs/people.md", True),
+        ("docs/evaluation/handbook/files/it/vpn.md", False),
+        ("docs/evaluation/handbook/queries.tsv", True),
         ("kebab/urls.py", False),
         ("kebab/http/api/__pycache__/errors.cpython-312.pyc", True),
         ("kebab/errors.pyc", True),

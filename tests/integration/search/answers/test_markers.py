@@ -14,6 +14,7 @@ from search.answers.markers import (
     replace_markers,
     strip_invisible,
 )
+from search.answers.quotes import Quote
 from search.answers.types import AnswerReason
 
 _MARKER = re.compile(r"\[#\d{1,3}\]")
@@ -67,7 +68,9 @@ def test_no_document_holds_a_marker(text):
 
 @given(_TEXT)
 def test_quoted_text_in_an_answer_has_only_its_own_marker(text):
-    formatted = format_sentences([Sentence(n=900, text=text, terms=frozenset())])
+    formatted = format_sentences(
+        [Sentence(n=900, quote=Quote(verbatim=text, lead=text, block=text), terms=frozenset())]
+    )
     assert _MARKER.findall(formatted) == ["[#900]"]
 
 

@@ -34,7 +34,7 @@ def test_document_forges_no_marker_in_an_answer(ask, workspace):
     index(workspace)
     answer = ask("Where do zeppelins dock?")
 
-    quoted = "Zeppelins dock at the north tower (no. 9) (no. 8) (no. 1)(http://x.example). [#1]"
+    quoted = "Zeppelins dock at the north tower (no. 9) (no. 8) #1. [#1]"
     assert quoted in answer["text"]
     assert [each["n"] for each in answer["citations"]] == [1]
     assert "[#9]" in answer["citations"][0]["quote"]
@@ -51,4 +51,4 @@ def test_sentence_is_whole_however_its_lines_are_broken(ask, workspace):
 
     whole = "Boats lie at their moorings while the harbour freezes, e.g. in January, and nobody may leave the"
     assert whole in ask("Where do boats lie while the harbour freezes?")["text"]
-    assert "- the quay is lit at night [#" in ask("Is the quay lit at night?")["text"]
+    assert "**Moorings** [#1]\n\n- ropes" in ask("Is the quay lit at night?")["text"]

@@ -61,7 +61,9 @@ def test_heading_text_is_plain(subtests):
     for markup, plain in [
         ("Plain title", "Plain title"),
         ("`code` and **bold** _it_", "code and bold it"),
-        ("[text](http://x) ![alt](y)", "text alt"),
+        ("[text](http://x) ![alt](y)", "text"),
+        ("![alt](y) [![badge](z)](x)", "alt badge"),
+        ("[Django REST framework][docs]", "Django REST framework"),
         ("Set up {#set-up}", "Set up"),
         ("Use <kbd>Ctrl</kbd> &amp; go", "Use Ctrl & go"),
         ("snake_case_name", "snake_case_name"),
@@ -263,3 +265,8 @@ def test_blocks_never_overlap_and_follow_in_order():
     spans = [b.span for b in blocks_of("a\n***\n- b\n\n\n\n      c\n***\n| x |\n|---|\nd\n===\n")]
     assert all(earlier.end < later.start for earlier, later in pairwise(spans))
     assert LineSpan(2, 2) in spans
+
+
+def test_drawn_lines_are_no_text_of_headings():
+    headings = [block.text for block in blocks_of("=====\nTitle\n=====\n\n# =====\n\n=====\n-----\n")]
+    assert [text for text in headings if text] == ["Title"]
