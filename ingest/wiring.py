@@ -36,7 +36,7 @@ EXTENSION = Extension(
     settings_followers=(lazy("ingest.quality_gate.gate.rechunk_if_changed"),),
     tabs=(
         Tab(label="Sources", route="sources", need=_READ, place=30),
-        Tab(label="Jobs", route="jobs", need=_READ, place=40),
+        Tab(label="Activity", route="activity", need=_READ, place=40),
         Tab(label="Evaluation", route="evaluation", need=_EVALUATE, place=55),
     ),
     checks=(

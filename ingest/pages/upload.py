@@ -70,18 +70,20 @@ class UploadPage(ActionPage):
         self.limit.check()
         if not files:
             raise InvalidRequest("No file was chosen; go back and choose one.")
-        jobs = [job for job in (self._submit_file(request, file) for file in files) if job is not None]
-        if not jobs:
-            return redirect("upload", workspace.slug)
-        if len(jobs) == 1:
-            return redirect("job", workspace.slug, jobs[0].pk)
-        messages.success(request, f"{len(jobs)} files are being read; each has a job.")
-        return redirect("jobs", workspace.slug)
+        first: Job | None = None
+        for file in files:
+            job = self._submit_file(request, file, first)
+            first = first or job
+        return (
+            redirect("upload", workspace.slug) if first is None else redirect("act", workspace.slug, first.pk)
+        )
 
-    def _submit_file(self, request: HttpRequest, file: Any) -> Job | None:
-        """Submit `file` and return its job; if it is refused, add a message and return None."""
+    def _submit_file(self, request: HttpRequest, file: Any, first: Job | None) -> Job | None:
+        """Submit `file` to the act of `first` and return its job; if it is refused, add a message."""
         folder = request.POST.get("folder", "").strip("/")
         given = {"file": file, "source": request.POST.get("source") or UPLOADS}
+        if first is not None:
+            given["batch"] = first.pk
         if folder:
             given["path"] = f"{folder}/{file.name}"
         refusals: tuple[type[Exception], ...] = (*known_errors(), ValidationError)

@@ -7,7 +7,6 @@ from typing import Any, Final
 from django import template
 
 from ingest.jobs.queue.schedule import is_paused
-from ingest.models import Job, JobKind, JobState
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState
 
@@ -27,28 +26,6 @@ _SOURCE_STATES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         SourceState.INDEXING: ("busy", "being read"),
         SourceState.INDEXED: ("good", "up to date"),
         SourceState.ERROR: ("bad", "last sync failed"),
-    }
-)
-_JOB_KINDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        JobKind.SYNC_SOURCE: "Sync",
-        JobKind.INGEST_DOCUMENT: "Upload",
-        JobKind.INGEST_ARCHIVE: "Upload of an archive",
-        JobKind.DELETE_SOURCE: "Deletion of a source",
-        JobKind.DELETE_VERSION: "Deletion of a version",
-        JobKind.EMBED: "Embedding",
-        JobKind.EVALUATE: "Evaluation run",
-        JobKind.RECHUNK: "New chunks",
-        JobKind.GATE: "Trial of settings",
-    }
-)
-_JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        JobState.QUEUED: "busy",
-        JobState.RUNNING: "busy",
-        JobState.SUCCEEDED: "good",
-        JobState.FAILED: "bad",
-        JobState.CANCELLED: "",
     }
 )
 
@@ -79,31 +56,6 @@ def source_state(source: Source) -> str:
 def reason_text(reason: str) -> str:
     """Return what the reason for refusing a file means, and what to do."""
     return explanations([reason]).get(reason, reason)
-
-
-@register.filter
-def job_kind(kind: str) -> str:
-    """Return the label of a job's kind."""
-    return _JOB_KINDS.get(kind, kind)
-
-
-@register.filter
-def job_tone(job: Job) -> str:
-    """Return the tone of a job's state."""
-    return "bad" if _is_refused(job) else _JOB_TONES.get(job.state, "")
-
-
-@register.filter
-def job_state(job: Job) -> str:
-    """Return the label of a job's state: that of an upload tells whether its file was read."""
-    if _is_refused(job):
-        return "refused"
-    left_out = sum(job.counts.get("skipped", {}).values()) if job.kind == JobKind.INGEST_ARCHIVE else 0
-    return f"{job.state}, {left_out:,} left out" if left_out and job.is_finished else job.state
-
-
-def _is_refused(job: Job) -> bool:
-    return job.kind == JobKind.INGEST_DOCUMENT and bool(job.is_finished and job.counts.get("skipped"))
 
 
 @register.filter

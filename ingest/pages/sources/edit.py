@@ -61,7 +61,7 @@ class NewSourcePage(_SourceFormPage):
         source = add_source(self.access, validate_fields(NewSource, form.body()))
         job = sync_source(self.access, source)
         messages.success(request, f"{source.title} is added, and being read for the first time.")
-        return redirect("job", workspace.slug, job.pk)
+        return redirect("act", workspace.slug, job.pk)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Return the page around the form."""

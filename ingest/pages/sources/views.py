@@ -10,8 +10,8 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.api.querysets import filter_documents, get_source, readable_jobs, readable_sources
-from ingest.models import Job
+from ingest.api.querysets import filter_documents, get_source, readable_sources
+from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.pages.rights import CHANGE, READ, is_allowed
 from ingest.services.sources import delete_source, sync_source
 from kebab.pages.page import PostAction, WorkspacePage
@@ -24,7 +24,7 @@ from search.models.document import MAX_PATH_CHARS
 
 _TAB = "sources"
 #: Rows shown on a source's page.
-LAST_JOBS = 5
+SHOWN_ACTS = 5
 SHOWN_VERSIONS = 50
 
 
@@ -38,7 +38,7 @@ class SourceFacts:
     versions: list[SourceVersion]
     has_more_versions: bool
     #: Newest first.
-    jobs: list[Job]
+    acts: list[Act]
 
 
 def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
@@ -53,12 +53,12 @@ def source_facts(access: Access, source: Any) -> SourceFacts:
     """Return the related data of `source`, which is one of `readable_sources`."""
     versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
     shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
-    jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")
+    firsts = list_acts(access).filter(source=source.pk).order_by("-created_at", "id")
     return SourceFacts(
         readers=_names(access, source),
         versions=shown[:SHOWN_VERSIONS],
         has_more_versions=len(shown) > SHOWN_VERSIONS,
-        jobs=list(jobs[:LAST_JOBS]),
+        acts=build_acts(access, firsts[:SHOWN_ACTS]),
     )
 
 
@@ -118,7 +118,7 @@ class SourceSync(PostAction):
         source = get_source(self.access, source_id)
         job = sync_source(self.access, source)
         messages.success(request, f"{source.title or source.key} is being read; what changed is found soon.")
-        return redirect("job", workspace.slug, job.pk)
+        return redirect("act", workspace.slug, job.pk)
 
 
 class SourceDelete(PostAction):

@@ -49,7 +49,7 @@ def test_a_folder_is_added_and_read_at_once(visit, editor, root):
     answer = add(visit(editor), "folder", **form, trust="primary", description="All of it")
     source = the_source()
 
-    assert answer["Location"] == f"/w/handbook/jobs/{Job.objects.get(source=source).pk}"
+    assert answer["Location"] == f"/w/handbook/activity/{Job.objects.get(source=source).pk}"
     assert (source.key, source.title, source.kind) == ("our-docs", "Our docs", "folder")
     assert (source.config, source.watch) == ({"path": str(root)}, True)
     assert (source.default_tags, source.default_trust) == (["guide", "product"], "primary")

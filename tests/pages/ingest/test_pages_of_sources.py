@@ -96,7 +96,7 @@ def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, do
     page = markup_of(client.get(page_of(docs)))
 
     assert (job.state, job.requested_by) == ("succeeded", editor.email)
-    for shown in ("Alpha", "guide/b.md", "2 of 2"):
+    for shown in ("Alpha", "guide/b.md", "2 new"):
         assert shown in page
     assert AuditEvent.objects.filter(action="source.sync_asked", subject="docs").exists()
     narrowed = markup_of(client.get(page_of(docs), {"path": "guide/"}))
@@ -105,7 +105,7 @@ def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, do
     assert "<q>&lt;nowhere&gt;</q>" in markup_of(client.get(page_of(docs), {"path": "<nowhere>"}))
 
 
-def test_page_of_a_source_shows_documents_versions_and_failed_jobs(visit, workspace, viewer, docs):
+def test_page_of_a_source_shows_documents_versions_and_failed_syncs(visit, workspace, viewer, docs):
     document = shelve(workspace, "ops/deploy.md", "Push the image.", title="Deploy")
     page = markup_of(visit(viewer).get(page_of(document.source)))
     assert f'href="/w/handbook/documents/{document.doc_id.hex}"' in page

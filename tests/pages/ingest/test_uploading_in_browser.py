@@ -71,7 +71,7 @@ def test_a_file_whose_job_is_seen_no_more_is_not_called_refused(page, status):
     expect(summary(page)).to_have_text("0 of 1 searchable, 1 sent, but not seen to the end.")
     expect(rows(page).locator(".state")).to_have_text("sent")
     expect(rows(page).get_by_role("link")).to_have_attribute(
-        "href", f"/w/handbook/jobs/{Job.objects.get().pk}"
+        "href", f"/w/handbook/activity/{Job.objects.get().pk}"
     )
 
 
@@ -129,7 +129,7 @@ def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
     page.get_by_role("heading", level=1).click()  # a browser asks only those who have touched the page
     choose(page, "a.md")
     expect(rows(page).locator(".state")).to_have_text("being read")
-    page.goto("/w/handbook/jobs")
+    page.goto("/w/handbook/activity")
     assert asked == []
 
     page.goto(PAGE)
@@ -137,7 +137,7 @@ def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
     page.get_by_role("heading", level=1).click()
     choose(page, "a.md")
     expect(rows(page).locator(".state")).to_have_text("being sent")
-    page.goto("/w/handbook/jobs")
+    page.goto("/w/handbook/activity")
     assert asked == ["beforeunload"]
 
 
