@@ -11,18 +11,18 @@ from kebab.people.models import ApiToken, User, Workspace
 from kebab.people.models.invitation import OPERATOR_PREFIX
 
 #: Before the prefix of a token in `Caller.actor`.
-_OF_TOKEN = "kbb_"
+_KBB = "kbb_"
 
 
 def name_actors(workspace: Workspace, actors: Collection[str]) -> dict[str, str]:
     """Return the names of people and tokens, by their `Caller.actor`."""
     emails = {actor for actor in actors if "@" in actor}
-    prefixes = {actor.removeprefix(_OF_TOKEN) for actor in actors if actor.startswith(_OF_TOKEN)}
+    prefixes = {actor.removeprefix(_KBB) for actor in actors if actor.startswith(_KBB)}
     members = User.objects.filter(email__in=emails, memberships__workspace=workspace) if emails else ()
     tokens = ApiToken.objects.filter(workspace=workspace, prefix__in=prefixes) if prefixes else ()
     return {
         **{user.email: user.display_name for user in members if user.display_name},
-        **{f"{_OF_TOKEN}{token.prefix}": token.name for token in tokens if token.name},
+        **{f"{_KBB}{token.prefix}": token.name for token in tokens if token.name},
     }
 
 
@@ -77,7 +77,7 @@ def _actor(actor: str, names: Mapping[str, str]) -> str:
         return _("An operator")
     known = names.get(actor)
     # Schedules, watchers and upgrades have no name of their own.
-    return known or (actor if "@" in actor or actor.startswith(_OF_TOKEN) else "Kebab")
+    return known or (actor if "@" in actor or actor.startswith(_KBB) else "Kebab")
 
 
 def _source_name(job: Job) -> str:

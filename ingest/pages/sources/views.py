@@ -58,7 +58,7 @@ def source_facts(access: Access, source: Any) -> SourceFacts:
         readers=_names(access, source),
         versions=shown[:SHOWN_VERSIONS],
         has_more_versions=len(shown) > SHOWN_VERSIONS,
-        acts=build_acts(access, firsts[:SHOWN_ACTS]),
+        acts=build_acts(access, list(firsts[:SHOWN_ACTS])),
     )
 
 

@@ -1,9 +1,14 @@
-"""Jobs that need attention, and the act that each job belongs to."""
+"""Jobs that need attention, the mail about failing syncs, and the act that each job belongs to."""
 
 import pytest
+from django.core import mail
 
+from ingest.jobs.queue.failure_mail import source_owners
 from ingest.jobs.queue.request import request_sync, retry
 from ingest.models import Job
+from kebab.people import audit
+from kebab.people.models import Group, Membership, Role, User
+from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
 from tests.support.jobs import upload, work
@@ -63,3 +68,34 @@ def test_retry_of_an_upload_stays_in_its_act(workspace):
 
     assert again.batch == job.pk
     assert not is_marked(job)
+
+
+@pytest.fixture
+def outbox(workspace, settings, monkeypatch):
+    """Return the mails, of a server that counts as one that sends them."""
+    monkeypatch.setattr("ingest.jobs.queue.failure_mail.mail_is_delivered", lambda: True)
+    settings.KEBAB_URL = "https://kebab.example.org"
+    for name, role in (("owner", Role.OWNER), ("ed", Role.EDITOR)):
+        user = User.objects.create_user(f"{name}@example.org", "x")
+        Membership.objects.create(workspace=workspace, user=user, role=role)
+    return mail.outbox
+
+
+def test_first_failed_sync_of_a_streak_is_mailed_to_who_added_the_source(
+    source, folder, outbox, django_capture_on_commit_callbacks
+):
+    audit.record_person("ed@example.org", "source.created", source.key, workspace=source.workspace)
+    Source.objects.update(config={"path": str(folder / "gone")})
+    with django_capture_on_commit_callbacks(execute=True):
+        job, _ = work(request_sync(source)), work(request_sync(source))
+    assert [each.to for each in outbox] == [["ed@example.org"]]
+    assert f"https://kebab.example.org/w/{source.workspace.slug}/activity/{job.pk}" in outbox[0].body
+    assert job.error in outbox[0].body
+
+
+def test_failed_sync_is_mailed_to_owners_when_its_creator_may_not_see_the_source(source, outbox):
+    audit.record_person("ed@example.org", "source.created", source.key, workspace=source.workspace)
+    assert source_owners(source) == ["ed@example.org"]
+    restrict(source, [Group.objects.create(workspace=source.workspace, name="Board").pk])
+
+    assert source_owners(source) == ["owner@example.org"]
