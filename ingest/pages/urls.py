@@ -5,7 +5,13 @@ from django.urls import path
 from ingest.pages.activity.views import ActCancel, ActDismiss, ActivityPage, ActPage, ActRetry, OldJobsAddress
 from ingest.pages.quarantine import QuarantineDelete, QuarantinePage, QuarantineRetry
 from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
-from ingest.pages.sources.views import SourceDelete, SourcePage, SourcesPage, SourceSync
+from ingest.pages.sources.views import (
+    SourceDelete,
+    SourceDocumentsDelete,
+    SourcePage,
+    SourcesPage,
+    SourceSync,
+)
 from ingest.pages.upload import UploadPage
 
 _SOURCE = "w/<str:slug>/sources/<uuid:source_id>"
@@ -19,6 +25,7 @@ urlpatterns = [
     path(f"{_SOURCE}/edit", EditSourcePage.as_view(), name="source-edit"),
     path(f"{_SOURCE}/sync", SourceSync.as_view(), name="source-sync"),
     path(f"{_SOURCE}/delete", SourceDelete.as_view(), name="source-delete"),
+    path(f"{_SOURCE}/documents/delete", SourceDocumentsDelete.as_view(), name="source-documents-delete"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),
     path("w/<str:slug>/activity", ActivityPage.as_view(), name="activity"),
     path(_ACT, ActPage.as_view(), name="act"),

@@ -16,6 +16,8 @@ from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
 from kebab.database.on_commit import run_on_commit
 from kebab.http.api.errors import Conflict, NotFound
+from kebab.people import audit
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.corpus import DocumentLocation, delete_documents, ensure_version
@@ -104,6 +106,14 @@ def update_document(document: Document, changes: Mapping[str, Any], *, requested
             return _request_ingestion(place, blob, stated, requested_by)
         job = request_restating(place.version, place.path, stated, requested_by=requested_by)
         return AcceptedUpload(place=place, job=job)
+
+
+def delete_document(access: Access, document: Document) -> int:
+    """Delete an uploaded document and return the change's number. Raises as `delete_upload` does."""
+    with transaction.atomic():
+        facts = {"id": document.doc_id.hex, "source": document.source.key}
+        audit.record(access, "document.deleted", document.path, **facts)
+        return delete_upload(document)
 
 
 def delete_upload(document: Document) -> int:

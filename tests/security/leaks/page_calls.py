@@ -180,6 +180,8 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
+    chosen = {"document": "{doc}", "confirmed": "1"}
+    yield Call(route="source-documents-delete", method="post", body=chosen, shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)
     # An existing key can't be reused: this much is revealed.
     into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}

@@ -21,7 +21,16 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
-    *("source-sync", "source-delete", "jobs", "job", "act-cancel", "act-retry", "act-dismiss"),
+    *(
+        "source-sync",
+        "source-delete",
+        "source-documents-delete",
+        "jobs",
+        "job",
+        "act-cancel",
+        "act-retry",
+        "act-dismiss",
+    ),
     *("quarantine-retry", "quarantine-delete"),
     *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
