@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from django.utils.translation import gettext_lazy as _
+
 from ingest.blob_cleanup import needed_blob_names
 from ingest.connectors.git.local_copy import delete_repositories
 from ingest.errors import IngestError
@@ -35,9 +37,16 @@ EXTENSION = Extension(
     settings_guards=(lazy("ingest.quality_gate.gate.guard_indexing"),),
     settings_followers=(lazy("ingest.quality_gate.gate.rechunk_if_changed"),),
     tabs=(
-        Tab(label="Sources", route="sources", need=_READ, place=30),
-        Tab(label="Activity", route="activity", need=_READ, place=40),
-        Tab(label="Evaluation", route="evaluation", need=_EVALUATE, place=55),
+        Tab(label=_("Sources"), route="sources", icon="database", need=_READ, place=30),
+        Tab(
+            label=_("Activity"),
+            route="activity",
+            icon="activity",
+            need=_READ,
+            place=40,
+            count=lazy("ingest.pages.activity.acts.count_attention"),
+        ),
+        Tab(label=_("Evaluation"), route="evaluation", icon="target", need=_EVALUATE, place=55),
     ),
     checks=(
         DoctorCheck(name="embedding", check=_check_vectors),

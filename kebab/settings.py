@@ -253,7 +253,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("fr", "Français")]
+LOCALE_PATHS = [BASE_DIR / "kebab" / "locale"]
 FORMAT_MODULE_PATH = "kebab.admin.formats"
 STATIC_URL = "static/"
 LOGIN_URL = "login"
@@ -308,6 +310,7 @@ MIDDLEWARE = [
     "kebab.tenancy.middleware.ActInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
     "kebab.accounts.middleware.AuditAddress",
+    "kebab.accounts.preferences.ApplyPreferences",
     "kebab.http.rate_limits.middleware.LimitPages",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",

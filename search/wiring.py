@@ -1,5 +1,7 @@
 """The extension of the app `search`."""
 
+from django.utils.translation import gettext_lazy as _
+
 from kebab.database.on_commit import run_on_commit
 from kebab.extension import Extension, lazy
 from kebab.http.api.permissions import Need
@@ -44,9 +46,9 @@ EXTENSION = Extension(
     preferences=PREFERENCES,
     settings_guards=(lazy("search.evaluation.guard.guard_settings"),),
     tabs=(
-        Tab(label="Search", route="search", need=_SEARCH, place=10),
-        Tab(label="Ask", route="ask", need=_ASK, place=20),
-        Tab(label="Insight", route="insight", need=REVIEW, place=50),
+        Tab(label=_("Search"), route="search", icon="search", need=_SEARCH, place=10),
+        Tab(label=_("Ask"), route="ask", icon="sparkles", need=_ASK, place=20),
+        Tab(label=_("Insight"), route="insight", icon="chart-column", need=REVIEW, place=50),
     ),
     checks=(
         DoctorCheck(name="change log", check=lazy("search.mirror.log_checks.check_log")),

@@ -1,15 +1,23 @@
 """The forms of the account pages."""
 
-from typing import Any
+from typing import Any, Final
+from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from kebab.accounts.password_validators import MAX_PASSWORD_CHARS
 from kebab.accounts.sign_in import authenticate_by_password
 from kebab.people.models import User
+
+#: Names of time zones that a person may choose.
+TIME_ZONES: Final = frozenset(available_timezones())
+#: Themes that a person may choose instead of the system's.
+THEMES: Final = ("light", "dark")
 
 
 def _password_field() -> forms.CharField:
@@ -76,3 +84,28 @@ class JoinForm(NewPasswordForm):
         """Set the name on the user, so that the password is compared with it, too."""
         self.user.display_name = self.cleaned_data["display_name"]
         return str(self.user.display_name)
+
+
+def _language_choices() -> list[tuple[str, Any]]:
+    return [("", _("As the browser")), *settings.LANGUAGES]
+
+
+def _zone_choices() -> list[tuple[str, Any]]:
+    return [("", _("As the browser")), *((name, name.replace("_", " ")) for name in sorted(TIME_ZONES))]
+
+
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # the class itself is not generic
+    """Name, language, time zone and theme of a person."""
+
+    display_name = forms.CharField(label=_("Name"), max_length=200, required=False)
+    language = forms.ChoiceField(label=_("Language"), choices=_language_choices, required=False)
+    time_zone = forms.ChoiceField(label=_("Time zone"), choices=_zone_choices, required=False)
+    theme = forms.ChoiceField(
+        label=_("Theme"),
+        choices=[("", _("As the system")), ("light", _("Light")), ("dark", _("Dark"))],
+        required=False,
+    )
+
+    class Meta:
+        model = User
+        fields = ("display_name", "language", "time_zone", "theme")

@@ -18,11 +18,17 @@ def end_sessions_of_inactive(sender: type[User], instance: User, **_: Any) -> No
         end_sessions(instance)
 
 
-def end_sessions(user: User) -> None:
-    """End all sessions of `user`.
+def end_sessions(user: User, *, except_key: str | None = None) -> int:
+    """End all sessions of `user` but that with `except_key`; return how many."""
+    ended = [key for key in open_sessions(user) if key != except_key]
+    Session.objects.filter(pk__in=ended).delete()
+    return len(ended)
+
+
+def open_sessions(user: User) -> list[str]:
+    """Return the keys of the user's unexpired sessions.
 
     It reads every unexpired session: sessions aren't indexed by user.
     """
-    open_ones = Session.objects.filter(expire_date__gt=timezone.now()).iterator(chunk_size=1_000)
-    theirs = [row.pk for row in open_ones if row.get_decoded().get(SESSION_KEY) == str(user.pk)]
-    Session.objects.filter(pk__in=theirs).delete()
+    rows = Session.objects.filter(expire_date__gt=timezone.now()).iterator(chunk_size=1_000)
+    return [row.pk for row in rows if row.get_decoded().get(SESSION_KEY) == str(user.pk)]

@@ -5,6 +5,7 @@ from django.views.generic import RedirectView
 
 from kebab.accounts.invitations import INVITATION_COOKIE, InvitationPage
 from kebab.accounts.oidc.views import ProviderCallback, ProviderRedirect
+from kebab.accounts.profile import EndOtherSessions, ProfilePage, SetTheme
 from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
     RESET_COOKIE,
@@ -24,6 +25,9 @@ urlpatterns = [
     path("logout", SignOut.as_view(), name="logout"),
     path("login/oidc", ProviderRedirect.as_view(), name="oidc"),
     path("login/<slug:provider_id>/callback", ProviderCallback.as_view(), name="openid_connect_callback"),
+    path("profile", ProfilePage.as_view(), name="profile"),
+    path("profile/theme", SetTheme.as_view(), name="profile-theme"),
+    path("profile/sessions", EndOtherSessions.as_view(), name="profile-sessions"),
     path("password/change", ChangePassword.as_view(), name="password-change"),
     path("password/reset", RequestReset.as_view(), name="password-reset"),
     path("password/reset/asked", ResetRequested.as_view(), name="password-reset-asked"),

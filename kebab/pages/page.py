@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -21,11 +22,14 @@ from kebab.http.api.permissions import Need
 from kebab.http.api.problems import problem_of
 from kebab.observability.metrics.refusals import count_problem
 from kebab.pages.tabs import tabs_of
-from kebab.people.access.caller import Access, access_of_request
+from kebab.people.access.caller import Access, access_of_request, readable_memberships
 from kebab.people.models import Role, Workspace
-from kebab.tenancy.current_workspace import acting_in
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 logger = logging.getLogger(__name__)
+
+# Workspaces in the menu that switches between them.
+_NEIGHBOURS = 12
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -105,7 +109,12 @@ class WorkspacePage(Page):
 
     def render(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
         """Render a template with the context of the workspace's frame."""
-        frame = {"workspace": self.workspace, "access": self.access, "tabs": tabs_of(self.access, self.tab)}
+        frame = {
+            "workspace": self.workspace,
+            "access": self.access,
+            "tabs": partial(tabs_of, self.access, self.tab),
+            "neighbours": partial(workspaces_of, request.user),
+        }
         return render(request, template, frame | context)
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
@@ -142,6 +151,13 @@ class PostAction(ActionPage):
     """An action without a page of its own: forms on other pages post to it."""
 
     http_method_names = ("post",)
+
+
+def workspaces_of(user: Any) -> list[Workspace]:
+    """Return the workspaces to switch to, in order of their names; of many the first."""
+    with acting_everywhere():
+        rows = readable_memberships(user).order_by("workspace__name")[:_NEIGHBOURS]
+        return [row.workspace for row in rows]
 
 
 def _page_above(path: str) -> str:

@@ -1,5 +1,7 @@
 """The extension of the app `people`."""
 
+from django.utils.translation import gettext_lazy as _
+
 from kebab.extension import Extension
 from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.tabs import Tab
@@ -8,8 +10,8 @@ from kebab.people.models import Role, TokenScope
 _MANAGE = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
 EXTENSION = Extension(
     tabs=(
-        Tab(label="People", route="people", need=ADMINS, place=70),
-        Tab(label="Settings", route="settings", need=_MANAGE, place=80),
+        Tab(label=_("People"), route="people", icon="users", need=ADMINS, place=70),
+        Tab(label=_("Settings"), route="settings", icon="settings", need=_MANAGE, place=80),
     ),
     listings="kebab.people.listings.LISTINGS",
 )

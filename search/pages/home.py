@@ -89,7 +89,7 @@ class WorkspacesPage(Page):
     def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
-        context = {"cards": cards, "form": form, "next_cursor": self.next_cursor}
+        context = {"place": "workspaces", "cards": cards, "form": form, "next_cursor": self.next_cursor}
         return render(request, "search/home.html", context, status=status)
 
     def _build_cards(self, request: HttpRequest) -> list[Card]:

@@ -159,7 +159,7 @@ def test_missing_head_and_unread_answer_time_out(target):
 
 
 def test_hundred_pipelined_requests_are_answered_in_order(target):
-    paths = [f"/static/kebab/{'site.css' if number % 2 else 'keys.js'}" for number in range(100)]
+    paths = [f"/static/kebab/{'base.css' if number % 2 else 'frame.js'}" for number in range(100)]
     with target.connect() as client:
         client.sendall(b"".join(target.request(path, f"X-Request-ID: r{n}") for n, path in enumerate(paths)))
         received = b""

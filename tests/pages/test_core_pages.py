@@ -31,7 +31,7 @@ _PHONE = {"width": 390, "height": 844}
 _PAGES = {
     "log in": ("/login", "main form [name=username]"),
     "home": ("/", "main .workspace-card a"),
-    "search with hits": ("/w/quay/search?q=springs", "main .hits article"),
+    "search with hits": ("/w/quay/search?q=springs", "main .results article"),
     "search without hits": ("/w/quay/search?q=zzyzx&mode=lexical", "main .empty"),
     "document": ("/w/quay/documents/{doc_id}?start=3&end=3", "main .cited"),
     "ask": ("/w/quay/ask", "main textarea[name=question]"),

@@ -30,7 +30,9 @@ KINDS: dict[str, BlockKind] = {
 }
 #: tokens at whose start, at any depth, a block too long for a chunk may be cut
 BREAKS = frozenset({"list_item_open", "paragraph_open", "fence"})
-MARKUP = re.compile(r"[`*_\[\]<>&\\!~{]")
+#: characters that may begin markup; an underscore inside a word never does
+MARKUP = re.compile(r"[`*\[<&\\]|(?<!\w)_|_(?!\w)")
+CODE_SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 HEADING_ID = re.compile(r"\s*\{#[^}]*\}\s*$")
 #: characters of a heading that are parsed; far more than a breadcrumb holds
 MARKUP_CHARS = 1_000
@@ -230,7 +232,9 @@ def _heading(token: Token, content: str, span: LineSpan) -> Block:
 def plain_text(markup: str) -> str:
     """Return inline Markdown as one line of plain text, without emphasis, link targets, tags and ids."""
     text = HEADING_ID.sub("", markup[:MARKUP_CHARS])
-    if MARKUP.search(text):
+    if not MARKUP.search(CODE_SPAN.sub(" ", text)):
+        text = CODE_SPAN.sub(r"\1", text)
+    else:
         without_tags = strip_html(text, end_tag_names([text])) if "<" in text else text
         inline = _inline_parser().parseInline(without_tags)[0].children or []
         text = "".join(_inline_text(inline))

@@ -27,7 +27,7 @@ def icon(name: str, size: int = 16) -> SafeString:
 
 @register.filter
 def moment(value: datetime | None) -> str:
-    """Return a `time` element, "3 days ago" or a date, with the exact time in the reader's zone as its title."""
+    """Return a `time` element: "3 days ago" or a date, and as its title the time in the reader's zone."""
     if value is None:
         return "–"
     exact = date(localtime(value), "j M Y, H:i")

@@ -49,6 +49,11 @@ class User(AbstractUser):
     # The address that this person has proved to own; `email` may differ, and belong to somebody else.
     proved_email = models.EmailField(blank=True, default="", editable=False)
 
+    # As pages are shown to this person; empty: as the browser and its system have it.
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    theme = models.CharField(max_length=5, blank=True, default="", db_default="")
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 

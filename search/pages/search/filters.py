@@ -7,6 +7,9 @@ from typing import Final
 
 from django.conf.locale import LANG_INFO
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
@@ -16,23 +19,23 @@ from search.retrieval.query.filters import MOMENTS
 
 _VALUES: Final = {
     ("media", "pdf"): "PDF",
-    ("media", "email"): "E-mail",
-    ("trust_min", "primary"): "Primary",
-    ("trust_min", "secondary"): "Secondary or better",
-    ("trust_min", "generated"): "Generated or better",
-    ("trust_min", "unknown"): "Any",
-    ("lang", "und"): "Unknown",
+    ("media", "email"): _("E-mail"),
+    ("trust_min", "primary"): _("Primary"),
+    ("trust_min", "secondary"): _("Secondary or better"),
+    ("trust_min", "generated"): _("Generated or better"),
+    ("trust_min", "unknown"): _("Any"),
+    ("lang", "und"): _("Unknown"),
 }
 # This value matches all documents.
 _MATCHES_ALL: Final = ("trust_min", "unknown")
-_SINCE_DAYS: Final = {1: "Yesterday", 7: "7 days ago", 30: "30 days ago", 365: "A year ago"}
+_SINCE_DAYS: Final = {1: _("Past day"), 7: _("Past week"), 30: _("Past month"), 365: _("Past year")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownValue:
     """A value of a filter, and the query string that adds or removes it."""
 
-    label: str
+    label: "str | Promise"
     address: str
     is_chosen: bool
     #: None if not counted.
@@ -43,7 +46,9 @@ class ShownValue:
 class ShownFilter:
     """A filter with its values."""
 
-    label: str
+    #: Its name in the address.
+    name: str
+    label: "str | Promise"
     values: tuple[ShownValue, ...]
 
 
@@ -64,7 +69,7 @@ def filters_in_use(workspace: Workspace, reader: Reader, search_input: SearchInp
 def moments() -> dict[str, datetime]:
     """Return the moments since which documents are counted, by label: midnights in UTC."""
     today = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return {label: today - timedelta(days=days) for days, label in _SINCE_DAYS.items()}
+    return {str(label): today - timedelta(days=days) for days, label in _SINCE_DAYS.items()}
 
 
 def present_filters(
@@ -91,7 +96,7 @@ def present_filters(
             or (each.documents and (name, each.value) != _MATCHES_ALL)
         )
         if _is_choice(name, shown, facets.total):
-            found.append(ShownFilter(label=FILTER_LABELS[name], values=shown))
+            found.append(ShownFilter(name=name, label=FILTER_LABELS[name], values=shown))
     return found
 
 
@@ -110,8 +115,11 @@ def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
 def _label(name: str, value: str, labels: Mapping[str, str]) -> str:
     if name in ("source", "ingested_after") and value in labels:
         return labels[value]
+    known = _VALUES.get((name, value))
+    if known is not None:
+        return str(known)
     if name == "lang":
-        return _VALUES.get((name, value)) or str(LANG_INFO.get(value, {}).get("name", value))
+        return gettext(LANG_INFO.get(value, {}).get("name", value))
     if name in MOMENTS:
         return value[:10]
-    return _VALUES.get((name, value)) or (value.capitalize() if name == "media" else value)
+    return value.capitalize() if name == "media" else value

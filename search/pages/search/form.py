@@ -6,6 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from search.retrieval.errors import InvalidFilter, InvalidQuery, preview
 from search.retrieval.query.filter_codec import SINGLE, filters_from_json
@@ -14,25 +16,32 @@ from search.retrieval.types import Group, Mode, SearchQuery
 
 #: The numbers of hits that a page may show; the first is the default.
 HIT_COUNTS = ("10", "20", "50")
-_SNIPPET_CHARS = 300
+_SNIPPET_CHARS = 240
+
+#: What each mode finds.
+MODES: Final = {
+    Mode.HYBRID: _("Best match"),
+    Mode.LEXICAL: _("Exact words"),
+    Mode.VECTOR: _("Similar meaning"),
+}
 
 #: The labels of filters by their API names, in the order in which addresses have them.
 FILTER_LABELS: Final = {
-    "source": "Source",
-    "media": "Kind",
-    "lang": "Language",
-    "tags_any": "Tag",
-    "author": "Author",
-    "trust_min": "Trust",
-    "version": "Version",
-    "ingested_after": "Indexed since",
-    "dated_after": "Dated since",
-    "dated_before": "Dated before",
-    "kind": "Passages",
-    "code_lang": "Written in",
-    "path_glob": "Path",
-    "path_not_glob": "Not in",
-    "doc_id": "Document",
+    "source": _("Source"),
+    "media": _("Type"),
+    "lang": _("Language"),
+    "tags_any": _("Tag"),
+    "author": _("Author"),
+    "trust_min": _("Trust"),
+    "version": _("Version"),
+    "ingested_after": _("Added since"),
+    "dated_after": _("Updated since"),
+    "dated_before": _("Updated before"),
+    "kind": _("Content"),
+    "code_lang": _("Programming language"),
+    "path_glob": _("Path"),
+    "path_not_glob": _("Not in"),
+    "doc_id": _("Document"),
 }
 # Each hit has two links with it.
 _MAX_CARRIED_CHARS = 2_000
@@ -46,7 +55,7 @@ _MAX_VALUES = 100
 class Choice:
     """One of several links that change one thing about the search."""
 
-    label: str
+    label: "str | Promise"
     address: str
     is_current: bool
 
@@ -85,6 +94,11 @@ class SearchInput:
         return f"{urlencode({'q': self.text})}&{self.manner}"
 
     @property
+    def as_question(self) -> str:
+        """Return the query string that asks the query text as a question."""
+        return urlencode({"question": self.text})
+
+    @property
     def manner(self) -> str:
         """Return the query string without the query text: mode, number of hits and filters."""
         as_typed = [] if self.typos else [("typos", _NO_TYPOS)]
@@ -94,6 +108,13 @@ class SearchInput:
     def return_query(self) -> str:
         """Return the query string in hits' links, for the way back from the document; '' if too long."""
         return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
+
+    @property
+    def carried(self) -> list[tuple[str, str]]:
+        """Return the fields that the search box repeats: what differs from a search without them."""
+        mode = [] if self.mode == Mode.HYBRID else [("mode", self.mode)]
+        count = [] if self.k == HIT_COUNTS[0] else [("k", self.k)]
+        return [*mode, *count, *self.filters]
 
     @property
     def without_filters(self) -> "SearchInput":
@@ -113,8 +134,8 @@ class SearchInput:
     def modes(self) -> list[Choice]:
         """Return the modes to switch between."""
         return [
-            Choice(label=mode, address=replace(self, mode=mode.value).address, is_current=mode == self.mode)
-            for mode in (Mode.HYBRID, Mode.LEXICAL, Mode.VECTOR)
+            Choice(label=label, address=replace(self, mode=mode.value).address, is_current=mode == self.mode)
+            for mode, label in MODES.items()
         ]
 
     @property

@@ -4,13 +4,18 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
+from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
+from search.pages.file_kind import FileKind, file_kind
 from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
 from search.retrieval.types import HitSection, Mode, RetrievalDetail, SearchHit
@@ -19,11 +24,11 @@ from search.retrieval.types import HitSection, Mode, RetrievalDetail, SearchHit
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 _MEANINGS = {
-    "lexical": "the words, rare ones first",
-    "vector": "the meaning",
-    "exact": "a name, as it is written",
-    "fused": "the legs together",
-    "reranked": "read again with the query",
+    "lexical": _("Word match"),
+    "vector": _("Similar meaning"),
+    "exact": _("Name as written"),
+    "fused": _("Combined"),
+    "reranked": _("Compared with the query again"),
 }
 
 
@@ -39,9 +44,8 @@ class Piece:
 class LegBar:
     """A hit's rank and score in percent, from a leg or from a stage after the legs."""
 
-    name: str
     #: In a few words.
-    meaning: str
+    meaning: "str | Promise"
     rank: int | None
     percent: int | None
     #: Whether the leg did not find the hit.
@@ -61,10 +65,27 @@ class ShownSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownVote:
+    """A button by which the reader says whether a hit answers the query."""
+
+    value: Literal["yes", "no"]
+    label: "str | Promise"
+    icon: str
+    address: str
+    is_given: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownHit:
     """A document prepared for the page, with its best passage."""
 
     hit: SearchHit
+    kind: FileKind
+    title: str
+    #: The title of its source, and the folders in it, outermost first.
+    place: tuple[str, ...]
+    #: Version and author, if any.
+    facts: tuple[str, ...]
     #: Below the title, outermost first.
     headings: tuple[str, ...]
     address: str
@@ -72,17 +93,24 @@ class ShownHit:
     #: After the best one, and the number of those found that are not shown.
     sections: tuple[ShownSection, ...]
     hidden_sections: int
+    #: Why it was found, in a few words.
+    reason: str
     legs: tuple[LegBar, ...]
-    #: The caller's feedback, whether it answers the query; None without feedback.
-    is_relevant: bool | None
+    votes: tuple[ShownVote, ...]
 
 
 def present_hits(access: Access, search_input: SearchInput, hits: Sequence[SearchHit]) -> list[ShownHit]:
     """Return view models of the hits, in their order."""
     feedback = own_feedback(access, search_input.text) if hits else {}
+    keys = sorted({hit.source for hit in hits})
+    sources = source_titles(access.workspace, access.reader, keys) if keys else {}
     return [
         ShownHit(
             hit=hit,
+            kind=file_kind(hit.doc_path, hit.code_lang),
+            title=_title(hit),
+            place=(sources.get(hit.source, hit.source), *hit.doc_path.split("/")[:-1]),
+            facts=tuple(fact for fact in (hit.version, hit.author) if fact),
             headings=_subheadings(hit),
             address=passage_address(access.workspace, hit.doc_id, hit, search_input),
             pieces=_show_pieces(hit),
@@ -96,8 +124,9 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
                 for section in (hit.sections or ())[1:]
             ),
             hidden_sections=(hit.section_count or 0) - len(hit.sections or ()),
+            reason=_reason(hit.retrieval),
             legs=_leg_bars(hit.retrieval),
-            is_relevant=feedback.get((hit.source, hit.version or "", hit.citation.uri)),
+            votes=_votes(access, hit, feedback.get((hit.source, hit.version or "", hit.citation.uri))),
         )
         for hit in hits
     ]
@@ -123,6 +152,11 @@ def _drop_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
     return (replace(piece, text=_BLANK_LINES.sub("", piece.text)) for piece in cut)
 
 
+def _title(hit: SearchHit) -> str:
+    """Return the title of the document, or its file name where the title is its path."""
+    return hit.title if hit.title and hit.title != hit.doc_path else hit.doc_path.rpartition("/")[2]
+
+
 def _subheadings(hit: SearchHit) -> tuple[str, ...]:
     is_repeated = hit.heading_path[:1] == (hit.title,)
     return hit.heading_path[1:] if is_repeated else hit.heading_path
@@ -144,6 +178,42 @@ def _join_query(place: dict[str, object], return_query: str) -> str:
     return f"{urlencode(place)}&{return_query}" if return_query else urlencode(place)
 
 
+def _votes(access: Access, hit: SearchHit, given: bool | None) -> tuple[ShownVote, ...]:
+    page = reverse("search-vote", args=[access.workspace.slug])
+    named = {
+        "source": hit.source,
+        "version": hit.version or "",
+        "citation": hit.citation.uri,
+        "rank": hit.rank,
+    }
+    return (
+        ShownVote(
+            value="yes",
+            label=_("Helpful"),
+            icon="thumbs-up",
+            address=f"{page}?{urlencode(named | {'is_relevant': 'yes'})}",
+            is_given=given is True,
+        ),
+        ShownVote(
+            value="no",
+            label=_("Not helpful"),
+            icon="thumbs-down",
+            address=f"{page}?{urlencode(named | {'is_relevant': 'no'})}",
+            is_given=given is False,
+        ),
+    )
+
+
+def _reason(retrieval: RetrievalDetail) -> str:
+    reasons = [
+        (retrieval.exact_rank is not None, _("Has the name as you typed it")),
+        (retrieval.tier == "all", _("Has all words")),
+        (retrieval.tier is not None and retrieval.tier != "all", _("Has some of the words")),
+        (retrieval.vector_rank is not None, _("Close in meaning")),
+    ]
+    return " · ".join(str(text) for holds, text in reasons if holds)
+
+
 def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
     bars = {
         Mode.LEXICAL: _leg_bar("lexical", retrieval.lexical_rank, retrieval.lexical_score),
@@ -161,7 +231,6 @@ def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
 
 def _leg_bar(name: str, rank: int | None, score: float | None) -> LegBar:
     return LegBar(
-        name=name,
         meaning=_MEANINGS[name],
         rank=rank,
         percent=None if score is None else round(score * 100),

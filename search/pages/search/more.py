@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django_htmx.http import reswap, retarget
 
 from kebab.http.api.errors import Problem
@@ -18,7 +19,7 @@ from search.engine.search import search
 from search.evaluation.feedback import record_feedback
 from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
-from search.pages.search.views import SearchingPage, is_partial, more_address, search_address
+from search.pages.search.views import SearchingPage, count_found, is_partial, more_address, search_address
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import SearchResult
 
@@ -36,6 +37,7 @@ class MoreHits(SearchingPage):
         context: dict[str, Any] = {
             "result": pages[-1],
             "hits": present_hits(self.access, search_input, shown),
+            "total": count_found(pages[-1], has_more=True),
             "added": sum(len(page.hits) for page in further),
             "more": more_address(workspace, search_input, pages[-1].next_cursor),
             "is_further": True,
@@ -46,7 +48,7 @@ class MoreHits(SearchingPage):
                 request, search_input=search_input, **context, **self.count_filters(search_input)
             )
         response = self.render(request, "search/appended.html", asked=search_input, **context)
-        return response if cursor else reswap(retarget(response, ".hits"), "innerHTML")
+        return response if cursor else reswap(retarget(response, ".results"), "innerHTML")
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Return the problem, with a link to the first hits."""
@@ -91,7 +93,7 @@ class Vote(PostAction):
 
     def act(self, request: Any, workspace: Workspace, **kwargs: Any) -> HttpResponse:
         """Store the vote, and redirect to the hits. Raises InvalidQuery, InvalidCitation, NotFound."""
-        form = VoteForm(request.POST)
+        form = VoteForm(request.GET.dict() | request.POST.dict())
         if not form.is_valid():
             raise InvalidQuery(
                 f"{', '.join(form.errors)}: missing or not understood; vote on a hit's own page."
@@ -100,11 +102,10 @@ class Vote(PostAction):
         names = ("query", "source", "version", "citation", "is_relevant")
         record_feedback(self.access, **{name: given[name] for name in names})
         if is_partial(request):
-            return self.render(request, "search/voted.html", **given)
-        verb = "answers" if given["is_relevant"] else "doesn’t answer"
-        messages.success(request, f"Noted: {given['citation']} {verb} “{given['query'][:80]}”.")
+            return HttpResponse(status=204)
+        messages.success(request, _("Thanks for your feedback"))
         search_input = replace(SearchInput.from_parameters(QueryDict(given["asked"])), text=given["query"])
-        place = f"#hit-{given['rank']}" if given["rank"] else ""
+        place = f"#result-{given['rank']}" if given["rank"] else ""
         page = more_address(workspace, search_input, given["cursor"]) or search_address(
             workspace, search_input
         )

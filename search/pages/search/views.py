@@ -1,12 +1,14 @@
 """Search page views: the full page, the htmx part for search-as-you-type, and the filters."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django_htmx.http import replace_url, reswap
 
 from kebab.http.api.errors import Problem
@@ -20,7 +22,7 @@ from search.pages.search.form import SearchInput
 from search.pages.search.hits import present_hits
 from search.query_log.recorder import record_query
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.types import Mode
+from search.retrieval.types import Mode, SearchResult
 
 
 class SearchingPage(WorkspacePage):
@@ -65,7 +67,8 @@ class SearchingPage(WorkspacePage):
         if facets is None:
             return {"is_uncounted": True}
         shown = present_filters(workspace, reader, search_input, facets, since)
-        return {"filters": shown, "is_relaxed": facets.is_relaxed}
+        types = [value for each in shown if each.name == "media" for value in each.values]
+        return {"filters": [each for each in shown if each.name != "media"], "types": types}
 
 
 class SearchPage(SearchingPage):
@@ -83,6 +86,8 @@ class SearchPage(SearchingPage):
         is_full = caller is None and len(result.hits) == int(search_input.k)
         context: dict[str, Any] = {
             "result": result,
+            "total": count_found(result, has_more=is_full or result.next_cursor is not None),
+            "notes": list(explain_gaps(result)),
             "hits": present_hits(self.access, search_input, result.hits),
             "more": more_address(workspace, search_input, "" if is_full else result.next_cursor),
             "as_typed": replace(search_input, typos=False).address,
@@ -106,7 +111,7 @@ class CountedFilters(SearchingPage):
         if request.headers.get("Sec-Fetch-Dest") == "document":
             return redirect(search_address(workspace, search_input))
         counts = {} if search_input.is_blank else self.count_filters(search_input)
-        return self.render(request, "search/filters.html", asked=search_input, **counts)
+        return self.render(request, "search/counted.html", asked=search_input, **counts)
 
     def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Return no filters: the problem is shown in place of the hits."""
@@ -115,6 +120,35 @@ class CountedFilters(SearchingPage):
         search_input = SearchInput.from_parameters(request.GET)
         response = self.render(request, "search/filters.html", asked=search_input)
         return apply_problem(reswap(response, "innerHTML"), problem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocuments:
+    """The number of documents found, or of those that are known to be."""
+
+    value: int
+    is_exact: bool
+
+
+def count_found(result: SearchResult, *, has_more: bool) -> FoundDocuments:
+    """Return the number of documents with all words, or that are shown if these are more."""
+    shown = sum(not hit.related for hit in result.hits)
+    value = max(shown, result.lexical_total.value if result.lexical_total else 0)
+    is_all = not has_more or shown < len(result.hits)
+    return FoundDocuments(value=value, is_exact=is_all or value > shown)
+
+
+def explain_gaps(result: SearchResult) -> Iterator[str]:
+    """Yield sentences on what a result lacks."""
+    if "vector" in result.degraded:
+        yield _("Showing word matches only; matches by meaning are missing right now.")
+    if "lexical" in result.degraded:
+        yield _("Showing matches by meaning only; word matches are missing right now.")
+    if result.rerank and result.rerank.status == "fallback":
+        yield _("Results may be less well ordered right now.")
+    yield from result.warnings
+    if result.lag:
+        yield _("Recent changes aren’t searchable by their words yet. Search again in a moment.")
 
 
 def is_partial(request: HtmxHttpRequest) -> bool:

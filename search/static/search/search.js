@@ -1,32 +1,47 @@
-// The search page by keyboard: arrows move through the hits, Escape goes back to the box. What was typed is
-// searched for by htmx; here is what becomes of answers that aren't hits, and how a citation is copied.
+// The search page by keyboard: ↑ and ↓ move through the results, → and ← through what a result has, Escape goes back to
+// the box. What is typed is searched for by htmx; here is what becomes of answers that aren't results.
 const box = document.querySelector("[data-search-box]");
 const form = box.closest("form");
 const undone = document.getElementById("undone");
 const filters = document.getElementById("filters");
 const filterLists = document.getElementById("filter-lists");
 
-const hitLinks = () => [...document.querySelectorAll(".hit h2 a")];
+const resultLinks = () => [...document.querySelectorAll("[data-result] h2 a")];
+const within = (result) => [...result.querySelectorAll("a, button, summary")].filter((each) => !each.closest(".menu-list"));
 
-function focusHit(link) {
+function focusResult(link) {
   link.focus({ preventScroll: true });
-  link.closest(".hit").scrollIntoView({ block: "nearest" });
+  link.closest("[data-result]").scrollIntoView({ block: "nearest" });
 }
 
-// By how many hits a key moves.
+// A result is one stop of the Tab key; what is in it is reached by → and ←.
+function keepOneStop() {
+  for (const result of document.querySelectorAll("[data-result]")) {
+    for (const each of within(result).slice(1)) each.tabIndex = -1;
+  }
+}
+keepOneStop();
+
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+const SIDESTEPS = { ArrowRight: 1, ArrowLeft: -1 };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.isComposing) return;
-  const links = hitLinks();
-  const place = links.indexOf(event.target);
+  const result = event.target.closest("[data-result]");
+  const links = resultLinks();
   const step = STEPS[event.key];
-  if (step && (place >= 0 || event.target === box)) {
-    const next = event.target === box && step < 0 ? -2 : place + step;
+  if (step && (result || event.target === box)) {
+    const next = event.target === box ? (step < 0 ? -2 : 0) : links.indexOf(result.querySelector("h2 a")) + step;
     if (next < -1) return;
     event.preventDefault();
     if (next < 0) box.focus();
-    else if (next < links.length) focusHit(links[next]);
+    else if (next < links.length) focusResult(links[next]);
+  } else if (SIDESTEPS[event.key] && result) {
+    const parts = within(result);
+    const next = parts[parts.indexOf(event.target) + SIDESTEPS[event.key]];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
   } else if (event.key === "Escape" && event.target.closest("#found")) {
     box.focus();
     box.select();
@@ -40,21 +55,16 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
   form.requestSubmit();
 });
 
-// What is told when it could not be done, by what a request was for.
-const UNDONE = {
-  hits: "The hits could not be fetched; those shown may be of an earlier query. Check the connection, then press Enter to search again.",
-  counts: "The filters could not be counted.",
-  vote: "Your vote was not kept. Reload the page and vote again.",
-};
-const purpose = ({ detail: { requestConfig: { elt } } }) => {
-  if (elt.matches(".vote")) return "vote";
-  return elt.matches("[data-counts]") ? "counts" : "hits";
+const isCounting = ({ detail: { requestConfig: { elt } } }) => elt.matches("[data-counts]");
+const report = (what) => {
+  undone.textContent = undone.dataset[what];
+  undone.hidden = false;
 };
 
-// A refused search is told where the hits would stand. Another page is opened.
+// A refused search is told where the results would stand. Another page is opened.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, requestConfig } = event.detail;
-  if (purpose(event) !== "counts") undone.hidden = true;
+  if (!isCounting(event)) undone.hidden = true;
   if (new URL(xhr.responseURL).pathname !== new URL(requestConfig.path, location.href).pathname) {
     event.detail.shouldSwap = false;
     form.requestSubmit();
@@ -68,14 +78,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, (event) => {
-    if (purpose(event) === "counts") filterLists.replaceChildren();
-    undone.textContent = UNDONE[purpose(event)];
-    undone.hidden = false;
+    if (isCounting(event)) filterLists.replaceChildren();
+    report(isCounting(event) ? "counts" : "results");
   });
 }
 
 // Filters are of a search: without one there is nothing to open; and what is wrong with it is said of the box.
 document.addEventListener("htmx:afterSettle", () => {
+  keepOneStop();
   filters.hidden = !filterLists.childElementCount;
   if (document.getElementById("problem")) {
     box.setAttribute("aria-invalid", "true");
@@ -91,39 +101,33 @@ htmx.logger = (element, name, detail) => {
   if (name === "htmx:sendAbort" || name === "htmx:afterRequest") delete detail.error;
 };
 
-// The way to more hits is gone with the click: the focus goes on to the first of them.
+// The link to more results is gone with the click: the focus goes on to the first of them.
 let shownBefore = 0;
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.target.closest("#more")) shownBefore = hitLinks().length;
+  if (event.target.closest("#more")) shownBefore = resultLinks().length;
 });
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (!shownBefore || !event.target.closest(".hits")) return;
-  const links = hitLinks();
-  focusHit(links[Math.min(shownBefore, links.length - 1)]);
+  if (!shownBefore || !event.target.closest(".results")) return;
+  const links = resultLinks();
+  focusResult(links[Math.min(shownBefore, links.length - 1)]);
   shownBefore = 0;
 });
 
-async function copied(text, shown) {
+// Feedback is sent in the background.
+document.addEventListener("submit", async (event) => {
+  if (event.target.id !== "vote") return;
+  event.preventDefault();
+  const { submitter, target } = event;
   try {
-    await navigator.clipboard.writeText(text);
-    return true;
+    const answer = await fetch(submitter.formAction, { method: "POST", body: new FormData(target), headers: { "HX-Request": "true" } });
+    if (answer.headers.get("HX-Refresh") === "true") form.requestSubmit();
+    else if (answer.status !== 204) throw new Error(answer.statusText);
   } catch {
-    // Browsers give no clipboard to pages without https: then it is marked, to be copied by hand.
-    getSelection().selectAllChildren(shown);
-    return false;
+    report("vote");
+    return;
   }
-}
-
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
-  const shown = button.closest(".cite").querySelector("a");
-  const isCopied = await copied(button.dataset.copy, shown);
-  const said = button.querySelector("[role=status]");
-  said.textContent = isCopied ? "Copied" : "Marked; copy it with Ctrl+C";
-  button.dataset.said = "";
-  setTimeout(() => {
-    said.textContent = "";
-    delete button.dataset.said;
-  }, 2000);
+  for (const button of submitter.closest(".result-acts").querySelectorAll("[aria-pressed]")) {
+    button.setAttribute("aria-pressed", String(button === submitter));
+  }
+  document.getElementById("count").textContent = target.dataset.thanks;
 });

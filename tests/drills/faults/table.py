@@ -226,8 +226,8 @@ FAULTS = (
     Fault(
         name="a title not escaped",
         file="search/templates/search/hit.html",
-        right='id="open-{{ hit.rank }}">{{ hit.title|default:hit.doc_path }}',
-        wrong='id="open-{{ hit.rank }}">{{ hit.title|default:hit.doc_path|safe }}',
+        right='id="open-{{ hit.rank }}">{{ shown.title }}',
+        wrong='id="open-{{ hit.rank }}">{{ shown.title|safe }}',
         tests=("pages/search", "pages", "security"),
     ),
     Fault(

@@ -131,7 +131,7 @@ def test_answers_inside_are_stored_nowhere(operator):
 
 
 def test_files_refusals_and_errors_have_the_headers(client, db, monkeypatch, settings):
-    answers = {"/static/kebab/site.css": 200, "/static/missing.css": 404, "/missing": 404, "/logout": 405}
+    answers = {"/static/kebab/base.css": 200, "/static/missing.css": 404, "/missing": 404, "/logout": 405}
     for path, status in answers.items():
         with closing(client.get(path)) as response:
             assert response.status_code == status
@@ -178,12 +178,12 @@ def test_pages_carry_no_inline_script_or_style_and_load_nothing_from_elsewhere(o
     inside = client_of(operator)
     for page in ("/w/one/search?q=deploy", "/w/one/upload", "/w/one/settings", "/missing"):
         text = inside.get(page, follow=True).content.decode()
-        assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|<script(?! src=)", text)
+        assert not re.search(r'<style|\sstyle=|\son\w+=|javascript:|<script(?! (type="module" )?src=)', text)
         assert all(address.startswith("/") for address in re.findall(r'(?:src|action)="([^"]*)"', text))
 
 
 def test_files_of_the_pages_are_served(client, db):
-    for name in ("kebab/site.css", "kebab/keys.js", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"):
+    for name in ("kebab/base.css", "kebab/frame.js", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"):
         with closing(client.get(f"/static/{name}")) as response:
             assert response.status_code == 200
     assert client.get("/favicon.ico").status_code == 302

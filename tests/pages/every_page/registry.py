@@ -132,6 +132,7 @@ _ACCOUNTS: Sequence[RegisteredPage] = (
     ),
     RegisteredPage(route="password-reset-form", variant="gone", is_public=True, status=404),
     RegisteredPage(route="password-change", shows="[name=old_password]"),
+    RegisteredPage(route="profile", shows="[name=time_zone]"),
     RegisteredPage(route="invitation", link="invitation_link", shows="[name=display_name]", is_public=True),
     RegisteredPage(route="invitation", variant="of-somebody-else", link="invitation_link", shows=".message"),
     RegisteredPage(route="invitation", variant="gone", is_public=True, status=404),
@@ -140,7 +141,7 @@ _ACCOUNTS: Sequence[RegisteredPage] = (
 _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="home", shows=".workspace-card a"),
     RegisteredPage(route="search", shows="input[name=q]"),
-    RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".hits article"),
+    RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".results article"),
     RegisteredPage(
         route="search",
         variant="why",
@@ -149,7 +150,7 @@ _SEARCHING: Sequence[RegisteredPage] = (
         shows=".hits .why[open] *",
     ),
     RegisteredPage(
-        route="search", variant="as-owner", query="q=springs", as_role=Role.OWNER, shows=".hits article"
+        route="search", variant="as-owner", query="q=springs", as_role=Role.OWNER, shows=".results article"
     ),
     RegisteredPage(route="search", variant="no-hits", query="q=zzyzx&mode=lexical", shows=".empty"),
     RegisteredPage(route="search", variant="refused", query="q=x&mode=psychic", shows="#problem", status=400),

@@ -50,7 +50,7 @@ def viewer(too_much):
     return client
 
 
-def hits(*, shows=".hits article", status=200, **asked):
+def hits(*, shows=".results article", status=200, **asked):
     query = "&".join(f"{name}={value}" for name, value in asked.items())
     return replace(_SEARCH, query=query, shows=shows, status=status)
 

@@ -207,7 +207,7 @@ def test_answer_is_hidden_with_its_document(ask, visitor, workspace):
         missing = visitor.get(page.replace(str(row.pk), str(uuid.uuid4())))
         assert hidden.status_code == 404
         assert hidden.content == missing.content
-    assert "handbook</span>" not in html_of(visitor.get(ASK))
+    assert "deploy" not in html_of(visitor.get(ASK))
 
 
 def test_answer_whose_document_is_deleted_concurrently_is_shown_once(ask, use, workspace):  # noqa: F811

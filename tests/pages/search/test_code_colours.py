@@ -16,7 +16,7 @@ CODE = '# note\ndef run(n):\n    """Of\n    two lines."""\n    return "<b>" + n\
 # For each continued line, Pygments' lexer of C takes twice as long, within one match: this would take years.
 HOSTILE_C = ["int x//\\", *["//\\"] * 60, ";"]
 PYTHON = Code(lines=["def run(): pass"], language="python")
-SHEETS = ("kebab/pages/static/kebab/site.css", "search/static/search/document.css")
+TOKENS = ROOT / "kebab/pages/static/kebab/tokens.css"
 
 
 def lines_of(lines, language):
@@ -137,15 +137,15 @@ def contrast(one, other):
 
 
 def test_each_colour_of_code_is_readable_on_each_background():
-    root = ROOT
-    sheets = "".join((root / sheet).read_text() for sheet in SHEETS)
-    found = {}
-    for name, value in re.findall(r"--([\w-]+): (#[0-9a-f]{6});", sheets):
-        found.setdefault(name, []).append(value)
+    colour = "(#[0-9a-f]{6})"
+    found = {
+        name: themes
+        for name, *themes in re.findall(rf"--([\w-]+): light-dark\({colour}, {colour}\);", TOKENS.read_text())
+    }
     codes = {name: values for name, values in found.items() if name.startswith("code-") or name == "bad"}
 
     assert len(codes) == 7
     for values in codes.values():
-        for theme, colour in enumerate(values):
-            for paper in ("paper", "surface", "cited"):
-                assert contrast(colour, found[paper][theme]) >= 4.5
+        for theme, ink in enumerate(values):
+            for paper in ("bg", "raise", "cited"):
+                assert contrast(ink, found[paper][theme]) >= 4.5

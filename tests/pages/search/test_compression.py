@@ -10,7 +10,7 @@ def body_of(response):
 
 
 def test_static_files_of_text_are_smaller_and_the_same(client, db):
-    for name in ("kebab/site.css", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"):
+    for name in ("kebab/base.css", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"):
         whole = body_of(client.get(f"/static/{name}"))
         response = client.get(f"/static/{name}", **_TAKES_GZIP)
         small = body_of(response)
@@ -27,7 +27,7 @@ def test_pages_and_the_api_are_never_compressed(visitor, workspace):
 
 
 def test_a_part_of_a_file_comes_as_it_is(client, db):
-    response = client.get("/static/kebab/site.css", HTTP_RANGE="bytes=0-9", **_TAKES_GZIP)
+    response = client.get("/static/kebab/base.css", HTTP_RANGE="bytes=0-9", **_TAKES_GZIP)
 
     assert response.status_code == 206
     assert "Content-Encoding" not in response

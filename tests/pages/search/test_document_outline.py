@@ -22,7 +22,8 @@ def sections(page):
 
 
 def current(page):
-    return re.findall(r'<a href="[^"]+" aria-current="true">([^<]+)</a></li>', page)
+    outline = page[page.index("<main") :]
+    return re.findall(r'<a href="[^"]+" aria-current="true">([^<]+)</a></li>', outline)
 
 
 def section(ordinal, line, *path):

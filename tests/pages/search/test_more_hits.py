@@ -23,7 +23,7 @@ def get(visitor, address, **headers):
 
 
 def paths(page):
-    return re.findall(r'data-copy="([^"#]+)#', page)
+    return re.findall(r'<p class="mono">([^<#]+)#', page)
 
 
 def more(page):
@@ -41,16 +41,16 @@ def test_each_hit_comes_once_page_by_page(visitor, entries):
             page = get(visitor, more(page))
 
         assert len(seen) == len(set(seen)) == 25
-        assert 'id="hit-25"' in page
+        assert 'id="result-25"' in page
 
 
 def test_related_hits_stand_behind_a_divider(visitor, entries):
     divider = '<li class="divider">Related</li>'
     page = get(visitor, "/w/handbook/search?q=entry+numismatic+byzantine+follis+catalogue&mode=lexical")
-    assert page.index(divider) < page.index('<li class="hit related">') and page.count(divider) == 1
-    assert '<li class="hit">' not in page
+    assert page.index(divider) < page.index('<li class="result related"') and page.count(divider) == 1
+    assert '<li class="result"' not in page
     part = get(visitor, more(page), **TYPING)
-    assert (divider in part, part.count('<li class="hit related">')) == (True, 10)
+    assert (divider in part, part.count('<li class="result related"')) == (True, 10)
     assert divider not in get(visitor, "/w/handbook/search?q=entry&mode=lexical")
 
 
@@ -69,7 +69,7 @@ def test_more_hits_are_appended_while_one_types(visitor, entries):
     part = get(visitor, more(typed), **TYPING)
 
     assert "<html" not in part
-    assert part.lstrip().startswith('<li class="hit">')
+    assert part.lstrip().startswith('<li class="result"')
     assert len(set(paths(part))) == 20
     assert len({*paths(part), *paths(get(visitor, more(part), **TYPING))}) == 25
 
@@ -80,9 +80,9 @@ def test_hits_shown_while_typing_are_shown_again_with_more(visitor, workspace, e
     index(workspace)
     response = visitor.get(more(typed), headers=TYPING)
 
-    assert (response["HX-Retarget"], response["HX-Reswap"]) == (".hits", "innerHTML")
+    assert (response["HX-Retarget"], response["HX-Reswap"]) == (".results", "innerHTML")
     assert "new.md" in paths(response.content.decode())
-    assert re.findall(r'id="hit-(\d+)"', response.content.decode()) == [str(rank) for rank in range(1, 21)]
+    assert re.findall(r'id="result-(\d+)"', response.content.decode()) == [str(rank) for rank in range(1, 21)]
 
 
 def test_no_list_is_kept_for_each_key(visitor, entries, monkeypatch):

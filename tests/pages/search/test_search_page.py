@@ -18,31 +18,34 @@ def text_of(response):
     return response.content.decode()
 
 
+def legs(page):
+    """Return how the first result was found: the place in each list by the name of the list."""
+    why = re.search(r'<ul class="legs">.*?</ul>', page, re.S)[0]
+    return dict(re.findall(r'class="name">([^<]+)</span> <span class="found-at">([^<]*)<', why))
+
+
 def test_hit_links_to_its_lines_with_marked_words_ranks_and_the_absent_leg(visitor, guide):
     page = text_of(search_page(visitor, q="restart workers"))
-    address = html.unescape(re.search(r'<h2 id="hit-1"><a href="([^"]+)"', page)[1])
+    address = html.unescape(re.search(r'<a href="([^"]+)" id="open-1"', page)[1])
 
     assert address.startswith(f"/w/handbook/documents/{guide.doc_id.hex}?start=3&end=3&")
     assert address.endswith("#L3")
-    assert "ops/deploy.md#L3</a>" in page
+    assert '<p class="mono">ops/deploy.md#L3</p>' in page
     assert "then <mark>restart</mark> the <mark>workers</mark>" in page
-    assert re.search(r'<li class="leg lexical">.*?rank 1<', page)
-    assert re.search(r'<li class="leg vector">.*?rank 1<', page)
-    why = re.search(r'<details class="why">.*?</details>', page, re.S)[0]
-    assert re.search(r'<li class="leg fused">.*?score </span>\d+ %', why)
-    assert "reranked" not in why and "exact" not in why
+    assert legs(page) == {"Word match": "place 1", "Similar meaning": "place 1", "Combined": ""}
+    assert re.search(r'<meter [^>]*aria-label="Combined">\d+ %</meter>', page)
 
 
 def test_document_shows_its_further_sections(visitor, guide):
     page = text_of(search_page(visitor, q="restart workers"))
-    assert page.count('<li class="hit">') == 1
-    assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+" title="ops/deploy.md#L\d+', page)
+    assert page.count('<li class="result"') == 1
+    assert re.search(r'<ul class="sections">\s*<li><a href="[^"]+#L\d+">', page)
 
 
 def test_operators_in_the_search_box_are_obeyed_and_counted(visitor, guide):
-    assert '<li class="hit">' in text_of(search_page(visitor, q='"restart the" path:ops/'))
+    assert '<li class="result"' in text_of(search_page(visitor, q='"restart the" path:ops/'))
     page = text_of(search_page(visitor, q="restart -path:ops/ after:soon"))
-    assert '<li class="hit">' not in page and "-path:ops/" in page
+    assert '<li class="result"' not in page and "-path:ops/" in page
     assert "after:soon&#x27; was searched for as text" in page
     filters = text_of(visitor.get("/w/handbook/search/filters", {"q": "restart -path:ops/"}))
     assert "<li" not in filters
@@ -52,16 +55,16 @@ def test_a_single_mode_shows_its_leg_alone(visitor, guide):
     lexical = text_of(search_page(visitor, q="restart", mode="lexical"))
     vector = text_of(search_page(visitor, q="restart", mode="vector"))
 
-    assert 'class="leg lexical' in lexical and 'class="leg vector' not in lexical
-    assert 'class="leg vector' in vector and 'class="leg lexical' not in vector
+    assert set(legs(lexical)) == {"Word match"}
+    assert set(legs(vector)) == {"Similar meaning"}
 
 
 def test_mode_switch_keeps_the_query_and_a_new_query_the_mode(visitor, guide):
     page = text_of(search_page(visitor, q="a&b <c>", mode="lexical", k="20"))
 
     address = "/w/handbook/search?q=a%26b+%3Cc%3E&amp;mode={}&amp;k=20"
-    assert f'<a href="{address.format("vector")}">vector</a>' in page
-    assert f'<a href="{address.format("lexical")}" aria-current="true">lexical</a>' in page
+    assert f'<a href="{address.format("vector")}">Similar meaning</a>' in page
+    assert f'<a href="{address.format("lexical")}" aria-current="true">Exact words</a>' in page
     assert '<input type="hidden" name="mode" value="lexical">' in page
     assert '<input type="hidden" name="k" value="20">' in page
 
@@ -72,7 +75,7 @@ def test_requested_number_of_hits_is_shown(transactional_db, visitor, workspace)
     index(workspace)
 
     for k in (10, 20):
-        assert text_of(search_page(visitor, q="entry", k=k)).count('<li class="hit">') == k
+        assert text_of(search_page(visitor, q="entry", k=k)).count('<li class="result"') == k
 
 
 def test_a_long_query_is_not_repeated_for_each_hit(transactional_db, visitor, workspace):
@@ -81,12 +84,11 @@ def test_a_long_query_is_not_repeated_for_each_hit(transactional_db, visitor, wo
     index(workspace)
     page = text_of(search_page(visitor, q="שלום " * 400, k=50, mode="lexical"))
 
-    assert page.count('<li class="hit">') == 50
+    assert page.count('<li class="result"') == 50
     assert len(page.encode()) < 600_000
-    assert "&amp;q=" not in re.search(r'<h2 id="hit-1"><a href="([^"]+)"', page)[1]
+    assert "&amp;q=" not in re.search(r'<a href="([^"]+)" id="open-1"', page)[1]
     assert (
-        "&amp;q="
-        in re.search(r'<h2 id="hit-1"><a href="([^"]+)"', text_of(search_page(visitor, q="שלום")))[1]
+        "&amp;q=" in re.search(r'<a href="([^"]+)" id="open-1"', text_of(search_page(visitor, q="שלום")))[1]
     )
 
 
@@ -147,12 +149,12 @@ def test_a_blank_query_searches_nothing(visitor, guide, monkeypatch):
 def test_no_hits_in_one_mode_lead_to_the_hybrid_one_and_near_words_to_theirs(visitor, guide):
     page = text_of(search_page(visitor, q="zebra", mode="lexical"))
     empty = re.search(r'class="empty.*?</section|class="empty.*?</div', page, re.DOTALL)[0]
-    address = re.search(r'<a href="([^"]+mode=hybrid[^"]*)"', empty)[1]
-    assert 'class="hit"' in text_of(visitor.get(html.unescape(address)))
+    address = re.search(r'href="([^"]+mode=hybrid[^"]*)"', empty)[1]
+    assert 'class="result"' in text_of(visitor.get(html.unescape(address)))
 
     page = text_of(search_page(visitor, q="restrat", mode="lexical"))
     assert "<mark>restart</mark>" in page
-    as_typed = re.search(r'Search for <a href="([^"]+)">restrat</a>', page)[1]
+    as_typed = re.search(r'<a href="([^"]+)">Search for “restrat” instead</a>', page)[1]
     page = text_of(visitor.get(html.unescape(as_typed)))
     assert "<mark>" not in page
     address = re.search(r'<a href="([^"]+)">restart</a>', page)[1]
@@ -162,15 +164,15 @@ def test_no_hits_in_one_mode_lead_to_the_hybrid_one_and_near_words_to_theirs(vis
 def test_absent_leg_changes_to_come_and_old_hits_are_named(visitor, workspace, guide, monkeypatch):
     type(guide).objects.in_workspace(workspace).update(indexed_at="2001-02-03T04:05:06Z")
     page = text_of(search_page(visitor, q="restart"))
-    assert "3 Feb 2001" in page
-    assert "1 recent change" not in page
+    assert "may be outdated" in page
+    assert "Recent changes" not in page
     monkeypatch.setattr("search.engine.run.embedder_for_queries", lambda workspace, space: None)
     monkeypatch.setattr("search.engine.search.local_mirrors.trigger_sync", lambda workspace_id: None)
     shelve(workspace, "new.md", "restart later")
 
     page = text_of(search_page(visitor, q="restart"))
-    assert "vector leg" in page
-    assert "1 recent change" in page
+    assert "Showing word matches only" in page
+    assert "Recent changes" in page
 
 
 def test_rate_limited_search_shows_the_time_to_wait(visitor, guide, monkeypatch):
@@ -188,7 +190,7 @@ def test_other_workspaces_are_not_searched(visitor, guide, other_workspace):
     shelve(other_workspace, "board.md", "restart the board")
     index(other_workspace)
 
-    assert "board" not in text_of(search_page(visitor, q="restart"))
+    assert "board.md" not in text_of(search_page(visitor, q="restart"))
 
 
 def test_a_snippet_is_cut_at_its_highlights():
@@ -205,4 +207,4 @@ def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, worksp
     shelve(workspace, "api.md", "call turn_valve_off before leaving")
     index(workspace)
 
-    assert re.search(r'<li class="leg exact">.*?rank 1<', text_of(search_page(visitor, q="turn_valve_off")))
+    assert legs(text_of(search_page(visitor, q="turn_valve_off")))["Name as written"] == "place 1"

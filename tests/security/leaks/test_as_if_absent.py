@@ -12,11 +12,12 @@ from tests.security.leaks.canaries import CLOSED
 from tests.security.leaks.requests import send_call
 
 _READING_POSTS = {"api-search", "api-search-bulk", "api-context-pack"}
-# Names, row ids and change numbers, which differ between workspaces.
+# Names, initials, row ids and change numbers, which differ between workspaces.
 _OWN = re.compile(
     r"(?:harbour|lagoon)-\d+|Our (?:harbour|lagoon)"
     r"|[\w.<>-]+@example\.net"
     r'|"seq": \d+|"id": \d+'
+    r'|(?<=class="avatar" aria-hidden="true">)\w+'
 )
 _WORDS = ("workers", "restart the workers", "moorings", "workrs", "beside", "backup installer")
 # Ties are broken by ids, which differ: every open document has a part of this text, none has as much.

@@ -223,7 +223,7 @@ def test_every_log_line_is_json_without_text_of_documents(observed_stack):
 def test_request_id_is_returned_and_a_harmful_one_is_replaced(observed_stack):
     url = observed_stack.stack.url
     given = {"X-Request-ID": "a" * 65}
-    for path in ("/healthz", "/missing", "/api/v1/missing", "/mcp", "/static/kebab/site.css", "/login"):
+    for path in ("/healthz", "/missing", "/api/v1/missing", "/mcp", "/static/kebab/base.css", "/login"):
         answer = httpx.get(f"{url}{path}", headers=given, timeout=30)  # /mcp is imported first
         assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-ID"]), path
         assert len(answer.headers.get_list("X-Request-ID")) == 1

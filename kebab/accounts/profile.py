@@ -1,0 +1,96 @@
+"""The profile page: what a person sets for themselves, their sessions and their tokens."""
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kebab.accounts.forms import THEMES, ProfileForm
+from kebab.accounts.sessions import end_sessions, open_sessions
+from kebab.pages.page import Page
+from kebab.people.models import ApiToken, User
+from kebab.tenancy.current_workspace import acting_everywhere
+
+#: Tokens on the page; further ones are on the pages of their workspaces.
+_TOKENS = 20
+
+
+class ProfilePage(Page):
+    """Name, language, time zone and theme of the person."""
+
+    http_method_names: Sequence[str] = ("get", "head", "post")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the page."""
+        return self._render(request, ProfileForm(instance=person_of(request)))
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Save the form, or show it again with what is wrong."""
+        form = ProfileForm(request.POST, instance=person_of(request))
+        if not form.is_valid():
+            return self._render(request, form, status=400)
+        form.save()
+        messages.success(request, _("Your profile is saved."))
+        return redirect("profile")
+
+    def _render(self, request: HttpRequest, form: ProfileForm, *, status: int = 200) -> HttpResponse:
+        user = person_of(request)
+        with acting_everywhere():
+            tokens = list(_own_tokens(user))
+        context = {
+            "form": form,
+            "place": "profile",
+            "tokens": tokens,
+            "session_count": len(open_sessions(user)),
+        }
+        return render(request, "accounts/profile.html", context, status=status)
+
+
+class SetTheme(Page):
+    """Sets the theme of the person's pages, and returns to the page from which it was set."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store the theme; an unknown one means that of the system."""
+        user = person_of(request)
+        theme = request.POST.get("theme", "")
+        user.theme = theme if theme in THEMES else ""
+        user.save(update_fields=["theme"])
+        back = request.headers.get("Referer", "")
+        is_own = url_has_allowed_host_and_scheme(
+            back, {request.get_host()}, require_https=request.is_secure()
+        )
+        return redirect(back if is_own else "profile")
+
+
+class EndOtherSessions(Page):
+    """Signs the person out on their other devices."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """End all sessions but this one."""
+        ended = end_sessions(person_of(request), except_key=request.session.session_key)
+        messages.success(
+            request,
+            ngettext("Signed out on %(count)d other device.", "Signed out on %(count)d other devices.", ended)
+            % {"count": ended},
+        )
+        return redirect("profile")
+
+
+def person_of(request: HttpRequest) -> User:
+    """Return the signed-in person; pages of the profile have no others."""
+    assert isinstance(request.user, User)  # noqa: S101  # `Page` lets nobody else in
+    return request.user
+
+
+def _own_tokens(user: User) -> "QuerySet[ApiToken]":
+    own = ApiToken.objects.filter(created_by=user, revoked_at=None).select_related("workspace")
+    return own.order_by("-created_at")[:_TOKENS]

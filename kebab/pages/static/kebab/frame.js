@@ -1,0 +1,71 @@
+// The frame of all pages: menus, dialogs, the theme, the browser's time zone, and keys that work everywhere.
+
+const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]");
+
+// Of more tabs than fit a phone the open one is in sight.
+document.querySelector(".sidebar [aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+// A menu closes by Escape, which gives the focus back, and when something else is clicked or focused.
+const openMenus = () => document.querySelectorAll("details[data-menu][open]");
+for (const kind of ["click", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    for (const menu of openMenus()) {
+      if (!menu.contains(event.target)) menu.open = false;
+    }
+  });
+}
+
+// [data-opens="id"] opens the dialog with that id; without a script there is no such button.
+for (const button of document.querySelectorAll("[data-opens]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => document.getElementById(button.dataset.opens).showModal());
+}
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    for (const menu of openMenus()) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.key === "/") {
+    const box = document.querySelector("[data-search-box]");
+    const page = document.querySelector("[data-search-page]");
+    if (!box && !page) return;
+    event.preventDefault();
+    if (box) box.select();
+    else location.assign(page.href);
+  } else if (event.key === "?") {
+    document.getElementById("keyboard-help")?.showModal();
+  }
+});
+
+if (/Mac|iPhone|iPad/.test(navigator.platform)) {
+  for (const key of document.querySelectorAll("[data-command-key]")) key.textContent = "⌘";
+}
+
+// The theme is stored by the server; here it changes at once.
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("[data-theme-form]");
+  if (!form) return;
+  event.preventDefault();
+  const theme = event.submitter.value;
+  const body = new FormData(form);
+  body.set("theme", theme);
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  for (const button of form.querySelectorAll("button")) button.setAttribute("aria-pressed", button.value === theme);
+  await fetch(form.action, { method: "POST", body, redirect: "manual" });
+});
+
+// Pages show times in this zone unless the profile names another.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone && !document.cookie.includes(`kebab_zone=${zone}`)) {
+  document.cookie = `kebab_zone=${zone}; path=/; max-age=31536000; samesite=lax`;
+}
