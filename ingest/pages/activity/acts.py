@@ -77,9 +77,10 @@ class Act:
 
     @property
     def state(self) -> str:
-        """Return `running`, `failed`, `partial`, `cancelled` or `done`."""
+        """Return `waiting`, `running`, `failed`, `partial`, `cancelled` or `done`."""
         if self.is_running:
-            return RUNNING
+            has_begun = self.totals["running"] or self.totals["done"]
+            return RUNNING if has_begun else "waiting"
         ended = self.totals
         if ended["failed"] and not ended["succeeded"]:
             return "failed"
@@ -154,6 +155,7 @@ def _totals(access: Access, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Mappi
     rows = jobs.order_by().values("act").annotate(
         files=Count("pk", filter=Q(kind__in=UPLOAD_KINDS) & ~Q(payload__has_key="anew")),
         open=Count("pk", filter=_IS_OPEN & (reads | Q(batch=None))),
+        running=Count("pk", filter=Q(state=JobState.RUNNING)),
         embedding=Count("pk", filter=_EMBEDS & _IS_OPEN),
         marked=Count("pk", filter=Q(needs_attention=True)),
         succeeded=Count("pk", filter=Q(state=JobState.SUCCEEDED)),

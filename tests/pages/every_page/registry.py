@@ -184,7 +184,7 @@ _SOURCES: Sequence[RegisteredPage] = (
         route="source", variant="as-owner", as_role=Role.OWNER, opens=".asked summary", shows=".asked .danger"
     ),
     RegisteredPage(route="activity", shows=".activity a"),
-    RegisteredPage(route="activity", variant="attention", query="show=attention", shows=".empty"),
+    RegisteredPage(route="activity", variant="attention", query="show=attention", shows=".activity a"),
     RegisteredPage(route="act", shows="dl"),
     RegisteredPage(route="act", variant="failed", arguments={"job_id": "failed"}, shows=".state.bad"),
     RegisteredPage(
