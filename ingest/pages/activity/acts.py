@@ -139,7 +139,7 @@ def count_attention(access: Access) -> int:
 
 def act_jobs(access: Access, first: Job) -> "QuerySet[Any]":
     """Return the jobs of the act of `first` that the caller may see."""
-    return readable_jobs(access).filter(Q(pk=first.pk) | Q(batch=first.pk))  # type: ignore[no-any-return]
+    return readable_jobs(access).filter(Q(pk=first.pk) | Q(batch=first.pk))  # type: ignore[no-any-return]  # a queryset without types
 
 
 def build_acts(access: Access, firsts: Sequence[Job]) -> list[Act]:

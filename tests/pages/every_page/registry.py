@@ -179,7 +179,7 @@ _SOURCES: Sequence[RegisteredPage] = (
     RegisteredPage(route="sources", variant="as-owner", as_role=Role.OWNER, shows=".acts .button"),
     RegisteredPage(route="source", shows=_LISTED),
     RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}, shows="dl.facts-table"),
-    RegisteredPage(route="source", variant="filtered", query="q=a&order=date&path=", shows="input[name=q]"),
+    RegisteredPage(route="source", variant="filtered", query="q=a&order=date&path=", shows="#filter"),
     RegisteredPage(
         route="source", variant="as-owner", as_role=Role.OWNER, opens=".asked summary", shows=".asked .danger"
     ),
