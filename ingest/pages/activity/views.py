@@ -121,7 +121,9 @@ class ActPage(WorkspacePage):
             "job": job,
             "open_job": job if act.totals["files"] < 2 else None,
             "eta_s": eta_s(job) if act.totals["files"] < 2 else None,
-            "errors": list(jobs.exclude(error="").values_list("error", flat=True).distinct()[:3]),
+            "errors": list(
+                jobs.exclude(error="").order_by("error").values_list("error", flat=True).distinct()[:3]
+            ),
             "files": list_page(self, request, _refused_items(workspace, jobs), ordering=("id",)),
             "report": _report(job) if act.totals["files"] < 2 else None,
             **self._rights(act, job),
@@ -133,7 +135,7 @@ class ActPage(WorkspacePage):
             return {}
         return {
             "may_cancel": act.is_running,
-            "may_retry": not act.is_running and bool(retryable_jobs(job, limit=1)),
+            "may_retry": not act.is_running and bool(retryable_jobs(job, limit=5)),
             "may_dismiss": act.needs_attention,
         }
 
