@@ -35,7 +35,6 @@ class QuarantinePage(WorkspacePage):
             "list": list_page(self, request, files, ordering=("-at", "id")),
             "source": source,
             "state": state,
-            "states": UNREADABLE_STATES,
             "upload": SourceKind.UPLOAD,
             "may_change": is_allowed(self.access, CHANGE),
         }

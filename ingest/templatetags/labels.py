@@ -66,7 +66,7 @@ def source_state(source: Source) -> str:
 @register.filter
 def reason_text(reason: str) -> str:
     """Return what the reason for refusing a file means, and what to do."""
-    return explanations([reason]).get(reason, reason)
+    return _(explanations([reason]).get(reason, reason))
 
 
 @register.filter

@@ -37,7 +37,7 @@ class Reason:
     """A reason why files were skipped, failed or have no text."""
 
     name: str
-    #: A sentence that explains the reason; '' if there is none.
+    #: A sentence that explains the reason, else its name.
     words: str
     count: int
     #: Some of their paths.
@@ -70,7 +70,7 @@ def _reasons(report: Mapping[str, Any], counts: Mapping[str, int]) -> list[Reaso
     return [
         Reason(
             name=name,
-            words=report["explanations"].get(name, ""),
+            words=_(report["explanations"].get(name, name)),
             count=count,
             examples=[path[:_SHOWN_CHARS] for path in report["examples"].get(name, ())],
         )
