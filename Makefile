@@ -61,6 +61,9 @@ check: $(TESTS_INSTALLED) ## format, lint, types, imports, pins, migrations, dep
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	$(BIN)/python deploy/audit.py requirements.txt tests/requirements.txt
 
+messages: $(TESTS_INSTALLED) ## write the messages of pages into the catalogues of translations, and list what is not translated
+	$(BIN)/python -m tests.messages
+
 pins: ## write requirements with the hashes of all that may be installed, from the .in file beside each (needs uv)
 	@for file in requirements tests/requirements $(basename $(wildcard deploy/requirements-*.in)); do \
 		echo "$$file.txt"; \

@@ -317,6 +317,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 WHITENOISE_USE_FINDERS = True
+# Addresses of static files change with their content: see kebab/http/static_files.py.
+WHITENOISE_IMMUTABLE_FILE_TEST = "."
 
 TEMPLATES = [
     {
@@ -367,7 +369,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = text("KEBAB_EMAIL_FROM", "kebab@localhost")
 
 STORAGES = {
     "default": blob_storage(text("KEBAB_BLOBS_URL"), DataDirectory(KEBAB_DATA_DIR).blobs),
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "kebab.http.static_files.HashedStaticFiles"},
 }
 
 SESSION_COOKIE_HTTPONLY = True

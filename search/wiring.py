@@ -48,6 +48,7 @@ EXTENSION = Extension(
     tabs=(
         Tab(label=_("Search"), route="search", icon="search", need=_SEARCH, place=10),
         Tab(label=_("Ask"), route="ask", icon="sparkles", need=_ASK, place=20),
+        Tab(label=_("Bookmarks"), route="bookmarks", icon="bookmark", need=_SEARCH, place=25),
         Tab(label=_("Insight"), route="insight", icon="chart-column", need=REVIEW, place=50),
     ),
     checks=(

@@ -2,6 +2,7 @@
 
 from search.models import lookups  # noqa: F401  registers them
 from search.models.answer import AnswerDocument, KeptAnswer
+from search.models.bookmark import Bookmark
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
@@ -20,6 +21,7 @@ from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
 __all__ = [
     "AnswerDocument",
     "AskedQuery",
+    "Bookmark",
     "Change",
     "Chunk",
     "ChunkVector",

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 import kebab.http.api.urls  # noqa: F401  # registers the converter of document ids
 from search.pages.ask.urls import urlpatterns as asking
+from search.pages.bookmarks import BookmarkAction, BookmarksPage
 from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
@@ -19,6 +20,8 @@ urlpatterns = [
     path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
+    path("w/<str:slug>/bookmarks", BookmarksPage.as_view(), name="bookmarks"),
+    path("w/<str:slug>/bookmarks/<hex32:doc_id>", BookmarkAction.as_view(), name="bookmark"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
     path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),

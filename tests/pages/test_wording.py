@@ -36,6 +36,8 @@ _PAGES = {
     "tokens": "/w/quay/tokens",
     "settings": "/w/quay/settings",
     "audit": "/w/quay/audit?actor=nobody",
+    "bookmarks": "/w/quay/bookmarks",
+    "profile": "/profile",
     "insight": "/w/quay/insight",
     "evaluation": "/w/quay/evaluation",
     "feedback": "/w/quay/evaluation/feedback",

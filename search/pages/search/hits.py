@@ -15,6 +15,7 @@ from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from search.engine.facets import source_titles
 from search.evaluation.feedback import own_feedback
+from search.pages.bookmarks import bookmark_address, bookmarked
 from search.pages.file_kind import FileKind, file_kind
 from search.pages.search.form import SearchInput
 from search.retrieval.text.snippet import Highlight
@@ -97,11 +98,15 @@ class ShownHit:
     reason: str
     legs: tuple[LegBar, ...]
     votes: tuple[ShownVote, ...]
+    is_bookmarked: bool
+    #: The address to which the button that sets or removes the bookmark posts.
+    bookmark: str
 
 
 def present_hits(access: Access, search_input: SearchInput, hits: Sequence[SearchHit]) -> list[ShownHit]:
     """Return view models of the hits, in their order."""
     feedback = own_feedback(access, search_input.text) if hits else {}
+    marked = bookmarked(access, [hit.doc_id for hit in hits]) if hits else set()
     keys = sorted({hit.source for hit in hits})
     sources = source_titles(access.workspace, access.reader, keys) if keys else {}
     return [
@@ -126,6 +131,8 @@ def present_hits(access: Access, search_input: SearchInput, hits: Sequence[Searc
             hidden_sections=(hit.section_count or 0) - len(hit.sections or ()),
             reason=_reason(hit.retrieval),
             legs=_leg_bars(hit.retrieval),
+            is_bookmarked=hit.doc_id in marked,
+            bookmark=bookmark_address(access.workspace, hit.doc_id, is_set=hit.doc_id in marked),
             votes=_votes(access, hit, feedback.get((hit.source, hit.version or "", hit.citation.uri))),
         )
         for hit in hits

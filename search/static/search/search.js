@@ -126,7 +126,13 @@ document.addEventListener("submit", async (event) => {
     report("vote");
     return;
   }
-  for (const button of submitter.closest(".result-acts").querySelectorAll("[aria-pressed]")) {
+  if (submitter.matches("[data-toggle]")) {
+    const isSet = submitter.getAttribute("aria-pressed") === "false";
+    submitter.setAttribute("aria-pressed", String(isSet));
+    submitter.formAction = submitter.formAction.split("?")[0] + (isSet ? "?on=no" : "");
+    return;
+  }
+  for (const button of submitter.closest(".result-acts").querySelectorAll("[aria-pressed]:not([data-toggle])")) {
     button.setAttribute("aria-pressed", String(button === submitter));
   }
   document.getElementById("count").textContent = target.dataset.thanks;

@@ -35,7 +35,7 @@ NO_PAGES = {
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
 #: The least role that may do what is asked of an address below a workspace by POST.
 ACTS = {
-    **dict.fromkeys(("search-vote", "ask", "answer-delete"), Role.VIEWER),
+    **dict.fromkeys(("search-vote", "bookmark", "ask", "answer-delete"), Role.VIEWER),
     **dict.fromkeys(
         (
             *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
@@ -242,6 +242,7 @@ _PEOPLE: Sequence[RegisteredPage] = (
 
 _ASKING: Sequence[RegisteredPage] = (
     RegisteredPage(route="ask"),
+    RegisteredPage(route="bookmarks"),
     RegisteredPage(route="answers"),
     RegisteredPage(route="answers", variant="as-owner", as_role=Role.OWNER),
     RegisteredPage(route="answer", is_personal=True),

@@ -60,6 +60,8 @@ def _pages() -> Iterator[Call]:
     yield Call(route="document")
     yield Call(route="document", query="chunk={chunk}&q={word}")
     drawn = {"doc_id": "pdf", "page": "2"}
+    yield Call(route="bookmarks", shown=ONLY_THEIRS)
+    yield Call(route="bookmark", method="post", shown=NONE)
     yield Call(route="document-sheet", arguments=drawn, shown=NONE)
     yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=NONE)
 

@@ -21,21 +21,12 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
-    *(
-        "source-sync",
-        "source-delete",
-        "source-documents-delete",
-        "jobs",
-        "job",
-        "act-cancel",
-        "act-retry",
-        "act-dismiss",
-    ),
-    *("quarantine-retry", "quarantine-delete"),
-    *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
+    *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
+    *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
+    *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
-    *("settings-values", "workspace-deletion"),
+    *("settings-values", "workspace-deletion", "profile-theme", "profile-sessions"),
 }
 
 
@@ -99,6 +90,7 @@ def _evaluation_pages(workspace):
     topic_set = quote(Topic.objects.in_workspace(workspace).get().topic_set)
     runs = f"{at}/evaluation/runs"
     return {
+        "bookmarks": [f"{at}/bookmarks"],
         "insight": [f"{at}/insight"],
         "evaluation": [f"{at}/evaluation", f"{at}/evaluation?set={topic_set}"],
         "evaluation-topic-new": [f"{at}/evaluation/topics/new?q={quote(hostile())}"],

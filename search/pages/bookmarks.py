@@ -1,0 +1,80 @@
+"""Bookmarks: the documents that a person has marked, and the buttons that mark them."""
+
+import uuid
+from collections.abc import Iterable
+from typing import ClassVar
+
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from kebab.http.api.permissions import Need
+from kebab.http.api.querysets import first_or_not_found
+from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
+from kebab.pages.pagination import list_page
+from kebab.people.access.caller import Access
+from kebab.people.models import Role, TokenScope, Workspace
+from search.access.querysets import visible_documents
+from search.models import Bookmark
+from search.models.tenant import TenantQuerySet
+from search.pages.file_kind import file_kind
+
+_READ = Need(role=Role.VIEWER, scope=TokenScope.SEARCH)
+
+
+class BookmarksPage(WorkspacePage):
+    """The documents that the person has bookmarked and may read, the latest bookmark first."""
+
+    need: ClassVar[Need] = _READ
+    tab = "bookmarks"
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Return the page. Raises InvalidCursor."""
+        marked = visible_documents(workspace, self.access.reader).filter(
+            bookmarks__creator=self.access.identity
+        )
+        listed = list_page(
+            self,
+            request,
+            marked.annotate(marked_at=F("bookmarks__created_at")).select_related("source"),
+            ordering=("-marked_at", "doc_id"),
+        )
+        rows = [(document, file_kind(document.path)) for document in listed.rows]
+        return self.render(request, "search/bookmarks.html", list=listed, rows=rows)
+
+
+class BookmarkAction(PostAction):
+    """Sets or removes the person's bookmark of a document."""
+
+    need: ClassVar[Need] = _READ
+    tab = "bookmarks"
+
+    def act(self, request: HtmxHttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Set the bookmark, or remove it with `on=no`. Raises NotFound for a document that is not visible."""
+        document = first_or_not_found(visible_documents(workspace, self.access.reader).filter(doc_id=doc_id))
+        if request.GET.get("on") == "no":
+            own_bookmarks(self.access).filter(document=document).delete()
+        else:
+            Bookmark.objects.bulk_create(
+                [Bookmark(workspace=workspace, document=document, creator=self.access.identity)],
+                ignore_conflicts=True,
+            )
+        return HttpResponse(status=204) if request.htmx else redirect("bookmarks", workspace.slug)
+
+
+def own_bookmarks(access: Access) -> "TenantQuerySet[Bookmark]":
+    """Return the caller's bookmarks."""
+    return Bookmark.objects.in_workspace(access.workspace).filter(creator=access.identity)
+
+
+def bookmarked(access: Access, doc_ids: Iterable[str]) -> set[str]:
+    """Return those of the documents that the caller has bookmarked."""
+    found = own_bookmarks(access).filter(document__doc_id__in=[uuid.UUID(hex=each) for each in doc_ids])
+    return {each.hex for each in found.values_list("document__doc_id", flat=True)}
+
+
+def bookmark_address(workspace: Workspace, doc_id: str, *, is_set: bool) -> str:
+    """Return the address to which the button of a document posts: to remove its bookmark if it is set."""
+    page = reverse("bookmark", args=[workspace.slug, uuid.UUID(hex=doc_id)])
+    return f"{page}?on=no" if is_set else page
