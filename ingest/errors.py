@@ -9,6 +9,7 @@ IngestError
 │   └── JobNotOpen      the job has already ended
 ├── FolderNotAllowed    the folder is outside KEBAB_FOLDER_ROOTS
 ├── AddressNotAllowed   the address is invalid, or not one that may be read
+├── ConnectionFailed    a source that is to be added can't be reached
 └── CredentialsRefused  the credentials don't fit the address, or can't be stored
 """
 
@@ -62,6 +63,13 @@ class AddressNotAllowed(IngestError):
     """The address is invalid, or leads to a place that the operator doesn't allow."""
 
     code = "address_not_allowed"
+    status = 422
+
+
+class ConnectionFailed(IngestError):
+    """The source that is to be added can't be reached."""
+
+    code = "connection_failed"
     status = 422
 
 

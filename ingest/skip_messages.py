@@ -1,83 +1,96 @@
-"""Messages for the reasons why files are skipped, fail or have no text, for the people who added them."""
+"""Messages for the reasons why files are skipped, fail or have no text, for the people who added them.
+
+In English; pages translate them.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from django.utils.translation import gettext_noop as _
+
 #: Reason of a document without text.
 NO_TEXT: Final = "no_text"
 _REFUSALS: Final = {
-    "no_parser": "No parser reads files of this kind. Save it as a PDF, a .docx or a text file.",
-    "unknown_charset": "The encoding of its text can't be told. Save it as UTF-8.",
-    "encrypted": "It opens only with a password. Save a copy without one.",
-    "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
-    "damaged": "It is damaged or cut off. Replace it with a whole copy.",
-    "wrong_type": "It is not what its name says.",
-    "xml_entities": "Its XML declares entities that can grow without end.",
-    "archive_bomb": "It would unpack to far more than anybody writes.",
-    "too_many_pages": "It has more pages than are read. Split it.",
-    "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
-    "no_rung": "No parser is left to try.",
-    "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
-    "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
+    "no_parser": _("No parser reads files of this kind. Save it as a PDF, a .docx or a text file."),
+    "unknown_charset": _("The encoding of its text can't be told. Save it as UTF-8."),
+    "encrypted": _("It opens only with a password. Save a copy without one."),
+    "old_format": _("An old Office format. Save it as .docx, .pptx or .xlsx."),
+    "damaged": _("It is damaged or cut off. Replace it with a whole copy."),
+    "wrong_type": _("It is not what its name says."),
+    "xml_entities": _("Its XML declares entities that can grow without end."),
+    "archive_bomb": _("It would unpack to far more than anybody writes."),
+    "too_many_pages": _("It has more pages than are read. Split it."),
+    "too_many_chunks": _("It makes more passages than are taken from one file. Split it."),
+    "no_rung": _("No parser is left to try."),
+    "quarantined": _("Every parser failed on it. It is tried again when the file or a parser changes."),
+    "killed_its_worker": _("Reading it ended the worker again and again, so it was given up."),
 }
 #: Reasons of files that were refused or quarantined for their content.
 UNREADABLE: Final = frozenset(_REFUSALS)
 _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
         # listings
-        "ignored": "A .gitignore or .kebabignore leaves it out.",
-        "skipped_directory": "Folders of this name hold what tools download or build."
-        " `!name/` in a .kebabignore brings one back.",
-        "lock_file": "A lock file, written by a tool. `!name` in a .kebabignore brings it back.",
-        "minified": "Written for machines: minified, or a line too long to be cited."
-        " Add the source that it was made from.",
-        "generated": "Generated code. `!name` in a .kebabignore brings it back.",
-        "temporary_file": "A backup, a lock or another temporary file of a program."
-        " `!name` in a .kebabignore brings it back.",
-        "excluded_folder": "The project file excludes this folder.",
-        "excluded_file": "The project file excludes files of this name.",
-        "outside_folders": "The project file names the folders to read; this is in none of them.",
-        "too_large": "Larger than is read. Split it, or leave it out with a .kebabignore.",
-        "empty": "It has 0 bytes.",
-        "undecodable_name": "Its name is not valid UTF-8. Rename it.",
-        "control_character_in_name": "Its name holds a control character, or an invisible one. Rename it.",
-        "unsafe_name": "No file may be called that.",
-        "duplicate_path": "Another file has the same path, as some characters can be written in two ways.",
-        "path_too_long": "Its path has more than 1,000 bytes. Shorten the names of its folders.",
-        "link": "A link; links are not followed here.",
-        "directory_link": "A link to a folder; only links to files are followed.",
-        "link_outside": "A link that leads out of the source.",
-        "private_place": "Kebab keeps its own files there; no source reads them.",
-        "broken_link": "A link that leads nowhere, or in a circle.",
-        "special_file": "Neither a file nor a folder: a pipe, a socket or a device.",
-        "submodule": "Another repository. Add it as a source of its own.",
-        "vanished": "It was listed, and gone when it was to be read.",
+        "ignored": _("A .gitignore or .kebabignore leaves it out."),
+        "skipped_directory": _(
+            "Folders of this name hold what tools download or build."
+            " `!name/` in a .kebabignore brings one back."
+        ),
+        "lock_file": _("A lock file, written by a tool. `!name` in a .kebabignore brings it back."),
+        "minified": _(
+            "Written for machines: minified, or a line too long to be cited."
+            " Add the source that it was made from."
+        ),
+        "generated": _("Generated code. `!name` in a .kebabignore brings it back."),
+        "temporary_file": _(
+            "A backup, a lock or another temporary file of a program."
+            " `!name` in a .kebabignore brings it back."
+        ),
+        "excluded_folder": _("The project file excludes this folder."),
+        "excluded_file": _("The project file excludes files of this name."),
+        "outside_folders": _("The project file names the folders to read; this is in none of them."),
+        "too_large": _("Larger than is read. Split it, or leave it out with a .kebabignore."),
+        "empty": _("It has 0 bytes."),
+        "undecodable_name": _("Its name is not valid UTF-8. Rename it."),
+        "control_character_in_name": _("Its name holds a control character, or an invisible one. Rename it."),
+        "unsafe_name": _("No file may be called that."),
+        "duplicate_path": _("Another file has the same path, as some characters can be written in two ways."),
+        "path_too_long": _("Its path has more than 1,000 bytes. Shorten the names of its folders."),
+        "link": _("A link; links are not followed here."),
+        "directory_link": _("A link to a folder; only links to files are followed."),
+        "link_outside": _("A link that leads out of the source."),
+        "private_place": _("Kebab keeps its own files there; no source reads them."),
+        "broken_link": _("A link that leads nowhere, or in a circle."),
+        "special_file": _("Neither a file nor a folder: a pipe, a socket or a device."),
+        "submodule": _("Another repository. Add it as a source of its own."),
+        "vanished": _("It was listed, and gone when it was to be read."),
         # web sites
-        "disallowed_by_robots": "The site's robots.txt asks not to read it.",
-        "noindex": "The page asks not to be indexed.",
-        "not_found": "The site says that it is gone.",
-        "excluded_page": "The configuration of the source excludes it.",
-        "leads_elsewhere": "It is on another host, or outside the part of the site that is read.",
-        "redirect_loop": "Its redirects never come to an end.",
-        "max_pages": "The source has as many pages as its configuration allows.",
-        "max_depth": "It is more links away from the start page than the configuration allows.",
+        "disallowed_by_robots": _("The site's robots.txt asks not to read it."),
+        "noindex": _("The page asks not to be indexed."),
+        "not_found": _("The site says that it is gone."),
+        "excluded_page": _("The configuration of the source excludes it."),
+        "leads_elsewhere": _("It is on another host, or outside the part of the site that is read."),
+        "redirect_loop": _("Its redirects never come to an end."),
+        "max_pages": _("The source has as many pages as its configuration allows."),
+        "max_depth": _("It is more links away from the start page than the configuration allows."),
         # archives
-        "absolute_path": "Its path in the archive begins at the root of a disk.",
-        "path_outside": "Its path in the archive leads out of the archive.",
-        "backslash_in_path": "Its path in the archive holds a backslash. Pack it with `/` between names.",
-        "sparse_file": "A file with holes. Pack it as an ordinary one.",
-        "nested_archive": "An archive in an archive; those are not opened. Upload it by itself.",
-        "unknown_compression": "Packed in a way that is not unpacked here. Pack it with deflate.",
-        "broken_member": "It is damaged in the archive. Pack it anew.",
+        "absolute_path": _("Its path in the archive begins at the root of a disk."),
+        "path_outside": _("Its path in the archive leads out of the archive."),
+        "backslash_in_path": _("Its path in the archive holds a backslash. Pack it with `/` between names."),
+        "sparse_file": _("A file with holes. Pack it as an ordinary one."),
+        "nested_archive": _("An archive in an archive; those are not opened. Upload it by itself."),
+        "unknown_compression": _("Packed in a way that is not unpacked here. Pack it with deflate."),
+        "broken_member": _("It is damaged in the archive. Pack it anew."),
         **_REFUSALS,
         # documents
-        NO_TEXT: "It has no text, so it is found by its name. If it is a picture of text, install OCR on"
-        " every worker: pip install --no-deps -r deploy/requirements-ocr.txt",
+        NO_TEXT: _(
+            "It has no text, so it is found by its name. If it is a picture of text, install OCR on"
+            " every worker: pip install --no-deps -r deploy/requirements-ocr.txt"
+        ),
         # processing
-        "unreadable": "It could not be opened or fetched.",
-        "over_quota": "The workspace holds as much as it may. Delete some, or ask the operator for more.",
-        "unstorable": "It holds something that the database does not take.",
+        "unreadable": _("It could not be opened or fetched."),
+        "over_quota": _("The workspace holds as much as it may. Delete some, or ask the operator for more."),
+        "unstorable": _("It holds something that the database does not take."),
     }
 )
 

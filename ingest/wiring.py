@@ -38,7 +38,14 @@ EXTENSION = Extension(
     settings_followers=(lazy("ingest.quality_gate.gate.rechunk_if_changed"),),
     tabs=(
         Tab(label=_("Sources"), route="sources", icon="database", need=_READ, place=30),
-        Tab(label=_("Jobs"), route="jobs", icon="activity", need=_READ, place=40),
+        Tab(
+            label=_("Activity"),
+            route="activity",
+            icon="activity",
+            need=_READ,
+            place=40,
+            count=lazy("ingest.pages.activity.acts.count_attention"),
+        ),
         Tab(label=_("Evaluation"), route="evaluation", icon="target", need=_EVALUATE, place=55),
     ),
     checks=(

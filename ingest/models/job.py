@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import models
+from django.db.models.functions import Coalesce
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
@@ -62,6 +63,10 @@ class JobQuerySet(TenantQuerySet["Job"]):
         embeds = models.Q(kind=JobKind.EMBED)
         return self.filter(embeds if is_embedding else ~embeds)
 
+    def with_act(self) -> "JobQuerySet":
+        """Return the jobs, each with the id of its act: that of the act's first job."""
+        return self.annotate(act=Coalesce("batch", "id"))
+
     def whole_syncs(self) -> "JobQuerySet":
         """Return syncs of the whole default version of a source."""
         return self.filter(kind=JobKind.SYNC_SOURCE).exclude(payload__has_any_keys=_PARTS)
@@ -101,6 +106,12 @@ class Job(models.Model):
     # The change number that made the latest of its writes visible.
     seq = models.BigIntegerField(null=True, blank=True)
     requested_by = models.CharField(max_length=320, blank=True, default="")
+    # The first job of its act, such as an upload of many files; None for that job itself.
+    batch = models.UUIDField(null=True, blank=True)
+    # Files that were refused or failed, written at its end.
+    refused_items = models.IntegerField(default=0, db_default=0)
+    # It failed, or refused files, and nobody has dismissed or retried it.
+    needs_attention = models.BooleanField(default=False, db_default=False)
     # The request that created it, and its span in the format of W3C Trace Context; '' for none.
     request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     traceparent = models.CharField(max_length=64, blank=True, default="", db_default="")
@@ -137,6 +148,17 @@ class Job(models.Model):
             models.Index(fields=("-created_at",), name="job_newest"),
             models.Index(
                 fields=("workspace", "due_at"), condition=models.Q(state__in=OPEN_STATES), name="job_open"
+            ),
+            models.Index(
+                fields=("workspace", "-created_at", "id"),
+                condition=models.Q(batch__isnull=True),
+                name="job_acts",
+            ),
+            models.Index(
+                fields=("workspace", "batch"), condition=models.Q(batch__isnull=False), name="job_by_batch"
+            ),
+            models.Index(
+                fields=("workspace",), condition=models.Q(needs_attention=True), name="job_attention"
             ),
         )
 

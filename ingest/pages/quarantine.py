@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from ingest.api.quarantine import QuarantineView
 from ingest.api.querysets import UNREADABLE_STATES, get_unreadable, list_unreadable, narrow_unreadable
@@ -13,7 +14,7 @@ from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.models import SourceKind
 
-_TAB = "jobs"
+_TAB = "activity"
 
 
 class QuarantinePage(WorkspacePage):
@@ -34,7 +35,6 @@ class QuarantinePage(WorkspacePage):
             "list": list_page(self, request, files, ordering=("-at", "id")),
             "source": source,
             "state": state,
-            "states": UNREADABLE_STATES,
             "upload": SourceKind.UPLOAD,
             "may_change": is_allowed(self.access, CHANGE),
         }
@@ -50,8 +50,8 @@ class QuarantineRetry(PostAction):
     def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:
         """Request the retry, and redirect to its job. Raises NotFound, JobNotOpen, RateLimited."""
         job = retry_unreadable(self.access, get_unreadable(self.access, entry_id))
-        messages.success(request, "The file is tried again; it stays in this list until that succeeds.")
-        return redirect("job", workspace.slug, job.pk)
+        messages.success(request, _("Trying again. The file stays in this list until it can be read."))
+        return redirect("act", workspace.slug, job.pk)
 
 
 class QuarantineDelete(PostAction):
@@ -64,5 +64,5 @@ class QuarantineDelete(PostAction):
         """Delete the upload with its bytes. Raises NotFound, Conflict for a file of a synced source."""
         entry = get_unreadable(self.access, entry_id)
         delete_unreadable(self.access, entry)
-        messages.success(request, f"{entry.path[:200]} is forgotten.")
+        messages.success(request, _("Deleted %(path)s.") % {"path": entry.path[:200]})
         return redirect("quarantine", workspace.slug)

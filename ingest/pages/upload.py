@@ -1,5 +1,6 @@
 """The upload page. With JavaScript each file is sent to the API separately, without all in one form."""
 
+import json
 import logging
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from rest_framework.exceptions import ValidationError
 
@@ -31,6 +33,32 @@ logger = logging.getLogger(__name__)
 _SHOWN_SOURCES = 200
 
 
+def _script_words() -> dict[str, str]:
+    """Return the texts of the page's script."""
+    return {
+        "added": _("{n} of {all} added"),
+        "refused": _("{n} not added"),
+        "unknown": _("{n} sent, result unknown"),
+        "left": _("{n} left"),
+        "done": _("{n} added"),
+        "state-added": _("Added"),
+        "state-refused": _("Not added"),
+        "state-unknown": _("Sent"),
+        "details": _("Details"),
+        "sending": _("Sending"),
+        "queued": _("Waiting to be read"),
+        "busy": _("Waiting for the server"),
+        "reading": _("Reading"),
+        "part": _("{n} of {all} read"),
+        "documents": _("{n} documents."),
+        "large": _("The file has {size}; the limit is {limit}. Split it."),
+        "broken": _("The connection broke. Send it again."),
+        "status": _("The server answered {status}."),
+        "unreadable": _("The file can’t be read: {error}"),
+        "unseen": _("The result can’t be seen from here any more."),
+    }
+
+
 # The CSRF token is in the form, which is read only after authentication and authorisation: see `post`.
 @method_decorator(csrf_exempt, name="dispatch")
 class UploadPage(ActionPage):
@@ -48,6 +76,8 @@ class UploadPage(ActionPage):
         context = {
             "sources": keys,
             "chosen": request.GET.get("source") or next(iter(keys), ""),
+            "has_chosen": "source" in request.GET,
+            "words": json.dumps(_script_words()),
             "limit_bytes": settings.KEBAB_UPLOAD_LIMIT_BYTES,
             "archive_limit_bytes": settings.KEBAB_ARCHIVE_LIMIT_BYTES,
             "file_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
@@ -69,19 +99,21 @@ class UploadPage(ActionPage):
         files = request.FILES.getlist("file")
         self.limit.check()
         if not files:
-            raise InvalidRequest("No file was chosen; go back and choose one.")
-        jobs = [job for job in (self._submit_file(request, file) for file in files) if job is not None]
-        if not jobs:
-            return redirect("upload", workspace.slug)
-        if len(jobs) == 1:
-            return redirect("job", workspace.slug, jobs[0].pk)
-        messages.success(request, f"{len(jobs)} files are being read; each has a job.")
-        return redirect("jobs", workspace.slug)
+            raise InvalidRequest(_("Choose at least one file."))
+        first: Job | None = None
+        for file in files:
+            job = self._submit_file(request, file, first)
+            first = first or job
+        return (
+            redirect("upload", workspace.slug) if first is None else redirect("act", workspace.slug, first.pk)
+        )
 
-    def _submit_file(self, request: HttpRequest, file: Any) -> Job | None:
-        """Submit `file` and return its job; if it is refused, add a message and return None."""
+    def _submit_file(self, request: HttpRequest, file: Any, first: Job | None) -> Job | None:
+        """Submit `file` to the act of `first` and return its job; if it is refused, add a message."""
         folder = request.POST.get("folder", "").strip("/")
         given = {"file": file, "source": request.POST.get("source") or UPLOADS}
+        if first is not None:
+            given["batch"] = first.pk
         if folder:
             given["path"] = f"{folder}/{file.name}"
         refusals: tuple[type[Exception], ...] = (*known_errors(), ValidationError)

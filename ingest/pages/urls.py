@@ -1,15 +1,21 @@
-"""URLs of the pages of sources, uploads, jobs and the quarantine."""
+"""URLs of the pages of sources, uploads, activity and unreadable files."""
 
 from django.urls import path
 
-from ingest.pages.jobs import JobCancel, JobPage, JobRetry, JobsPage
+from ingest.pages.activity.views import ActCancel, ActDismiss, ActivityPage, ActPage, ActRetry, OldJobsAddress
 from ingest.pages.quarantine import QuarantineDelete, QuarantinePage, QuarantineRetry
 from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
-from ingest.pages.sources.views import SourceDelete, SourcePage, SourcesPage, SourceSync
+from ingest.pages.sources.views import (
+    SourceDelete,
+    SourceDocumentsDelete,
+    SourcePage,
+    SourcesPage,
+    SourceSync,
+)
 from ingest.pages.upload import UploadPage
 
 _SOURCE = "w/<str:slug>/sources/<uuid:source_id>"
-_JOB = "w/<str:slug>/jobs/<uuid:job_id>"
+_ACT = "w/<str:slug>/activity/<uuid:job_id>"
 _ENTRY = "w/<str:slug>/quarantine/<int:entry_id>"
 
 urlpatterns = [
@@ -19,11 +25,15 @@ urlpatterns = [
     path(f"{_SOURCE}/edit", EditSourcePage.as_view(), name="source-edit"),
     path(f"{_SOURCE}/sync", SourceSync.as_view(), name="source-sync"),
     path(f"{_SOURCE}/delete", SourceDelete.as_view(), name="source-delete"),
+    path(f"{_SOURCE}/documents/delete", SourceDocumentsDelete.as_view(), name="source-documents-delete"),
     path("w/<str:slug>/upload", UploadPage.as_view(), name="upload"),
-    path("w/<str:slug>/jobs", JobsPage.as_view(), name="jobs"),
-    path(_JOB, JobPage.as_view(), name="job"),
-    path(f"{_JOB}/cancel", JobCancel.as_view(), name="job-cancel"),
-    path(f"{_JOB}/retry", JobRetry.as_view(), name="job-retry"),
+    path("w/<str:slug>/activity", ActivityPage.as_view(), name="activity"),
+    path(_ACT, ActPage.as_view(), name="act"),
+    path(f"{_ACT}/cancel", ActCancel.as_view(), name="act-cancel"),
+    path(f"{_ACT}/retry", ActRetry.as_view(), name="act-retry"),
+    path(f"{_ACT}/dismiss", ActDismiss.as_view(), name="act-dismiss"),
+    path("w/<str:slug>/jobs", OldJobsAddress.as_view(pattern_name="activity"), name="jobs"),
+    path("w/<str:slug>/jobs/<uuid:job_id>", OldJobsAddress.as_view(pattern_name="act"), name="job"),
     path("w/<str:slug>/quarantine", QuarantinePage.as_view(), name="quarantine"),
     path(f"{_ENTRY}/retry", QuarantineRetry.as_view(), name="quarantine-retry"),
     path(f"{_ENTRY}/delete", QuarantineDelete.as_view(), name="quarantine-delete"),

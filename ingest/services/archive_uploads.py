@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from django.db import transaction
 
@@ -12,6 +13,7 @@ from ingest.archives.names import is_supported_archive, strip_archive_suffix
 from ingest.archives.open_archive import open_archive
 from ingest.jobs.queue.request import request_archive
 from ingest.models import Job
+from ingest.services.batches import check_batch
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
 from kebab.people.models import Workspace
@@ -39,6 +41,8 @@ class ArchiveUpload:
     stated: Mapping[str, Any] = field(default_factory=dict)
     #: Whether its documents' chunks get vectors soon; otherwise the next embedding job includes them.
     embed: bool = True
+    #: The first job of the upload that this file belongs to; None for that one.
+    batch: UUID | None = None
 
 
 def archive_folder(path: str) -> str:
@@ -55,6 +59,7 @@ def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reade
     check_archive(upload.name, upload.file)
     prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
     source = ensure_upload_source(workspace, reader, upload.source)
+    check_batch(source, upload.batch, requested_by)
     check_jobs(workspace)
     check_content(workspace, Addition(is_new=True, size_bytes=1))
     ensure_version(source, upload.version)
@@ -63,7 +68,7 @@ def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reade
     payload = {"archive": upload.name, "prefix": prefix, "version": upload.version, "blob": blob, **stated}
     with transaction.atomic():
         lock_and_store_blob_file(workspace.pk, upload.file, blob)
-        return request_archive(source, payload, requested_by=requested_by)
+        return request_archive(source, payload, requested_by=requested_by, batch=upload.batch)
 
 
 def check_archive(name: str, file: BinaryIO) -> None:

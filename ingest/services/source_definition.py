@@ -29,8 +29,8 @@ from search.models import Source, SourceKind
 
 #: Key of the source for uploads that name none.
 UPLOADS = "uploads"
-# Returns whether the caller may not have a folder read, wherever it lies.
-_IsBarred = Callable[[Path], bool]
+#: Returns whether the caller may not have a folder read, wherever it lies.
+IsBarred = Callable[[Path], bool]
 #: The fields that state a sync policy.
 SYNC_POLICY_FIELDS: Final = ("watch", "sync_every_minutes")
 
@@ -42,9 +42,7 @@ def create_source(
 
     Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
     """
-    is_barred = partial(overlaps_hidden, workspace=workspace, reader=reader)
-    check = _CHECKS.get(kind)
-    checked = check(config, is_barred) if check else {"config": dict(config)}
+    checked = check_config(kind, config, partial(overlaps_hidden, workspace=workspace, reader=reader))
     fields |= sync_policy_fields(kind, fields, is_new=True)
     try:
         with transaction.atomic():
@@ -53,6 +51,15 @@ def create_source(
             return source
     except IntegrityError as error:
         raise _key_conflict(key) from error
+
+
+def check_config(kind: str, config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
+    """Check a given config; return the fields of the source to store.
+
+    Raises FolderNotAllowed, AddressNotAllowed, CredentialsRefused.
+    """
+    check = _CHECKS.get(kind)
+    return check(config, is_barred) if check else {"config": dict(config)}
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
@@ -125,7 +132,7 @@ def _key_conflict(key: str) -> Conflict:
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
 
 
-def resolve_allowed_folder(path: str, is_barred: _IsBarred) -> Path:
+def resolve_allowed_folder(path: str, is_barred: IsBarred) -> Path:
     """Return the folder with all links followed. Raises FolderNotAllowed.
 
     The message is the same for a folder outside the allowed roots, whether it exists or not, for one that is
@@ -147,11 +154,11 @@ def resolve_allowed_folder(path: str, is_barred: _IsBarred) -> Path:
     return folder
 
 
-def _folder_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
+def _folder_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
     return {"config": {"path": str(resolve_allowed_folder(config["path"], is_barred))}}
 
 
-def _git_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
+def _git_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
     address = parse_address(config["url"])
     check_address(address)
     url = address.url
@@ -169,7 +176,7 @@ def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str
     return {"url": url, **{name: value for name, value in given.items() if value}}
 
 
-def _web_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
+def _web_config(config: Mapping[str, Any], is_barred: IsBarred) -> dict[str, Any]:
     return {"config": site_config(config)}
 
 
@@ -187,7 +194,7 @@ def _encrypt_credentials(given: Mapping[str, str] | None, address: GitAddress) -
 
 
 #: By kind, the function that checks a given config and returns fields of the source.
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any], _IsBarred], dict[str, Any]]] = {
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any], IsBarred], dict[str, Any]]] = {
     SourceKind.FOLDER: _folder_config,
     SourceKind.GIT: _git_config,
     SourceKind.WEB: _web_config,

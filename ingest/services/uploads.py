@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -10,10 +11,13 @@ from ingest.blob_cleanup import release_blobs
 from ingest.jobs.kinds.upload import stated_fields
 from ingest.jobs.queue.request import request_document, request_restating
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
+from ingest.services.batches import check_batch
 from ingest.services.quotas import Addition, check_content, check_jobs
 from ingest.services.source_definition import ensure_upload_source
 from kebab.database.on_commit import run_on_commit
 from kebab.http.api.errors import Conflict, NotFound
+from kebab.people import audit
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.corpus import DocumentLocation, delete_documents, ensure_version
@@ -38,6 +42,8 @@ class Upload:
     stated: Mapping[str, Any] = field(default_factory=dict)
     #: Whether its chunks get vectors soon; otherwise the next embedding job includes them.
     embed: bool = True
+    #: The first job of the upload that this file belongs to; None for that one.
+    batch: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,7 @@ def accept_upload(
     """
     path = normalise_path(upload.path)
     source = ensure_upload_source(workspace, reader, upload.source)
+    check_batch(source, upload.batch, requested_by)
     check_jobs(workspace)
     version = ensure_version(source, upload.version)
     addition = _addition(version, path, len(upload.content))
@@ -70,7 +77,7 @@ def accept_upload(
     store_blobs(workspace.pk, {blob: upload.content})
     with transaction.atomic():
         lock_and_store_blobs(workspace.pk, {blob: upload.content})
-        return _request_ingestion(place, blob, stated, requested_by)
+        return _request_ingestion(place, blob, stated, requested_by, batch=upload.batch)
 
 
 def update_document(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> AcceptedUpload:
@@ -99,6 +106,14 @@ def update_document(document: Document, changes: Mapping[str, Any], *, requested
             return _request_ingestion(place, blob, stated, requested_by)
         job = request_restating(place.version, place.path, stated, requested_by=requested_by)
         return AcceptedUpload(place=place, job=job)
+
+
+def delete_document(access: Access, document: Document) -> int:
+    """Delete an uploaded document and return the change's number. Raises as `delete_upload` does."""
+    with transaction.atomic():
+        facts = {"id": document.doc_id.hex, "source": document.source.key}
+        audit.record(access, "document.deleted", document.path, **facts)
+        return delete_upload(document)
 
 
 def delete_upload(document: Document) -> int:
@@ -133,10 +148,16 @@ def _addition(version: SourceVersion, path: str, size_bytes: int) -> Addition:
 
 
 def _request_ingestion(
-    place: DocumentLocation, blob: str, stated: Mapping[str, Any], requested_by: str
+    place: DocumentLocation,
+    blob: str,
+    stated: Mapping[str, Any],
+    requested_by: str,
+    *,
+    batch: UUID | None = None,
 ) -> AcceptedUpload:
     payload = {"path": place.path, "version": place.version.tag, "blob": blob, **stated}
-    return AcceptedUpload(place=place, job=request_document(place.source, payload, requested_by=requested_by))
+    job = request_document(place.source, payload, requested_by=requested_by, batch=batch)
+    return AcceptedUpload(place=place, job=job)
 
 
 def _open_jobs(place: Document | DocumentLocation) -> Any:

@@ -5,50 +5,32 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from django import template
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from ingest.jobs.queue.schedule import is_paused
-from ingest.models import Job, JobKind, JobState
 from ingest.skip_messages import explanations
 from search.models import Source, SourceKind, SourceState
 
 register = template.Library()
 
-_SOURCE_KINDS: Final[Mapping[str, str]] = MappingProxyType(
+# The label of each kind, and the name of its icon.
+_SOURCE_KINDS: Final[Mapping[str, tuple[Promise, str]]] = MappingProxyType(
     {
-        SourceKind.UPLOAD: "Uploads",
-        SourceKind.FOLDER: "Folder",
-        SourceKind.GIT: "Git repository",
-        SourceKind.WEB: "Web site",
+        SourceKind.UPLOAD: (gettext_lazy("Uploads"), "upload"),
+        SourceKind.FOLDER: (gettext_lazy("Folder"), "folder"),
+        SourceKind.GIT: (gettext_lazy("Git repository"), "git-branch"),
+        SourceKind.WEB: (gettext_lazy("Website"), "globe"),
     }
 )
-_SOURCE_STATES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+# The tone and the label of each state.
+_SOURCE_STATES: Final[Mapping[str, tuple[str, Promise]]] = MappingProxyType(
     {
-        SourceState.PENDING: ("", "not read yet"),
-        SourceState.INDEXING: ("busy", "being read"),
-        SourceState.INDEXED: ("good", "up to date"),
-        SourceState.ERROR: ("bad", "last sync failed"),
-    }
-)
-_JOB_KINDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        JobKind.SYNC_SOURCE: "Sync",
-        JobKind.INGEST_DOCUMENT: "Upload",
-        JobKind.INGEST_ARCHIVE: "Upload of an archive",
-        JobKind.DELETE_SOURCE: "Deletion of a source",
-        JobKind.DELETE_VERSION: "Deletion of a version",
-        JobKind.EMBED: "Embedding",
-        JobKind.EVALUATE: "Evaluation run",
-        JobKind.RECHUNK: "New chunks",
-        JobKind.GATE: "Trial of settings",
-    }
-)
-_JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        JobState.QUEUED: "busy",
-        JobState.RUNNING: "busy",
-        JobState.SUCCEEDED: "good",
-        JobState.FAILED: "bad",
-        JobState.CANCELLED: "",
+        SourceState.PENDING: ("", gettext_lazy("Not synced yet")),
+        SourceState.INDEXING: ("busy", gettext_lazy("Syncing")),
+        SourceState.INDEXED: ("good", gettext_lazy("Up to date")),
+        SourceState.ERROR: ("bad", gettext_lazy("Last sync failed")),
     }
 )
 
@@ -56,7 +38,13 @@ _JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
 @register.filter
 def source_kind(kind: str) -> str:
     """Return the label of a source's kind."""
-    return _SOURCE_KINDS.get(kind, kind)
+    return str(_SOURCE_KINDS.get(kind, (kind, ""))[0])
+
+
+@register.filter
+def source_icon(kind: str) -> str:
+    """Return the name of the icon of a source's kind."""
+    return _SOURCE_KINDS.get(kind, ("", "database"))[1]
 
 
 @register.filter
@@ -69,51 +57,27 @@ def source_tone(source: Source) -> str:
 def source_state(source: Source) -> str:
     """Return the label of a source's state; upload sources are never read or synced."""
     if is_paused(source):
-        return "schedule paused"
+        return _("Schedule paused")
     if source.kind == SourceKind.UPLOAD and source.state == SourceState.PENDING:
-        return "takes uploads"
-    return _SOURCE_STATES.get(source.state, ("", source.state))[1]
+        return _("No files yet")
+    return str(_SOURCE_STATES.get(source.state, ("", source.state))[1])
 
 
 @register.filter
 def reason_text(reason: str) -> str:
     """Return what the reason for refusing a file means, and what to do."""
-    return explanations([reason]).get(reason, reason)
-
-
-@register.filter
-def job_kind(kind: str) -> str:
-    """Return the label of a job's kind."""
-    return _JOB_KINDS.get(kind, kind)
-
-
-@register.filter
-def job_tone(job: Job) -> str:
-    """Return the tone of a job's state."""
-    return "bad" if _is_refused(job) else _JOB_TONES.get(job.state, "")
-
-
-@register.filter
-def job_state(job: Job) -> str:
-    """Return the label of a job's state: that of an upload tells whether its file was read."""
-    if _is_refused(job):
-        return "refused"
-    left_out = sum(job.counts.get("skipped", {}).values()) if job.kind == JobKind.INGEST_ARCHIVE else 0
-    return f"{job.state}, {left_out:,} left out" if left_out and job.is_finished else job.state
-
-
-def _is_refused(job: Job) -> bool:
-    return job.kind == JobKind.INGEST_DOCUMENT and bool(job.is_finished and job.counts.get("skipped"))
+    return _(explanations([reason]).get(reason, reason))
 
 
 @register.filter
 def every_minutes(minutes: int) -> str:
     """Return an interval in the largest unit of which it is a whole multiple."""
-    for size, unit in ((24 * 60, "day"), (60, "hour")):
-        if minutes % size == 0:
-            number = minutes // size
-            return f"every {unit}" if number == 1 else f"every {number:,} {unit}s"
-    return f"every {minutes:,} minutes"
+    days, hours = minutes // (24 * 60), minutes // 60
+    if minutes % (24 * 60) == 0:
+        return ngettext("Every day", "Every %(n)d days", days) % {"n": days}
+    if minutes % 60 == 0:
+        return ngettext("Every hour", "Every %(n)d hours", hours) % {"n": hours}
+    return ngettext("Every minute", "Every %(n)d minutes", minutes) % {"n": minutes}
 
 
 @register.filter

@@ -27,10 +27,11 @@ def list_page(
 ) -> ListPage:
     """Return the page of the list at the request's `cursor`. Raises InvalidCursor.
 
-    `ordering` must be total, as for `KeysetPage`. A cursor works for its page, workspace and user only.
+    `ordering` must be total, as for `KeysetPage`. A cursor works for its page, order,
+    workspace and user only.
     """
     name = view.list_name or type(view).__qualname__
-    salt = f"kebab.page:{name}:{view.access.workspace.pk}:{view.access.identity}"
+    salt = f"kebab.page:{name}:{','.join(ordering)}:{view.access.workspace.pk}:{view.access.identity}"
     page = KeysetPage.after_cursor(request.GET.get("cursor"), ordering=ordering, limit=ROWS, salt=salt)
     rows, cursor = page.fetch(queryset)
     return ListPage(rows=rows, next_address=None if cursor is None else _with_cursor(request, cursor))

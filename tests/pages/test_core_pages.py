@@ -36,7 +36,7 @@ _PAGES = {
     "document": ("/w/quay/documents/{doc_id}?start=3&end=3", "main .cited"),
     "ask": ("/w/quay/ask", "main textarea[name=question]"),
     "upload": ("/w/quay/upload", "main form.upload [type=file]"),
-    "jobs": ("/w/quay/jobs", "main table.list tbody a"),
+    "activity": ("/w/quay/activity", "main .activity a"),
     "people": ("/w/quay/people", "main form [name=email]"),
     "settings": ("/w/quay/settings", "main form [name=slug]"),
     "admin": ("/admin/", "#content a[href='/admin/ingest/job/']"),

@@ -29,7 +29,7 @@ _PAGES = {
     "sources": "/w/quay/sources",
     "new source": "/w/quay/sources/new",
     "upload": "/w/quay/upload",
-    "jobs": "/w/quay/jobs",
+    "activity": "/w/quay/activity",
     "quarantine": "/w/quay/quarantine",
     "people": "/w/quay/people",
     "groups": "/w/quay/groups",

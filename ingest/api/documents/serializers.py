@@ -46,6 +46,11 @@ class PlaceFields(StrictSerializer):
         help_text="Key or id of an upload source; one with a new key is made.",
     )
     version = serializers.CharField(max_length=MAX_TAG_CHARS, default="", allow_blank=True)
+    batch = serializers.UUIDField(
+        default=None,
+        allow_null=True,
+        help_text="The job of your first upload to this source; activity shows both as one upload.",
+    )
 
 
 class NewText(PlaceFields, StatedFields):
@@ -157,6 +162,7 @@ def _build_upload(fields: Mapping[str, Any], path: str, content: bytes) -> Uploa
         version=fields["version"],
         content=content,
         stated={name: fields[name] for name in STATED if name in fields},
+        batch=fields["batch"],
     )
 
 
@@ -173,6 +179,7 @@ def _build_archive_upload(fields: Mapping[str, Any]) -> ArchiveUpload:
         version=fields["version"],
         file=file,
         stated={name: fields[name] for name in STATED if name in fields},
+        batch=fields["batch"],
     )
 
 

@@ -4,7 +4,6 @@ import uuid
 from typing import Any, ClassVar, Final
 
 from django.conf import settings
-from django.db import transaction
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -25,7 +24,7 @@ from ingest.api.jobs.serializers import JobSerializer
 from ingest.api.querysets import check_replay, filter_documents, get_job, job_address
 from ingest.services.archive_uploads import ArchiveUpload, accept_archive
 from ingest.services.job_wait import wait_until_searchable
-from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_upload, update_document
+from ingest.services.uploads import AcceptedUpload, Upload, accept_upload, delete_document, update_document
 from kebab.http.api.idempotency import idempotent
 from kebab.http.api.openapi_schema import page_of
 from kebab.http.api.pagination import KeysetPage
@@ -33,7 +32,6 @@ from kebab.http.api.parsers import StrictJSONParser
 from kebab.http.api.permissions import Need
 from kebab.http.api.serializers import strict_body
 from kebab.http.api.views import WorkspaceView
-from kebab.people import audit
 from kebab.people.access.caller import Access
 from kebab.people.models import Role, TokenScope
 from search.api.documents import READ, DocumentView
@@ -105,11 +103,7 @@ class OneDocumentView(DocumentView):
     def delete(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
         """Delete an uploaded document. The header `Kebab-Seq` has the number of the change."""
         document = get_document(self.workspace, self.access.reader, doc_id)
-        with transaction.atomic():
-            audit.record(
-                self.access, "document.deleted", document.path, id=doc_id.hex, source=document.source.key
-            )
-            seq = delete_upload(document)
+        seq = delete_document(self.access, document)
         return Response(status=204, headers={"Kebab-Seq": str(seq)})
 
 

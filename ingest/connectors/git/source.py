@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 
@@ -94,6 +96,30 @@ def open_repository(
         )
         with BlobReader(git) as blobs:
             yield GitSource(commit, GitTree(git, commit, blobs), blobs, named_commits)
+
+
+def list_references(source: Source, while_waiting: Callable[[], None]) -> NamedCommits:
+    """Return the branches and tags of the source's repository, which need not be stored, and copy nothing.
+
+    Raises ListingFailed, also when the branch to read is missing, and the errors of `while_waiting`.
+    """
+    remote = _resolve_remote(source)
+    requested = RequestedRef(name=source.config.get("branch", ""), is_branch_first=True)
+    with TemporaryDirectory(prefix="kebab-git-") as folder:
+        paths = CopyPaths(Path(folder))
+        write_config(paths, remote.address)
+        addresses = _resolve_host(remote.address)
+        with git_environment(paths, remote.address, addresses, remote.credentials) as environment:
+            git = Git(
+                git_dir=paths.git_dir,
+                environment=environment,
+                while_waiting=while_waiting,
+                secrets=_secrets(remote),
+            )
+            copy = Repository(paths=paths, url=remote.address.url, git=git)
+            advertised = copy.list_remote_refs(*requested.candidates, *ALL_NAMES)
+    requested.choose(advertised)
+    return NamedCommits.from_advertised(advertised)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

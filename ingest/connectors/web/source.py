@@ -1,17 +1,25 @@
 """The connector of web sites."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urljoin
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.project_file import ProjectFile
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import WalkRules
+from ingest.connectors.web.addresses import Address, parse_address
 from ingest.connectors.web.config import WebConfig
 from ingest.connectors.web.crawl import Crawl
+from ingest.connectors.web.discovery import RobotsFile
 from ingest.connectors.web.page_memory import PageMemory
+from ingest.connectors.web.pages import MAX_LOCATION_CHARS, REDIRECTS
 from ingest.connectors.web.requests import SiteRequests
+from kebab.http_client.download import StreamedResponse
+from kebab.http_client.errors import RequestFailed
 from search.models import Source
 from search.retrieval.document_date import parse_http_date
 from search.retrieval.errors import InvalidGlob
@@ -35,6 +43,34 @@ def open_site(
         yield WebSource(config, requests, PageMemory(source, job_id), on_position)
     finally:
         requests.close()
+
+
+def open_start_page(config: Mapping[str, Any], while_waiting: Callable[[], None]) -> str:
+    """Request the start page, else the sitemap, and return its address; robots.txt is obeyed.
+
+    Raises ListingFailed when it can't be read, RequestFailed, and the errors of `while_waiting`.
+    """
+    parsed = WebConfig.parse(config)
+    page = parsed.start or parsed.home
+    with closing(SiteRequests(parsed.home, while_waiting)) as requests:
+        if not RobotsFile.fetch(requests, parsed.home).allows(page.url):
+            raise ListingFailed(f"robots.txt of {page.host} does not allow {page.url}.")
+        try:
+            with requests.get(page, {}) as answer:
+                _check_answer(page, answer)
+        except RequestFailed as error:
+            raise ListingFailed(f"{page.url} {error}.") from error
+    return page.url
+
+
+def _check_answer(page: Address, answer: StreamedResponse) -> None:
+    if answer.status in REDIRECTS:
+        location = urljoin(page.url, answer.header("location")[:MAX_LOCATION_CHARS])
+        target = parse_address(location)
+        if target is None or target.site != page.site:
+            raise ListingFailed(f"{page.url} leads to {location[:200]}; give that address.")
+    elif answer.status != HTTPStatus.OK:
+        raise ListingFailed(f"{page.url} answers {answer.status}.")
 
 
 class WebSource:

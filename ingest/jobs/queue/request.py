@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -69,7 +70,9 @@ def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
     return same.filter(cancel_requested=False, discovered_at=None).select_for_update().first()
 
 
-def request_document(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
+def request_document(
+    source: Source, payload: Mapping[str, Any], *, requested_by: str = "", batch: UUID | None = None
+) -> Job:
     """Return the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
     with transaction.atomic():
         job = _create_job(
@@ -80,6 +83,7 @@ def request_document(source: Source, payload: Mapping[str, Any], *, requested_by
             items_total=1,
             discovered_at=timezone.now(),
             requested_by=requested_by,
+            batch=batch,
         )
         JobItem.objects.create(
             workspace_id=source.workspace_id, job=job, path=payload["path"], action="ingest"
@@ -87,7 +91,9 @@ def request_document(source: Source, payload: Mapping[str, Any], *, requested_by
     return job
 
 
-def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
+def request_archive(
+    source: Source, payload: Mapping[str, Any], *, requested_by: str = "", batch: UUID | None = None
+) -> Job:
     """Return the job that will ingest an uploaded archive.
 
     `payload` names its `blob` and `version`, its documents' `prefix` and, for people, the `archive`.
@@ -98,6 +104,7 @@ def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by:
         source=source,
         payload=dict(payload),
         requested_by=requested_by,
+        batch=batch,
     )
 
 
@@ -145,10 +152,12 @@ def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by:
     return _create_job(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
 
 
-def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: bool = False) -> Job:
+def request_embedding(
+    workspace_id: Any, *, requested_by: str = "", at_once: bool = False, batch: UUID | None = None
+) -> Job:
     """Return the job that will embed all chunks without a vector; an open job will run once more at its end.
 
-    With `at_once` a job that waits for its embedder becomes due now.
+    With `at_once` a job that waits for its embedder becomes due now. A new job belongs to `batch`.
     """
     with transaction.atomic():
         open_jobs = Job.objects.in_workspace(workspace_id).filter(kind=JobKind.EMBED, state__in=OPEN_STATES)
@@ -161,7 +170,7 @@ def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: boo
             return job
         try:
             with transaction.atomic():
-                return _create_job(workspace_id, JobKind.EMBED, requested_by=requested_by)
+                return _create_job(workspace_id, JobKind.EMBED, requested_by=requested_by, batch=batch)
         except IntegrityError:
             open_jobs.update(rerun_requested=True)
             return open_jobs.get()
@@ -189,9 +198,15 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     """
     with transaction.atomic():
         lock_source(source)
-        _cancel_open_jobs(Job.objects.in_workspace(source.workspace_id).filter(source=source))
+        jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
+        _cancel_open_jobs(jobs)
+        jobs.filter(needs_attention=True).update(needs_attention=False)
         return _create_job(
-            source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by
+            source.workspace_id,
+            JobKind.DELETE_SOURCE,
+            source=source,
+            payload={"title": source.title or source.key},
+            requested_by=requested_by,
         )
 
 
@@ -258,15 +273,21 @@ def _update_upload_source(source: Source | None) -> None:
         update_upload_source(source.workspace_id, source.pk)
 
 
+@transaction.atomic
 def retry(job: Job, *, requested_by: str = "") -> Job:
     """Return a new job for the failed items of `job`, or for all its items if it was broken off.
+
+    An upload is retried in the same act.
 
     Raises JobNotOpen when the job is still open, or nothing in it failed.
     """
     _raise_if_refused(_retry_refusal(job))
-    return _repeat_job(
-        job, list(_failed_items(job).order_by("id").values_list("path", flat=True)), requested_by
-    )
+    failed_paths = list(_failed_items(job).order_by("id").values_list("path", flat=True))
+    again = _repeat_job(job, failed_paths, requested_by)
+    superseded = {"refused_items": 0} if job.kind == JobKind.INGEST_DOCUMENT else {}
+    rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
+    rows.update(needs_attention=False, **superseded)
+    return again
 
 
 def can_retry(job: Job) -> bool:
@@ -295,7 +316,6 @@ def _failed_items(job: Job) -> QuerySet[JobItem]:
     return JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
 
 
-@transaction.atomic
 def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
     if job.kind == JobKind.EMBED:
         return request_embedding(job.workspace_id, requested_by=requested_by, at_once=True)
@@ -320,7 +340,9 @@ def _repeat_job(job: Job, failed_paths: list[str], requested_by: str) -> Job:
         hold_retained_blobs(job)
         _raise_if_refused(missing_upload_message(job))
     if job.kind == JobKind.INGEST_DOCUMENT:
-        return request_document(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
+        return request_document(
+            job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
+        )
     if job.kind == JobKind.INGEST_ARCHIVE:
         return _repeat_archive(job, requested_by)
     # A job that was broken off has not tried all its paths.
@@ -352,7 +374,9 @@ def _repeat_archive(job: Job, requested_by: str) -> Job:
     """Return a job for the unfinished members, whose blobs are retained, or for the archive if that is."""
     assert job.source is not None  # noqa: S101  # the caller has checked
     if not is_retried_by_member(job):
-        return request_archive(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
+        return request_archive(
+            job.source, {**job.payload, "anew": True}, requested_by=requested_by, batch=job.batch or job.pk
+        )
     members = unfinished_items(JobItem.objects.in_workspace(job.workspace_id).filter(job=job))
     items_to_repeat = list(members.order_by("id"))
     with transaction.atomic():
@@ -364,6 +388,7 @@ def _repeat_archive(job: Job, requested_by: str) -> Job:
             items_total=len(items_to_repeat),
             discovered_at=timezone.now(),
             requested_by=requested_by,
+            batch=job.batch or job.pk,
         )
         JobItem.objects.bulk_create(
             JobItem(workspace_id=job.workspace_id, job=again, path=item.path, action="ingest", blob=item.blob)

@@ -16,6 +16,7 @@ from ingest.errors import JobCancelled, JobFailed, JobYielded, LeaseLost
 from ingest.jobs.kinds import archive, delete_source, embed, evaluate, gate, rechunk, sync_source, upload
 from ingest.jobs.kinds.upload_completion import update_upload_source
 from ingest.jobs.queue import hints, schedule
+from ingest.jobs.queue.attention import record_attention
 from ingest.jobs.queue.context import Ending, JobContext
 from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.queue.report import final_counts
@@ -148,20 +149,22 @@ def _end_job(lease: Lease, state: JobState, error: str = "") -> None:
             lease.write(lease_until=Now(), due_at=Now())
             return
         if job.kind in READS_DOCUMENTS and job.payload.get("embed", True):
-            request_embedding(job.workspace_id)
+            request_embedding(job.workspace_id, batch=job.batch or job.pk)
         if job.kind == JobKind.SYNC_SOURCE:
             sync_source.record_sync_end(job, state)
         record_run_end(job, state, error)
         if job.is_whole_sync:
             schedule.schedule_next_sync(job, state)
         head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=job.workspace_id)
+        counts = final_counts(job)
         lease.write(
             state=state,
             finished_at=Now(),
             lease_until=None,
-            counts=final_counts(job),
+            counts=counts,
             seq=head_seq,
             error=error,
+            **record_attention(job, state, counts),
         )
         transaction.on_commit(partial(_count_end, job, state))
         if job.kind in UPLOAD_KINDS:

@@ -9,8 +9,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from ingest.jobs.queue.failure_mail import mail_failed_sync
 from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job, JobState
+from kebab.database.on_commit import run_on_commit
 from search.models import Source
 
 #: In minutes. A listing takes seconds; a source that may be a month old needs no schedule.
@@ -36,7 +38,10 @@ def initial_schedule(every_minutes: int | None, *, at_once: bool) -> dict[str, o
 
 
 def schedule_next_sync(job: Job, state: JobState) -> None:
-    """Record the sync's end and the next due time in the source, in the job's last transaction."""
+    """Record the sync's end and the next due time in the source, in the job's last transaction.
+
+    The first failure after a success is mailed to the source's owner.
+    """
     if job.source_id is None:
         return
     sources = Source.objects.in_workspace(job.workspace_id).filter(pk=job.source_id)
@@ -50,6 +55,8 @@ def schedule_next_sync(job: Job, state: JobState) -> None:
     if source.sync_every_minutes is not None and failures < MAX_FAILURES:
         next_sync_at = _jittered_time(_pause_minutes(source.sync_every_minutes, failures))
     sources.update(last_sync_at=Now(), sync_failures=failures, next_sync_at=next_sync_at)
+    if source.sync_failures == 0 and failures == 1:
+        run_on_commit(mail_failed_sync, job.workspace_id, job.pk)
 
 
 def request_due_syncs() -> int:

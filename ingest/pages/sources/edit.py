@@ -7,11 +7,19 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from ingest.api.querysets import get_source
 from ingest.api.sources.serializers import NewSource, SourceChange
 from ingest.pages.rights import CHANGE, is_allowed
-from ingest.pages.sources.forms import NEW_SOURCE_FORMS, DescriptionForm, NewSourceForm, SourceForm
+from ingest.pages.sources.forms import (
+    NEW_SOURCE_FORMS,
+    DescriptionForm,
+    NewSourceForm,
+    SourceForm,
+    offered_kinds,
+)
+from ingest.services.connection_probe import probe_connection
 from ingest.services.sources import add_source, sync_source, update_source
 from kebab.http.api.errors import NotFound, Problem
 from kebab.http.api.permissions import ADMINS
@@ -49,29 +57,64 @@ class NewSourcePage(_SourceFormPage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Return the choice of kinds, or the form of one. Raises NotFound for an unknown kind."""
         if "kind" not in request.GET:
-            return self.render(request, "ingest/new_source.html")
+            return self.render(request, "ingest/new_source.html", kinds=offered_kinds())
         return self.page(request, self._form(request)(groups=self.selectable_groups()))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Create the source and sync it. Raises what `add_source` raises, and ValidationError."""
+        """Create the source and sync it, or test its connection.
+
+        Raises what `add_source` and `probe_connection` raise, and ValidationError.
+        """
         form = self._form(request)(request.POST, groups=self.selectable_groups())
         if not form.is_valid():
             return self.render_invalid(request, form)
         self.form = form
+        if "test" in request.POST:
+            return self._test(request, form)
         source = add_source(self.access, validate_fields(NewSource, form.body()))
         job = sync_source(self.access, source)
-        messages.success(request, f"{source.title} is added, and being read for the first time.")
-        return redirect("job", workspace.slug, job.pk)
+        messages.success(
+            request, _("Added %(source)s. The first sync has started.") % {"source": source.title}
+        )
+        return redirect("act", workspace.slug, job.pk)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
         """Return the page around the form."""
-        return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"])
+        return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"], **context)
+
+    def render_invalid(self, request: HttpRequest, form: Any) -> HttpResponse:
+        """Render the page with the form's errors; the result of a test shows those alone."""
+        if not self._is_partial_test:
+            return super().render_invalid(request, form)
+        return self._connection(" ".join(error for field in form.errors.values() for error in field))
+
+    def render_problem(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Render the page with the problem; the result of a test shows that alone."""
+        if self.form is None or not self._is_partial_test:
+            return super().render_problem(request, problem)
+        return self._connection(" ".join(error.message for error in problem.errors) or problem.detail)
+
+    @property
+    def _is_partial_test(self) -> bool:
+        return bool(self.request.htmx) and "test" in self.request.POST
+
+    def _test(self, request: HttpRequest, form: NewSourceForm) -> HttpResponse:
+        given = validate_fields(NewSource, form.body())
+        found = probe_connection(self.access, given["kind"], given["config"])
+        return (
+            self._connection(found, is_good=True)
+            if self._is_partial_test
+            else self.page(request, form, connection=found, is_good=True)
+        )
+
+    def _connection(self, words: str, *, is_good: bool = False) -> HttpResponse:
+        return self.render(self.request, "ingest/connection.html", connection=words, is_good=is_good)
 
     def _form(self, request: HttpRequest) -> type[NewSourceForm]:
-        form = NEW_SOURCE_FORMS.get(request.GET.get("kind", ""))
-        if form is None:
+        kind = request.GET.get("kind", "")
+        if kind not in offered_kinds():
             raise NotFound
-        return form
+        return NEW_SOURCE_FORMS[kind]
 
 
 class EditSourcePage(_SourceFormPage):
@@ -93,7 +136,7 @@ class EditSourcePage(_SourceFormPage):
             return self.render_invalid(request, form)
         self.form = form
         update_source(self.access, self.source, validate_fields(SourceChange, form.body()))
-        messages.success(request, "Saved.")
+        messages.success(request, _("Saved."))
         return redirect("source", workspace.slug, source_id)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:

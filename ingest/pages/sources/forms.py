@@ -4,12 +4,18 @@ The forms only check the shape of values; the serializers of the API validate th
 """
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import PurePath
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
+from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
 
+from ingest.connectors.git.address import parse_address
+from ingest.errors import AddressNotAllowed
 from ingest.jobs.queue.schedule import LEAST_INTERVAL
 from ingest.templatetags.labels import every_minutes
 from kebab.http.api.errors import Problem
@@ -17,11 +23,12 @@ from kebab.people.models import Group
 from search.models import Source, SourceKind, Trust
 from search.models.source import MAX_TITLE_CHARS
 
+MAX_KEY_CHARS = 63
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
 # Fields of all kinds, shown after the kind's own fields and before the readers.
 _COMMON_FIELDS = ("description", "tags", "trust", "schedule", "watch")
 _CREDENTIALS = ("username", "token")
-_NO_SCHEDULE = "Only when somebody asks"
+_NO_SCHEDULE = _("Manually")
 # API field names, and codes of errors without a field, by the form fields that show them.
 _FIELDS: Mapping[str, str] = {
     "name": "title",
@@ -34,6 +41,7 @@ _FIELDS: Mapping[str, str] = {
     "credentials": "token",
     "folder_not_allowed": "path",
     "address_not_allowed": "url",
+    "connection_failed": "url",
     "credentials_refused": "token",
     "source_exists": "key",
 }
@@ -54,7 +62,7 @@ class ListField(forms.Field):
         try:
             entries = next(csv.reader([line], skipinitialspace=True), [])
         except csv.Error as error:
-            raise forms.ValidationError("It can’t be read as a list; shorten it.") from error
+            raise forms.ValidationError(_("This list is too long or can’t be read.")) from error
         return list(filter(None, map(str.strip, entries)))
 
 
@@ -71,24 +79,31 @@ class LinesField(forms.CharField):
 class DescriptionForm(forms.Form):
     """The fields that sources of all kinds have."""
 
-    title = forms.CharField(max_length=MAX_TITLE_CHARS, label="Title")
+    #: Fields shown at once; the others are options.
+    main_fields: ClassVar[Collection[str]] = ("title", "description", "schedule", "watch")
+
+    title = forms.CharField(max_length=MAX_TITLE_CHARS, label=_("Title"))
     description = LinesField(
         required=False,
         max_length=10_000,
-        help_text="What is in it, for those who choose where to search.",
+        label=_("Description"),
+        help_text=_("Shown to people and tools that choose where to search."),
     )
     tags = ListField(
         required=False,
-        help_text="Between commas; one that has a comma itself stands in quotes. Documents that are read from"
-        " now on get them, unless they say others.",
+        label=_("Tags"),
+        help_text=_("Comma-separated. Applied to documents without tags of their own, from the next change."),
     )
     trust = forms.ChoiceField(
         choices=[(level.value, level.value) for level in reversed(Trust)],
-        help_text="How far its text can be relied on. It applies to all documents that state no other level.",
+        label=_("Trust"),
+        help_text=_("How reliable its documents are, unless they state it themselves."),
     )
-    is_restricted = forms.BooleanField(required=False, label="Only these groups, owners and admins read it")
+    is_restricted = forms.BooleanField(
+        required=False, label=_("Restrict to groups; owners and admins always have access")
+    )
     readers = forms.MultipleChoiceField(
-        required=False, label="Groups", widget=forms.CheckboxSelectMultiple, choices=()
+        required=False, label=_("Groups"), widget=forms.CheckboxSelectMultiple, choices=()
     )
 
     def __init__(self, *args: Any, groups: Iterable[Group] | None, **options: Any) -> None:
@@ -98,6 +113,18 @@ class DescriptionForm(forms.Form):
             del self.fields["is_restricted"], self.fields["readers"]
         else:
             self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]  # a ChoiceField
+
+    def main(self) -> list[forms.BoundField]:
+        """Return the fields that are shown at once."""
+        return [field for field in self if field.name in self.main_fields]
+
+    def options(self) -> list[forms.BoundField]:
+        """Return the fields that are shown when somebody opens them."""
+        return [field for field in self if field.name not in self.main_fields]
+
+    def has_wrong_option(self) -> bool:
+        """Return whether one of the options has an error."""
+        return any(field.errors for field in self.options())
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields of the API's body that all kinds have."""
@@ -125,9 +152,8 @@ class SyncedForm(DescriptionForm):
         required=False,
         coerce=int,
         empty_value=None,
-        label="Sync",
+        label=_("Sync"),
         choices=(),
-        help_text="How often it is read again by itself.",
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -149,27 +175,45 @@ class NewSourceForm(SyncedForm):
     """The form of a new source."""
 
     kind: ClassVar[SourceKind]
+    #: Whether its connection can be tested before it is added.
+    can_test: ClassVar[bool] = True
+    main_fields = ("url",)
+    title = forms.CharField(
+        required=False,
+        max_length=MAX_TITLE_CHARS,
+        label=_("Title"),
+        help_text=_("Created from the address if empty."),
+    )
     key = forms.CharField(
         required=False,
-        max_length=63,
-        help_text="Lower-case letters, digits and hyphens; it never changes. Left empty, the title gives it.",
+        max_length=MAX_KEY_CHARS,
+        label=_("Key"),
+        help_text=_(
+            "Lower-case letters, digits and hyphens. Can’t be changed later. Created from the title if empty."
+        ),
     )
 
     def body(self) -> dict[str, Any]:
         """Return the API's body that creates the source."""
         clean = self.cleaned_data
+        derived = "" if clean["title"] else self.derived_title()
+        key = clean["key"] or slugify(derived.replace(".", " ").replace("/", " "))[:MAX_KEY_CHARS].strip("-")
         body = {
             "kind": self.kind.value,
-            "name": clean["title"],
+            "name": clean["title"] or derived[:MAX_TITLE_CHARS],
             "config": self.config(),
             **self.common_fields(),
         }
         if body.get("readers", ()) is None:
             del body["readers"]
-        return {**body, **({"key": clean["key"]} if clean["key"] else {})}
+        return {**body, **({"key": key} if key else {})}
 
     def config(self) -> dict[str, Any]:
         """Return the source's configuration."""
+        raise NotImplementedError
+
+    def derived_title(self) -> str:
+        """Return a title made of what it reads; '' if that says none."""
         raise NotImplementedError
 
 
@@ -177,19 +221,26 @@ class NewFolderForm(NewSourceForm):
     """A folder of the server."""
 
     kind = SourceKind.FOLDER
-    path = forms.CharField(label="Folder", max_length=4_000, strip=False)
-    watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
+    can_test = False
+    main_fields = ("path",)
+    path = forms.CharField(label=_("Folder"), max_length=4_000, strip=False)
+    watch = forms.BooleanField(required=False, label=_("Sync when files change"))
     field_order = ("path", "title", "key", *_COMMON_FIELDS)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         roots = ", ".join(map(str, settings.KEBAB_FOLDER_ROOTS[:5]))
-        none = "The operator allows no folder yet (KEBAB_FOLDER_ROOTS)."
-        self.fields["path"].help_text = f"On the server, below {roots}." if roots else none
+        self.fields["path"].help_text = _("On this server, in %(roots)s. Includes subfolders.") % {
+            "roots": roots
+        }
 
     def config(self) -> dict[str, Any]:
         """Return the source's configuration."""
         return {"path": self.cleaned_data["path"]}
+
+    def derived_title(self) -> str:
+        """Return the name of the folder."""
+        return PurePath(self.cleaned_data["path"]).name
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields of the API's body, with `watch`."""
@@ -199,12 +250,14 @@ class NewFolderForm(NewSourceForm):
 class CredentialsForm(forms.Form):
     """The credentials of a repository, which are never shown."""
 
-    username = forms.CharField(required=False, help_text="For a private repository, if its host wants one.")
+    username = forms.CharField(
+        required=False, label=_("User name"), help_text=_("For private repositories, if the host needs one.")
+    )
     token = forms.CharField(
         required=False,
-        label="Access token",
+        label=_("Access token"),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="For a private repository. It is stored encrypted and never shown again.",
+        help_text=_("For private repositories. Stored encrypted, never shown again."),
     )
 
     def credentials(self) -> dict[str, str]:
@@ -216,12 +269,15 @@ class NewGitForm(CredentialsForm, NewSourceForm):
     """A git repository."""
 
     kind = SourceKind.GIT
-    url = forms.CharField(label="Address", help_text="https://…, or git@host:path by ssh.")
-    branch = forms.CharField(required=False, help_text="Left empty: the default branch.")
+    url = forms.CharField(
+        label=_("URL"),
+        help_text=_("For example https://github.com/owner/project or git@host:owner/project.git"),
+    )
+    branch = forms.CharField(required=False, label=_("Branch"), help_text=_("The default branch if empty."))
     version_tags = ListField(
         required=False,
-        label="Tags that are versions",
-        help_text="Patterns between commas, such as v*: a tag that matches becomes a version.",
+        label=_("Version tags"),
+        help_text=_("Comma-separated patterns such as v*. Each matching tag becomes a version."),
     )
     field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_COMMON_FIELDS)
 
@@ -233,21 +289,30 @@ class NewGitForm(CredentialsForm, NewSourceForm):
         credentials = self.credentials()
         return {**config, **({"credentials": credentials} if credentials else {})}
 
+    def derived_title(self) -> str:
+        """Return the name of the repository; '' for an address that is refused later."""
+        try:
+            return parse_address(self.cleaned_data["url"]).name
+        except AddressNotAllowed:
+            return ""
+
 
 class NewSiteForm(NewSourceForm):
     """A web site."""
 
     kind = SourceKind.WEB
-    url = forms.CharField(label="Address", help_text="The page to begin with; what lies below it is read.")
+    url = forms.CharField(
+        label=_("URL"), help_text=_("The start page. Pages below it are read; robots.txt is respected.")
+    )
     include = ListField(
         required=False,
-        label="Only these pages",
-        help_text="Patterns of paths between commas, such as docs/**.",
+        label=_("Include only"),
+        help_text=_("Comma-separated path patterns, such as docs/**"),
     )
     exclude = ListField(
-        required=False, label="Not these pages", help_text="Patterns of paths between commas."
+        required=False, label=_("Exclude"), help_text=_("Comma-separated path patterns, such as blog/**")
     )
-    max_pages = forms.IntegerField(required=False, min_value=1, label="At most so many pages")
+    max_pages = forms.IntegerField(required=False, min_value=1, label=_("Page limit"))
     field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_COMMON_FIELDS)
 
     def config(self) -> dict[str, Any]:
@@ -256,12 +321,17 @@ class NewSiteForm(NewSourceForm):
         given = {name: clean[name] for name in ("include", "exclude", "max_pages")}
         return {"url": clean["url"], **{name: value for name, value in given.items() if value}}
 
+    def derived_title(self) -> str:
+        """Return the host and the path of the start page."""
+        split = urlsplit(self.cleaned_data["url"])
+        return f"{split.hostname or ''}{split.path}".rstrip("/")
+
 
 class SourceForm(CredentialsForm, SyncedForm):
     """The editable fields of a source; fields that its kind doesn't have are removed."""
 
-    watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
-    is_forgetting = forms.BooleanField(required=False, label="Forget the access token that is stored")
+    watch = forms.BooleanField(required=False, label=_("Sync when files change"))
+    is_forgetting = forms.BooleanField(required=False, label=_("Delete the stored access token"))
     field_order = ("title", *_COMMON_FIELDS, *_CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
@@ -269,7 +339,7 @@ class SourceForm(CredentialsForm, SyncedForm):
         for name in _inapplicable_fields(source):
             del self.fields[name]
         if "is_forgetting" in self.fields:
-            self.fields["token"].help_text = "One is stored. Left empty, it stays; it is never shown."
+            self.fields["token"].help_text = _("A token is stored. Leave empty to keep it.")
 
     def body(self) -> dict[str, Any]:
         """Return the API's body that updates the source, with only the changed fields."""
@@ -300,8 +370,13 @@ def _inapplicable_fields(source: Source) -> set[str]:
 
 #: The form of each kind, in the order in which the page offers them.
 NEW_SOURCE_FORMS: Mapping[str, type[NewSourceForm]] = {
-    form.kind.value: form for form in (NewFolderForm, NewGitForm, NewSiteForm)
+    form.kind.value: form for form in (NewSiteForm, NewGitForm, NewFolderForm)
 }
+
+
+def offered_kinds() -> list[str]:
+    """Return the kinds that this server allows to add."""
+    return [kind for kind in NEW_SOURCE_FORMS if kind != SourceKind.FOLDER or settings.KEBAB_FOLDER_ROOTS]
 
 
 def _quote(entry: str) -> str:

@@ -2,30 +2,37 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from ingest.api.querysets import filter_documents, get_source, readable_jobs, readable_sources
-from ingest.models import Job
+from ingest.api.querysets import get_source, readable_sources
+from ingest.pages.activity.acts import Act, build_acts, list_acts
 from ingest.pages.rights import CHANGE, READ, is_allowed
+from ingest.pages.sources.folders import crumbs, directly_in, documents_below, list_folders, match_documents
 from ingest.services.sources import delete_source, sync_source
+from ingest.services.uploads import delete_document
 from kebab.pages.page import PostAction, WorkspacePage
-from kebab.pages.pagination import list_page
+from kebab.pages.pagination import ROWS, list_page
 from kebab.people.access.caller import Access
 from kebab.people.models import Group, Workspace
+from kebab.uuids import parse_uuid
 from search.access.restrictions import readers_of
 from search.models import Document, Source, SourceKind, SourceVersion
 from search.models.document import MAX_PATH_CHARS
 
 _TAB = "sources"
 #: Rows shown on a source's page.
-LAST_JOBS = 5
+SHOWN_ACTS = 5
 SHOWN_VERSIONS = 50
+# Orders of documents, by the parameter `order`.
+_ORDERS: Final = {"path": ("path", "id"), "date": ("-dated_at", "-id")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,7 @@ class SourceFacts:
     versions: list[SourceVersion]
     has_more_versions: bool
     #: Newest first.
-    jobs: list[Job]
+    acts: list[Act]
 
 
 def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
@@ -53,12 +60,12 @@ def source_facts(access: Access, source: Any) -> SourceFacts:
     """Return the related data of `source`, which is one of `readable_sources`."""
     versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
     shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
-    jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")
+    firsts = list_acts(access).filter(source=source.pk).order_by("-created_at", "id")
     return SourceFacts(
         readers=_names(access, source),
         versions=shown[:SHOWN_VERSIONS],
         has_more_versions=len(shown) > SHOWN_VERSIONS,
-        jobs=list(jobs[:LAST_JOBS]),
+        acts=build_acts(access, list(firsts[:SHOWN_ACTS])),
     )
 
 
@@ -85,26 +92,64 @@ class SourcesPage(WorkspacePage):
 
 
 class SourcePage(WorkspacePage):
-    """One source: its properties, latest jobs and documents."""
+    """One source: its documents by folder, its activity and properties."""
 
     need = READ
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Return the page; `path` filters the documents by path prefix. Raises NotFound."""
+        """Return the page. Raises NotFound.
+
+        `path` is the folder shown, `q` finds documents below it by path and title, `order` sorts.
+        """
         source = get_source(self.access, source_id)
-        path = request.GET.get("path", "")[:MAX_PATH_CHARS]
-        criteria = {"source": [str(source.pk)], "path_prefix": path}
-        documents = list_page(self, request, filter_documents(self.access, criteria), ordering=("path", "id"))
+        names = request.GET.get("path", "")[:MAX_PATH_CHARS].strip("/")
+        folder = f"{names}/" if names else ""
+        q = request.GET.get("q", "").strip()[:MAX_PATH_CHARS]
+        order = request.GET.get("order", "")
+        order = order if order in _ORDERS else "path"
+        below = documents_below(self.access, source, folder)
+        shown = match_documents(below, q) if q else directly_in(below)
         context = {
             "source": source,
             "facts": source_facts(self.access, source),
-            "list": documents,
-            "path": path,
+            "list": list_page(self, request, shown, ordering=_ORDERS[order]),
+            "folders": [] if q or "cursor" in request.GET else list_folders(below, folder),
+            "crumbs": crumbs(folder),
+            "path": folder,
+            "q": q,
+            "order": order,
             "is_synced": source.kind != SourceKind.UPLOAD,
             "may_change": is_allowed(self.access, CHANGE),
         }
         return self.render(request, "ingest/source.html", **context)
+
+
+class SourceDocumentsDelete(PostAction):
+    """Deletion of chosen documents of an upload source."""
+
+    need = CHANGE
+    tab = _TAB
+
+    def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
+        """Ask for confirmation; once that is given delete the documents. Raises NotFound, Conflict."""
+        source = get_source(self.access, source_id)
+        chosen = [each for each in map(parse_uuid, request.POST.getlist("document")[:ROWS]) if each]
+        documents = list(documents_below(self.access, source, "").filter(doc_id__in=chosen).order_by("path"))
+        if not documents:
+            messages.error(request, _("Choose the documents to delete."))
+        elif "confirmed" not in request.POST:
+            context = {"source": source, "documents": documents}
+            return self.render(request, "ingest/delete_documents.html", **context)
+        for document in documents:
+            delete_document(self.access, document)
+        if documents:
+            count = len(documents)
+            messages.success(
+                request,
+                ngettext("Deleted %(n)d document.", "Deleted %(n)d documents.", count) % {"n": count},
+            )
+        return redirect("source", workspace.slug, source_id)
 
 
 class SourceSync(PostAction):
@@ -117,8 +162,8 @@ class SourceSync(PostAction):
         """Request the sync. Raises NotFound, Conflict."""
         source = get_source(self.access, source_id)
         job = sync_source(self.access, source)
-        messages.success(request, f"{source.title or source.key} is being read; what changed is found soon.")
-        return redirect("job", workspace.slug, job.pk)
+        messages.success(request, _("Syncing %(source)s.") % {"source": source.title or source.key})
+        return redirect("act", workspace.slug, job.pk)
 
 
 class SourceDelete(PostAction):
@@ -131,5 +176,7 @@ class SourceDelete(PostAction):
         """Request the deletion. Raises NotFound, Conflict."""
         source = get_source(self.access, source_id)
         delete_source(self.access, source)
-        messages.success(request, f"{source.title or source.key} is being deleted with its documents.")
+        messages.success(
+            request, _("Deleting %(source)s with its documents.") % {"source": source.title or source.key}
+        )
         return redirect("sources", workspace.slug)

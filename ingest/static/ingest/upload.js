@@ -1,16 +1,17 @@
 // Sends files to the API one by one, and follows the job of each until it is searchable or refused.
 const form = document.querySelector("[data-upload]");
 const section = document.querySelector("[data-sent]");
-const list = document.querySelector("[data-list]");
+const words = JSON.parse(form.dataset.words);
 const ARCHIVE = /\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))$/i;
 const AT_ONCE = 3; // files that are sent, and jobs that are looked at
 const LOOK_MS = 700;
 const LOOKS = 20; // at one job, before it makes room for those behind it
 const AGAIN_MS = 3000; // after an answer that says nothing of the file or its job
-const SHOWN = 500; // rows; of further files those that are refused are shown, and the summary tells of all
+const SHOWN = 500; // added files; the summary counts all
 const BUSY = [429, 503];
 const GONE = [401, 403, 404];
-const counts = { all: 0, searchable: 0, refused: 0, unknown: 0 };
+const counts = { all: 0, added: 0, refused: 0, unknown: 0 };
+const leaders = new Map(); // the first job of this upload, by source
 const waiting = [];
 const sent = [];
 let sending = 0;
@@ -24,30 +25,48 @@ function bytes(number) {
   return number < 1e6 ? `${Math.ceil(number / 1e3)} KB` : `${(number / 1e6).toFixed(1)} MB`;
 }
 
+// Gives a text of the page with its numbers filled in.
+function say(name, numbers = {}) {
+  return words[name].replace(/\{(\w+)\}/g, (_, key) => numbers[key]);
+}
+
 function element(name, fields = {}, ...inside) {
   const made = Object.assign(document.createElement(name), fields);
   made.append(...inside);
   return made;
 }
 
+function part(name) {
+  return section.querySelector(`[data-${name}]`);
+}
+
+function left() {
+  return counts.all - counts.added - counts.refused - counts.unknown;
+}
+
 function summarise() {
-  const { all, searchable, refused, unknown } = counts;
-  const open = all - searchable - refused - unknown;
-  const others = Object.entries({ refused, "sent, but not seen to the end": unknown, "to go": open });
-  document.querySelector("[data-summary]").textContent =
-    `${searchable} of ${all} searchable` + others.map(([name, count]) => (count ? `, ${count} ${name}` : "")).join("") + ".";
-  document.querySelector("[data-searchable]").hidden = !searchable;
+  const { all, added, refused, unknown } = counts;
+  const others = Object.entries({ refused, unknown, left: left() }).filter(([, count]) => count);
+  part("summary").textContent = [say("added", { n: added, all }), ...others.map(([name, n]) => say(name, { n }))].join(" · ");
+  part("overall").max = all;
+  part("overall").value = all - left();
+  part("overall").hidden = !left();
+  part("searchable").hidden = !added;
+  part("done").hidden = !added;
+  part("done-summary").textContent = say("done", { n: added });
 }
 
 function rowOf(path, size) {
   const bar = element("progress", { max: 1, value: 0 });
   bar.setAttribute("aria-label", path);
-  const state = element("span", { className: "state", textContent: "waiting" });
-  const why = element("p", { className: "beside" });
+  const state = element("span", { className: "state" });
+  const why = element("p", { className: "sent-why" });
   const name = element("span", { className: "path mono", textContent: path });
-  const row = element("li", {}, element("p", {}, name, " ", element("span", { className: "soft", textContent: bytes(size) })), bar, state, why);
-  if (list.children.length < SHOWN) list.append(row);
+  const row = element("li", {}, element("p", { className: "sent-file" }, name, element("span", { className: "soft", textContent: bytes(size) }), state), bar, why);
   return {
+    start() {
+      part("active").append(row);
+    },
     say(tone, text) {
       state.className = `state ${tone}`;
       state.textContent = text;
@@ -58,11 +77,13 @@ function rowOf(path, size) {
     },
     end(how, text, address) {
       counts[how] += 1;
-      bar.hidden = true;
-      this.say({ searchable: "good", refused: "bad" }[how] ?? "", how === "unknown" ? "sent" : how);
-      if (how === "refused" && !row.isConnected) list.append(row);
+      bar.remove();
+      this.say({ added: "good", refused: "bad" }[how] ?? "", say(`state-${how}`));
       why.textContent = text;
-      if (address) why.append(" ", element("a", { href: address, textContent: "Its job" }));
+      if (address) why.append(" ", element("a", { href: address, textContent: say("details") }));
+      const list = how === "added" ? part("added") : part("refused");
+      list.append(row);
+      if (how === "added" && list.children.length > SHOWN) list.firstChild.remove();
       summarise();
     },
   };
@@ -72,7 +93,8 @@ function rowOf(path, size) {
 function post({ file, path, source, row }) {
   return new Promise((resolve, reject) => {
     const body = new FormData();
-    body.append("source", source);
+    if (source) body.append("source", source);
+    if (leaders.has(source)) body.append("batch", leaders.get(source));
     body.append("path", path);
     body.append("file", file, file.name);
     const request = new XMLHttpRequest();
@@ -86,7 +108,7 @@ function post({ file, path, source, row }) {
       }
       resolve({ status: request.status, answer, again_ms: againMs(request.getResponseHeader("Retry-After")) });
     });
-    request.addEventListener("error", () => reject(new Error("The connection broke; send it again.")));
+    request.addEventListener("error", () => reject(new Error(say("broken"))));
     request.open("POST", form.dataset.upload);
     request.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
     request.send(body);
@@ -102,8 +124,8 @@ async function send(each) {
   for (;;) {
     const { status, answer, again_ms } = await post(each);
     if (status < 300) return answer.job;
-    if (!BUSY.includes(status)) throw new Error(answer.detail ?? `The server answered ${status}.`);
-    each.row.say("busy", "waiting for the server");
+    if (!BUSY.includes(status)) throw new Error(answer.detail ?? say("status", { status }));
+    each.row.say("busy", say("busy"));
     await pause(again_ms);
   }
 }
@@ -124,7 +146,7 @@ async function look(id) {
 async function follow({ id, row }) {
   for (let looks = 0; looks < LOOKS; looks += 1) {
     const job = await look(id);
-    if (job === false) return row.end("unknown", "What became of it can’t be seen from here any more.", `${form.dataset.jobs}/${id}`);
+    if (job === false) return row.end("unknown", say("unseen"), `${form.dataset.activity}/${id}`);
     if (job?.finished_at) return tell(job, row);
     if (job) show(job, row);
     await pause(LOOK_MS);
@@ -133,7 +155,7 @@ async function follow({ id, row }) {
 }
 
 function show(job, row) {
-  row.say("busy", job.items_total > 1 ? `${job.items_done} of ${job.items_total} read` : "being read");
+  row.say("busy", job.items_total > 1 ? say("part", { n: job.items_done, all: job.items_total }) : say("reading"));
   row.at(job.items_total > 1 ? job.items_done / job.items_total : null);
 }
 
@@ -142,18 +164,21 @@ function tell(job, row) {
   const reasons = { ...report.failed_by_reason, ...report.skipped_by_reason };
   const told = Object.keys(reasons).map((name) => `${reasons[name] > 1 ? `${reasons[name]}: ` : ""}${report.explanations[name] ?? name}`);
   const found = report.new + report.updated + report.unchanged;
-  const text = [found > 1 ? `${found} documents.` : "", ...told, found ? "" : (job.error ?? "")].filter(Boolean).join(" ");
-  row.end(job.state === "succeeded" && found > 0 ? "searchable" : "refused", text, told.length || job.error ? `${form.dataset.jobs}/${job.id}` : "");
+  const text = [found > 1 ? say("documents", { n: found }) : "", ...told, found ? "" : (job.error ?? "")].filter(Boolean).join(" ");
+  row.end(job.state === "succeeded" && found > 0 ? "added" : "refused", text, told.length || job.error ? `${form.dataset.activity}/${job.id}` : "");
 }
 
 async function upload(each) {
-  const { file, row } = each;
+  const { file, row, source } = each;
+  row.start();
   try {
     const limit = Number(ARCHIVE.test(file.name) ? form.dataset.archiveLimit : form.dataset.limit);
-    if (file.size > limit) throw new Error(`It has ${bytes(file.size)}, more than the limit of ${bytes(limit)}. Split it.`);
-    row.say("busy", "being sent");
+    if (file.size > limit) throw new Error(say("large", { size: bytes(file.size), limit: bytes(limit) }));
+    row.say("busy", say("sending"));
     const job = await send(each);
-    row.say("busy", "to be read");
+    if (!leaders.has(source)) leaders.set(source, job.id);
+    part("activity").href = `${form.dataset.activity}/${leaders.get(source)}`;
+    row.say("busy", say("queued"));
     row.at(null);
     sent.push({ id: job.id, row });
     followSent();
@@ -162,11 +187,15 @@ async function upload(each) {
   }
 }
 
-async function sendWaiting() {
-  if (sending >= AT_ONCE) return;
-  sending += 1;
-  while (waiting.length) await upload(waiting.shift());
-  sending -= 1;
+// The first file of a source goes alone: the others name its job.
+function sendWaiting() {
+  while (waiting.length && sending < (leaders.has(waiting[0].source) ? AT_ONCE : 1)) {
+    sending += 1;
+    upload(waiting.shift()).finally(() => {
+      sending -= 1;
+      sendWaiting();
+    });
+  }
 }
 
 async function followSent() {
@@ -179,10 +208,8 @@ async function followSent() {
 function listed(relative, size) {
   const folder = form.elements.folder.value.replace(/^\/+|\/+$/g, "");
   const path = (folder ? `${folder}/` : "") + relative;
-  if (section.hidden) {
-    section.hidden = false;
-    section.scrollIntoView({ block: "nearest" });
-  }
+  section.hidden = false;
+  if (!left()) leaders.clear();
   counts.all += 1;
   return { path, row: rowOf(path, size) };
 }
@@ -200,7 +227,7 @@ async function addEntry(entry) {
     if (entry.isFile) add(await new Promise((resolve, reject) => entry.file(resolve, reject)), path);
     else await addFolder(entry.createReader());
   } catch (error) {
-    listed(path, 0).row.end("refused", `It can’t be read: ${error.message}`, "");
+    listed(path, 0).row.end("refused", say("unreadable", { error: error.message }), "");
   }
 }
 
@@ -212,37 +239,42 @@ async function addFolder(reader) {
   }
 }
 
+// Returns whether the options are valid; else shows them.
+function isReady() {
+  const isValid = form.checkValidity();
+  if (!isValid) form.querySelector("details").open = true;
+  return isValid || form.reportValidity();
+}
+
 function chosen(event) {
-  if (form.elements.source.reportValidity()) for (const file of event.target.files) add(file, file.webkitRelativePath);
+  if (isReady()) for (const file of event.target.files) add(file, file.webkitRelativePath);
   event.target.value = "";
 }
 
-for (const part of form.querySelectorAll("[data-with-script]")) part.hidden = false;
-for (const part of form.querySelectorAll("[data-without-script]")) part.hidden = true;
+for (const each of form.querySelectorAll("[data-with-script]")) each.hidden = false;
+for (const each of form.querySelectorAll("[data-without-script]")) each.hidden = true;
 form.addEventListener("submit", (event) => event.preventDefault());
 document.querySelector("#file").addEventListener("change", chosen);
 document.querySelector("#tree").addEventListener("change", chosen);
+document.querySelector("[data-choose-folder]").addEventListener("click", () => document.querySelector("#tree").click());
 addEventListener("beforeunload", (event) => (waiting.length || sending) && event.preventDefault());
+
+// Files may be dropped anywhere on the page.
 const drop = document.querySelector("[data-drop]");
-// What is dropped beside the box a browser would open, in the place of this page.
-for (const name of ["dragover", "drop"]) {
-  addEventListener(name, (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    event.dataTransfer.dropEffect = drop.contains(event.target) ? "copy" : "none";
-  });
+function hasFiles(event) {
+  return event.dataTransfer?.types.includes("Files");
 }
-for (const name of ["dragenter", "dragover"]) {
-  drop.addEventListener(name, (event) => {
-    event.preventDefault();
-    drop.classList.add("over");
-  });
-}
-drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-drop.addEventListener("drop", (event) => {
+addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  drop.classList.add("over");
+});
+addEventListener("dragleave", (event) => event.relatedTarget || drop.classList.remove("over"));
+addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
   event.preventDefault();
   drop.classList.remove("over");
-  if (!form.elements.source.reportValidity()) return;
+  if (!isReady()) return;
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (entries.length) entries.forEach(addEntry);
   else for (const file of event.dataTransfer.files) add(file, "");

@@ -302,3 +302,18 @@ def test_editors_upload_and_readers_do_not(reader, workspace):
     assert post_text(editor, workspace).status_code == post_file(editor, workspace).status_code == 202
     for caller in (reader, member_client(workspace, Role.VIEWER), token_client(workspace, "manage")):
         assert refusal_of(post_text(caller, workspace)) == (403, "forbidden", None)
+
+
+def test_uploads_of_one_batch_belong_to_its_first_job(client, workspace):
+    first = post_file(client, workspace).json()["job"]["id"]
+    second = post_file(client, workspace, name="b.md", batch=first).json()["job"]["id"]
+    assert str(Job.objects.get(pk=second).batch) == first
+
+    stranger = token_client(workspace, "ingest")
+    refused = [
+        post_file(client, workspace, name="c.md", batch=second),
+        post_file(client, workspace, name="c.md", batch=first, source="others"),
+        post_file(stranger, workspace, name="c.md", batch=first),
+    ]
+    for answer in refused:
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "batch")

@@ -56,7 +56,8 @@ class Ground:
 def prepared_ground(root: Path) -> Iterator[Ground]:
     """Commit the ground, with mirrors and blobs below `root`; remove it when the context ends."""
     known = set(User.objects.values_list("pk", flat=True))
-    with override_settings(**stores_in(root), KEBAB_SEARCH_STATEMENT_LIMIT_MS=60_000):
+    allowed = {"KEBAB_SEARCH_STATEMENT_LIMIT_MS": 60_000, "KEBAB_FOLDER_ROOTS": [root]}
+    with override_settings(**stores_in(root), **allowed):
         names = {
             _SLUG: "Harbour office",
             f"{_SLUG}-empty": "Harbour archive",

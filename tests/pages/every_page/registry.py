@@ -1,7 +1,7 @@
 """The registry of pages: role, address, and the content that must be visible.
 
 A page that is missing here fails `test_pages_and_acts_are_registered_once`. One line is enough for most:
-`RegisteredPage(route="jobs", shows="table.list")`. Arguments of the address are ids of the ground by their
+`RegisteredPage(route="sources", shows="table.list")`. Arguments of the address are ids of the ground by their
 own names, and who opens it is the least role that may, which stands here and not only in the view: a page
 that lets in more people than before fails.
 """
@@ -28,6 +28,8 @@ NO_PAGES = {
     "document-sheet": "a picture",
     "document-picture": "a picture",
     "search-filters": "a part of the search page",
+    "jobs": "the way to activity",
+    "job": "the way to an act",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
@@ -37,7 +39,8 @@ ACTS = {
     **dict.fromkeys(
         (
             *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
-            *("job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
+            "source-documents-delete",
+            *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
         ),
         Role.EDITOR,
     ),
@@ -176,20 +179,22 @@ _SOURCES: Sequence[RegisteredPage] = (
     RegisteredPage(route="sources", variant="as-owner", as_role=Role.OWNER, shows=".acts .button"),
     RegisteredPage(route="source", shows=_LISTED),
     RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}, shows="dl.facts-table"),
+    RegisteredPage(route="source", variant="filtered", query="q=a&order=date&path=", shows="#filter"),
     RegisteredPage(
         route="source", variant="as-owner", as_role=Role.OWNER, opens=".asked summary", shows=".asked .danger"
     ),
-    RegisteredPage(route="jobs", shows=_LISTED),
-    RegisteredPage(route="job", shows="dl"),
-    RegisteredPage(route="job", variant="failed", arguments={"job_id": "failed"}, shows=".state.bad"),
+    RegisteredPage(route="activity", shows=".activity a"),
+    RegisteredPage(route="activity", variant="attention", query="show=attention", shows=".activity a"),
+    RegisteredPage(route="act", shows="dl"),
+    RegisteredPage(route="act", variant="failed", arguments={"job_id": "failed"}, shows=".state.bad"),
     RegisteredPage(
-        route="job",
+        route="act",
         variant="failed-as-owner",
         arguments={"job_id": "failed"},
         as_role=Role.OWNER,
         shows=".acts button",
     ),
-    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}, shows="progress"),
+    RegisteredPage(route="act", variant="running", arguments={"job_id": "running"}, shows="progress"),
     RegisteredPage(route="quarantine"),
     RegisteredPage(route="quarantine", variant="as-owner", as_role=Role.OWNER, shows="td .acts button"),
     *_needing(

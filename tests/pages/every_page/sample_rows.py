@@ -83,7 +83,15 @@ def fill_sources(workspace: Workspace) -> dict[str, str]:
         folder, "sync_source", "running", current_path="1987/march.txt", items_total=40, items_done=12
     )
     Job.objects.filter(pk=running.pk).update(lease_until=now + timedelta(days=1))
-    failed = _job(web, "sync_source", "failed", error="tides.example.org doesn't answer.", finished_at=now)
+    failed = _job(
+        web,
+        "sync_source",
+        "failed",
+        error="tides.example.org doesn't answer.",
+        finished_at=now,
+        refused_items=1,
+        needs_attention=True,
+    )
     JobItem.objects.create(
         workspace=workspace,
         job=failed,

@@ -2,6 +2,8 @@
 
 import pytest
 
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.git.references import NamedCommits
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import annotate_readers, readers_of, restrict
@@ -49,7 +51,7 @@ def test_a_folder_is_added_and_read_at_once(visit, editor, root):
     answer = add(visit(editor), "folder", **form, trust="primary", description="All of it")
     source = the_source()
 
-    assert answer["Location"] == f"/w/handbook/jobs/{Job.objects.get(source=source).pk}"
+    assert answer["Location"] == f"/w/handbook/activity/{Job.objects.get(source=source).pk}"
     assert (source.key, source.title, source.kind) == ("our-docs", "Our docs", "folder")
     assert (source.config, source.watch) == ({"path": str(root)}, True)
     assert (source.default_tags, source.default_trust) == (["guide", "product"], "primary")
@@ -72,6 +74,62 @@ def test_repository_and_site_are_added_with_what_they_are_read_with(visit, edito
     assert config | {"include": ["guide/**"], "max_pages": 50} == config
 
 
+def test_title_left_empty_is_made_of_the_address(visit, editor, root):
+    for kind, fields, title, key in (
+        ("git", {"url": "https://git.example.org/owner/widgets.git"}, "widgets", "widgets"),
+        (
+            "web",
+            {"url": "https://docs.example.org/guide/"},
+            "docs.example.org/guide",
+            "docs-example-org-guide",
+        ),
+        ("folder", {"path": str(root)}, "docs", "docs"),
+    ):
+        add(visit(editor), kind, title="", **fields)
+        source = Source.objects.latest("created_at")
+        assert (source.kind, source.title, source.key) == (kind, title, key)
+
+
+def probe(client, kind, htmx=False, **fields):
+    headers = {"HX-Request": "true"} if htmx else {}
+    form = {"title": "", "trust": "unknown", "test": "1", **fields}
+    return client.post(f"{NEW}?kind={kind}", form, headers=headers)
+
+
+def test_connection_is_tested_without_adding_anything(visit, editor, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "ingest.services.connection_probe.list_references",
+        lambda source, _: seen.append(source.config) or NamedCommits(branches={"main": "0"}),
+    )
+    url = "https://git.example.org/a/b.git"
+    page = markup_of(probe(visit(editor), "git", url=url, branch="main"))
+    assert seen == [{"url": url, "branch": "main"}]
+    assert 'id="connection" role="status" class="message"' in page
+    assert f'value="{url}"' in page
+    part = markup_of(probe(visit(editor), "git", htmx=True, url=url))
+    assert part.startswith('<p id="connection"')
+    assert not Source.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_failed_test_of_a_connection_names_the_reason(visit, editor, monkeypatch):
+    def refuse(*_):
+        raise ListingFailed("The repository's host can't be reached.")
+
+    monkeypatch.setattr("ingest.services.connection_probe.list_references", refuse)
+    page = markup_of(
+        probe(visit(editor), "git", url="https://git.example.org/a.git", token="s3cret"), status=422
+    )
+    assert 'id="id_url_error"' in page
+    assert "can&#x27;t be reached" in page
+    assert "s3cret" not in page
+    for url in ("https://git.example.org/a.git", "http://10.0.0.1/a.git", "ftp://x", ""):
+        part = markup_of(probe(visit(editor), "git", htmx=True, url=url))
+        assert part.startswith('<p id="connection" role="status" class="message bad">')
+    assert 'class="message bad"' in markup_of(probe(visit(editor), "web", htmx=True, url="http://127.0.0.1/"))
+
+
 def test_folder_outside_the_allowed_ones_is_refused_at_its_field_keeping_input(visit, editor, root):
     assert str(root.parent.resolve()) in markup_of(visit(editor).get(f"{NEW}?kind=folder"))
     answer = add(visit(editor), "folder", path="/etc", tags="kept", description="<b>kept</b>")
@@ -92,7 +150,6 @@ def test_errors_are_shown_at_their_fields(visit, editor, subtests):
         ("web", web | {"max_pages": "99999999"}, "max_pages"),
         ("git", git | {"key": "No Key"}, "key"),
         ("git", git | {"username": "only"}, "token"),
-        ("git", git | {"title": ""}, "title"),
     ):
         with subtests.test(kind=kind, field=field):
             answer = add(visit(editor), kind, **fields)
@@ -104,10 +161,13 @@ def test_errors_are_shown_at_their_fields(visit, editor, subtests):
             assert not Source.objects.exists()
 
 
-def test_the_kinds_are_offered_and_another_or_a_taken_key_is_refused(visit, editor, docs):
+def test_allowed_kinds_are_offered_and_another_or_a_taken_key_is_refused(visit, editor, docs, settings):
     page = markup_of(visit(editor).get(NEW))
 
-    assert all(f"?kind={kind}" in page for kind in ("folder", "git", "web"))
+    assert [kind in page for kind in ("?kind=folder", "?kind=git", "?kind=web")] == [False, True, True]
+    assert visit(editor).get(f"{NEW}?kind=folder").status_code == 404
+    settings.KEBAB_FOLDER_ROOTS = ["/srv"]
+    assert "?kind=folder" in markup_of(visit(editor).get(NEW))
     assert visit(editor).get(f"{NEW}?kind=upload").status_code == 404
     assert visit(editor).post(NEW, {"title": "x"}).status_code == 404
     assert add(visit(editor), "git", url="https://git.example.org/a.git", key="docs").status_code == 409

@@ -10,7 +10,7 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
 from search.access.restrictions import restrict
 from search.corpus import ensure_source
-from search.models import Source
+from search.models import Document, Source
 from tests.pages.page_text import markup_of
 from tests.pages.search.shelf import shelve
 from tests.support.jobs import fill, work
@@ -60,7 +60,7 @@ def test_sources_are_listed_with_their_documents_syncs_and_state(visit, workspac
     )
     page = markup_of(visit(viewer).get(LIST))
     assert "2 Jan 2026, 03:04" in page
-    assert "6 May 2026, 07:08" in page
+    assert "6 May 2026, 07:08" in markup_of(visit(viewer).get(page_of(docs)))
     assert "failed" in page
     Source.objects.filter(pk=docs.pk).update(sync_every_minutes=60, sync_failures=8)
     assert "paused" in markup_of(visit(viewer).get(LIST))
@@ -96,18 +96,20 @@ def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, do
     page = markup_of(client.get(page_of(docs)))
 
     assert (job.state, job.requested_by) == ("succeeded", editor.email)
-    for shown in ("Alpha", "guide/b.md", "2 of 2"):
+    for shown in ("Alpha", "?path=guide/", "2 new"):
         assert shown in page
     assert AuditEvent.objects.filter(action="source.sync_asked", subject="docs").exists()
     narrowed = markup_of(client.get(page_of(docs), {"path": "guide/"}))
     assert "Beta" in narrowed
     assert "Alpha" not in narrowed
-    assert "<q>&lt;nowhere&gt;</q>" in markup_of(client.get(page_of(docs), {"path": "<nowhere>"}))
+    assert "Beta" not in markup_of(client.get(page_of(docs)))
+    assert "Beta" in markup_of(client.get(page_of(docs), {"q": "BET"}))
+    assert "<q>&lt;nowhere&gt;</q>" in markup_of(client.get(page_of(docs), {"q": "<nowhere>"}))
 
 
-def test_page_of_a_source_shows_documents_versions_and_failed_jobs(visit, workspace, viewer, docs):
+def test_page_of_a_source_shows_documents_versions_and_failed_syncs(visit, workspace, viewer, docs):
     document = shelve(workspace, "ops/deploy.md", "Push the image.", title="Deploy")
-    page = markup_of(visit(viewer).get(page_of(document.source)))
+    page = markup_of(visit(viewer).get(page_of(document.source), {"path": "ops/"}))
     assert f'href="/w/handbook/documents/{document.doc_id.hex}"' in page
 
     for tag in ("", "v1", "v2"):
@@ -146,3 +148,66 @@ def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(
     assert "/sync" not in markup_of(client.get(uploads))
     assert client.post(f"{uploads}/sync").status_code == 409
     assert not Job.objects.exists()
+
+
+@pytest.fixture
+def uploads(workspace):
+    """Return the upload source, with documents in two folders."""
+    for number, path in enumerate(("a.md", "ops/b.md", "ops/logs/c.md", "ops/logs/d.md")):
+        document = shelve(workspace, path, "Text.", source="uploads", title=f"Title {path}")
+        dated_at = timezone.now() - timedelta(days=number)
+        Document.objects.filter(pk=document.pk).update(dated_at=dated_at)
+    return Source.objects.get(key="uploads")
+
+
+def names_of(client, source, **query):
+    """Return the folders with their numbers of documents, and the paths of the documents shown."""
+    context = client.get(page_of(source), query).context
+    folders = [(folder.path, folder.count) for folder in context["folders"]]
+    return folders, [row.path for row in context["list"].rows]
+
+
+def test_documents_are_shown_by_folder_found_by_name_and_sorted(visit, viewer, uploads):
+    client = visit(viewer)
+
+    assert names_of(client, uploads) == ([("ops/", 3)], ["a.md"])
+    assert names_of(client, uploads, path="ops") == ([("ops/logs/", 2)], ["ops/b.md"])
+    assert names_of(client, uploads, path="ops/logs/") == ([], ["ops/logs/c.md", "ops/logs/d.md"])
+    found = ["ops/b.md", "ops/logs/c.md", "ops/logs/d.md"]
+    assert names_of(client, uploads, q="OPS", order="date")[1] == found
+    assert names_of(client, uploads, q="title a")[1] == ["a.md"]
+    assert names_of(client, uploads, q="ops", path="ops/logs", order="nonsense")[1] == found[1:]
+
+
+def test_chosen_documents_are_deleted_once_that_is_confirmed(visit, editor, uploads, docs):
+    client, address = visit(editor), f"{page_of(uploads)}/documents/delete"
+    chosen = list(Document.objects.filter(path__startswith="ops/logs").values_list("doc_id", flat=True))
+    page = markup_of(client.post(address, {"document": chosen}))
+    assert 'name="confirmed"' in page
+    assert Document.objects.count() == 4
+
+    of_another = client.post(f"{page_of(docs)}/documents/delete", {"document": chosen, "confirmed": "1"})
+    assert (of_another.status_code, Document.objects.count()) == (302, 4)
+    assert client.post(address, {"document": ["x"], "confirmed": "1"}).status_code == 302
+    client.post(address, {"document": chosen, "confirmed": "1"})
+    assert set(Document.objects.values_list("path", flat=True)) == {"a.md", "ops/b.md"}
+    assert AuditEvent.objects.filter(action="document.deleted").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_documents_of_a_synced_source_are_not_deleted(visit, editor, docs):
+    client = visit(editor)
+    sync_job(client, docs)
+    assert "documents/delete" not in markup_of(client.get(page_of(docs)))
+    form = {"document": [Document.objects.first().doc_id], "confirmed": "1"}
+    assert client.post(f"{page_of(docs)}/documents/delete", form).status_code == 409
+    assert Document.objects.exists()
+
+
+def test_cursor_of_another_order_is_refused(visit, viewer, workspace, uploads):
+    for number in range(60):
+        shelve(workspace, f"n{number}.md", "Text.", source="uploads")
+    client = visit(viewer)
+    more = client.get(page_of(uploads)).context["list"].next_address
+    assert client.get(f"{page_of(uploads)}{more}").status_code == 200
+    assert client.get(f"{page_of(uploads)}{more}&order=date").status_code == 400

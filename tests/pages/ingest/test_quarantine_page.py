@@ -51,7 +51,7 @@ def test_file_of_a_synced_source_is_tried_again_in_a_job_and_not_forgotten(visit
     answer = client.post(f"{PAGE}/{quarantined_file.pk}/retry")
     job = Job.objects.get()
 
-    assert answer["Location"] == f"/w/handbook/jobs/{job.pk}"
+    assert answer["Location"] == f"/w/handbook/activity/{job.pk}"
     assert job.payload["only_paths"] == ["guide.pdf"]
 
 

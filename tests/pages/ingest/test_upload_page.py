@@ -41,7 +41,7 @@ def test_file_is_taken_in_and_its_job_shown_and_one_larger_than_other_forms_may_
     job = Job.objects.get(kind="ingest_document")
     work(job)
 
-    assert answer["Location"] == f"/w/handbook/jobs/{job.pk}"
+    assert answer["Location"] == f"/w/handbook/activity/{job.pk}"
     assert Document.objects.get().path == "guide/a.md"
     assert send(client, a_file("large.txt", b"ebb tide\n" * 123_000)).status_code == 302
 
@@ -55,12 +55,14 @@ def test_refused_files_of_several_are_named_and_archives_unpacked(visit, editor)
     files = (a_file(), a_file("b.md"), a_file("c.7z"), a_file("docs.zip", packed.getvalue()))
     answer = send(client, *files, source="notes")
 
-    assert answer["Location"] == "/w/handbook/jobs"
+    first = Job.objects.get(batch=None)
+    assert answer["Location"] == f"/w/handbook/activity/{first.pk}"
+    assert Job.objects.filter(batch=first.pk).count() == 2
     assert {job.payload["path"] for job in Job.objects.filter(kind="ingest_document")} == {"a.md", "b.md"}
     assert Job.objects.filter(kind="ingest_archive").count() == 1
     assert {job.source.key for job in Job.objects.all()} == {"notes"}
     messages = sorted(str(message) for message in client.get(answer["Location"]).context["messages"])
-    assert [message.partition(" ")[0] for message in messages] == ["3", "c.7z:"]
+    assert [message.partition(" ")[0] for message in messages] == ["c.7z:"]
 
 
 def test_form_without_a_file_or_with_too_large_ones_is_refused(visit, editor, settings):

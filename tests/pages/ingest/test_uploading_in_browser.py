@@ -33,7 +33,7 @@ def choose(page, *names, content=b"# Alpha\n\nfirst\n"):
 
 
 def rows(page):
-    return page.locator("[data-list] > li")
+    return page.locator("[data-sent] .sent > li")
 
 
 def summary(page):
@@ -59,8 +59,8 @@ def test_a_file_is_followed_to_its_end_whatever_happens_on_the_way(page, worker)
     answer_once(page, LOOKING, 503, None, 429, 502)
     choose(page, "a.md")
 
-    expect(summary(page)).to_have_text("1 of 1 searchable.", timeout=20_000)
-    expect(rows(page)).not_to_contain_text("refused")
+    expect(summary(page)).to_have_text("1 of 1 added", timeout=20_000)
+    expect(page.locator("[data-refused] > li")).to_have_count(0)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
@@ -68,10 +68,10 @@ def test_a_file_whose_job_is_seen_no_more_is_not_called_refused(page, status):
     page.route(LOOKING, lambda route: route.fulfill(status=status))
     choose(page, "a.md")
 
-    expect(summary(page)).to_have_text("0 of 1 searchable, 1 sent, but not seen to the end.")
-    expect(rows(page).locator(".state")).to_have_text("sent")
+    expect(summary(page)).to_have_text("0 of 1 added · 1 sent, result unknown")
+    expect(rows(page).locator(".state")).to_have_text("Sent")
     expect(rows(page).get_by_role("link")).to_have_attribute(
-        "href", f"/w/handbook/jobs/{Job.objects.get().pk}"
+        "href", f"/w/handbook/activity/{Job.objects.get().pk}"
     )
 
 
@@ -79,7 +79,7 @@ def test_a_busy_server_is_sent_the_file_again(page):
     answer_once(page, SENDING, 429, 503)
     choose(page, "a.md")
 
-    expect(rows(page).locator(".state")).to_have_text("being read")
+    expect(rows(page).locator(".state")).to_have_text("Reading")
     assert Job.objects.get().payload["path"] == "a.md"
 
 
@@ -109,8 +109,8 @@ def test_unreadable_files_of_a_folder_are_named_and_the_rest_sent(page):
     expect(rows(page)).to_have_count(3)
     for number, path in enumerate(("docs/bad.md", "docs/shut")):
         expect(rows(page).nth(number)).to_contain_text(path)
-        expect(rows(page).nth(number)).to_contain_text("It can’t be read: locked")
-    expect(rows(page).nth(2).locator(".state")).to_have_text("being read")
+        expect(rows(page).nth(number)).to_contain_text("locked")
+    expect(rows(page).nth(2).locator(".state")).to_have_text("Reading")
     assert Job.objects.get().payload["path"] == "docs/good.md"
 
 
@@ -118,9 +118,12 @@ def test_files_are_sent_while_none_is_read_yet(page):
     names = {f"{number}.md" for number in range(7)}
     choose(page, *names)
 
-    expect(page.locator("[data-list] .state", has_text="waiting")).to_have_count(0)
-    expect(page.locator("[data-list] .state", has_text="being sent")).to_have_count(0)
+    expect(page.locator(".sent .state", has_text="Waiting for")).to_have_count(0)
+    expect(page.locator(".sent .state", has_text="Sending")).to_have_count(0)
+    expect(page.locator(".sent > li")).to_have_count(7)
     assert {job.payload["path"] for job in Job.objects.all()} == names
+    (first,) = Job.objects.filter(batch=None)
+    assert Job.objects.filter(batch=first.pk).count() == 6
 
 
 def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
@@ -128,42 +131,45 @@ def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.get_by_role("heading", level=1).click()  # a browser asks only those who have touched the page
     choose(page, "a.md")
-    expect(rows(page).locator(".state")).to_have_text("being read")
-    page.goto("/w/handbook/jobs")
+    expect(rows(page).locator(".state")).to_have_text("Reading")
+    page.goto("/w/handbook/activity")
     assert asked == []
 
     page.goto(PAGE)
     page.route(SENDING, lambda route: None)
     page.get_by_role("heading", level=1).click()
     choose(page, "a.md")
-    expect(rows(page).locator(".state")).to_have_text("being sent")
-    page.goto("/w/handbook/jobs")
+    expect(rows(page).locator(".state")).to_have_text("Sending")
+    page.goto("/w/handbook/activity")
     assert asked == ["beforeunload"]
 
 
-@pytest.mark.parametrize("name", ["dragover", "drop"])
-def test_file_dropped_outside_the_box_is_not_opened(page, name):
+def test_file_dropped_anywhere_on_the_page_is_uploaded_and_not_opened(page):
     is_opened = page.evaluate(
-        """(name) => {
+        """() => ["dragover", "drop"].map((name) => {
             const dataTransfer = new DataTransfer();
             dataTransfer.items.add(new File(["x"], "x.html"));
             const event = new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer });
             return document.querySelector("h1").dispatchEvent(event);
-        }""",
-        name,
+        })"""
     )
 
-    assert not is_opened
+    assert is_opened == [False, False]
+    expect(rows(page).locator(".state")).to_have_text("Reading")
+    assert Job.objects.get().payload["path"] == "x.html"
 
 
 def test_files_go_into_a_new_source_that_is_named_and_nowhere_without_a_name(page):
-    page.get_by_label("Into the source").fill("No Key")
+    page.get_by_text("Options").click()
+    page.get_by_label("Collection").fill("No Key")
+    page.get_by_text("Options").click()
     choose(page, "a.md")
+    expect(page.get_by_label("Collection")).to_be_visible()
     expect(rows(page)).to_have_count(0)
-    page.get_by_label("Into the source").fill("minutes-2026")
+    page.get_by_label("Collection").fill("minutes-2026")
     choose(page, "b.md")
 
-    expect(rows(page).locator(".state")).to_have_text("being read")
+    expect(rows(page).locator(".state")).to_have_text("Reading")
     assert Job.objects.get().source.key == "minutes-2026"
 
 
@@ -173,7 +179,7 @@ def test_a_refused_file_is_named_however_many_came_before_and_never_sent(page):
 
     expect(rows(page)).to_have_count(501)
     expect(rows(page).last).to_contain_text("500.md")
-    expect(rows(page).last).to_contain_text("more than the limit")
+    expect(rows(page).last).to_contain_text("the limit is")
     assert not Job.objects.exists()
 
 
@@ -187,9 +193,12 @@ def test_outcome_of_each_file_is_shown_with_its_reason(open_page, editor, worker
         ]
     )
 
-    expect(summary(page)).to_have_text("1 of 2 searchable, 1 refused.")
-    expect(rows(page).nth(0)).to_contain_text("searchable")
-    expect(rows(page).nth(1)).to_contain_text("No parser reads files of this kind.")
+    expect(summary(page)).to_have_text("1 of 2 added · 1 not added")
+    expect(page.locator("[data-refused] > li")).to_contain_text("No parser reads files of this kind.")
+    expect(page.locator("[data-overall]")).to_be_hidden()
+    expect(page.get_by_text("a.md")).to_be_hidden()
+    page.get_by_text("1 added", exact=True).click()
+    expect(page.locator("[data-added] > li")).to_contain_text("a.md")
 
 
 def test_the_plain_form_uploads_without_javascript(open_page, editor):
@@ -198,4 +207,4 @@ def test_the_plain_form_uploads_without_javascript(open_page, editor):
     choose(page, "a.md")
     page.get_by_role("button", name="Upload").click()
 
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Upload into uploads")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("uploaded a.md to uploads")

@@ -22,7 +22,7 @@ def test_pages_require_login(client, workspace, guide):
 
 
 def test_a_part_of_a_page_has_the_page_sent_to_log_in(client, workspace):
-    response = client.get("/w/handbook/jobs", headers={"HX-Request": "true"})
+    response = client.get("/w/handbook/activity", headers={"HX-Request": "true"})
 
     assert response["HX-Refresh"] == "true"
     assert response.content == b""

@@ -32,6 +32,8 @@ OPEN = {
     "api-schema": "a published schema",
     "schema": "the API's description",
     "docs": "the API's description",
+    "jobs": "the way to activity",
+    "job": "the way to an act",
 }
 
 

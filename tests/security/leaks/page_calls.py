@@ -182,6 +182,8 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-edit", method="post", body=form, shown=NONE)
     yield Call(route="source-sync", method="post", shown=NONE)
     yield Call(route="source-delete", method="post", shown=NONE)
+    chosen = {"document": "{doc}", "confirmed": "1"}
+    yield Call(route="source-documents-delete", method="post", body=chosen, shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)
     # An existing key can't be reused: this much is revealed.
     into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}
@@ -192,12 +194,13 @@ def _source_pages() -> Iterator[Call]:
 
 
 def _job_pages() -> Iterator[Call]:
-    yield Call(route="jobs")
-    yield Call(route="jobs", query="state=failed")
-    yield Call(route="job")
-    yield Call(route="job", arguments={"job_id": "running"})
-    yield Call(route="job-cancel", method="post", shown=NONE)
-    yield Call(route="job-retry", method="post", shown=NONE)
+    yield Call(route="activity")
+    yield Call(route="activity", query="show=attention&source={sourcekey}", shown=NONE)
+    yield Call(route="act")
+    yield Call(route="act", arguments={"job_id": "running"})
+    yield Call(route="act-cancel", method="post", shown=NONE)
+    yield Call(route="act-retry", method="post", shown=NONE)
+    yield Call(route="act-dismiss", method="post", shown=NONE)
     yield Call(route="quarantine")
     yield Call(route="quarantine", query="source={sourcekey}")
     yield Call(route="quarantine-retry", method="post", shown=NONE)

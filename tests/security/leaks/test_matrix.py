@@ -18,6 +18,8 @@ _ARGUMENTS_OF_OPEN = {
     "uid": "MQ",
     "token": "abc-0123456789",
     "secret": "abc",
+    "slug": "anywhere",
+    "job_id": "00000000-0000-0000-0000-000000000000",
 }
 
 

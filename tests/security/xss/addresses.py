@@ -21,7 +21,8 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
-    *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
+    *("source-sync", "source-delete", "source-documents-delete", "jobs", "job"),
+    *("act-cancel", "act-retry", "act-dismiss", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "bookmark", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
@@ -76,8 +77,8 @@ def _source_pages(workspace):
         "source-edit": [f"{source}/edit"],
         "new-source": [f"{at}/sources/new", f"{at}/sources/new?kind=git"],
         "upload": [f"{at}/upload"],
-        "jobs": [f"{at}/jobs"],
-        "job": [f"{at}/jobs/{job.pk}" for job in jobs],
+        "activity": [f"{at}/activity"],
+        "act": [f"{at}/activity/{job.pk}" for job in jobs],
         "quarantine": [f"{at}/quarantine"],
     }
 

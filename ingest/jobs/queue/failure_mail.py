@@ -1,0 +1,73 @@
+"""A mail to the owner of a source when its syncs begin to fail, where the server sends mail."""
+
+import logging
+import uuid
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from ingest.models import Job
+from kebab.people.access.caller import Caller, member_access, with_group_ids
+from kebab.people.invitations.mail import mail_is_delivered
+from kebab.people.models import AuditEvent, Membership, Role
+from search.access.querysets import visible_sources
+from search.models import Source
+
+logger = logging.getLogger(__name__)
+
+
+def mail_failed_sync(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
+    """Mail the owner of the source that this sync failed; call it outside of a transaction.
+
+    Without a mail server, or when it refuses the mail, nothing is sent; the latter is logged.
+    """
+    if not mail_is_delivered():
+        return
+    jobs = Job.objects.in_workspace(workspace_id).select_related("source", "workspace")
+    job = jobs.filter(pk=job_id).first()
+    if job is None or job.source is None:
+        return
+    name = " ".join((job.source.title or job.source.key).split())  # a header has no line breaks
+    facts = {
+        "source": name,
+        "workspace": job.workspace.name,
+        "error": job.error,
+        "link": _link(job),
+    }
+    subject = render_to_string("ingest/sync_failed_subject.txt", facts).strip()
+    message = EmailMessage(
+        subject, render_to_string("ingest/sync_failed.txt", facts), to=source_owners(job.source)
+    )
+    try:
+        message.send()
+    except (SMTPException, OSError) as error:
+        logger.warning("The mail about job %s was not sent: %s", job_id, type(error).__name__)
+
+
+def _link(job: Job) -> str:
+    """Return the address of its page; '' while the operator has not said where people find Kebab."""
+    return settings.KEBAB_URL and settings.KEBAB_URL + reverse("act", args=[job.workspace.slug, job.pk])
+
+
+def source_owners(source: Source) -> list[str]:
+    """Return the address of the editor who added the source, else those of the workspace's owners."""
+    creator = (
+        AuditEvent.objects.filter(workspace=source.workspace_id, action="source.created", subject=source.key)
+        .values_list("actor", flat=True)
+        .first()
+    )
+    members = Membership.objects.filter(workspace=source.workspace_id, user__is_active=True)
+    added_it = with_group_ids(members.filter(user__email=creator)).select_related("workspace", "user").first()
+    if added_it is not None and _may_edit(added_it, source):
+        return [added_it.user.email]
+    owners = members.filter(role=Role.OWNER).order_by("user__email")
+    return list(owners.values_list("user__email", flat=True))
+
+
+def _may_edit(membership: Membership, source: Source) -> bool:
+    access = member_access(Caller(user=membership.user), membership)
+    is_editor = Role(membership.role).level >= Role.EDITOR.level
+    return is_editor and visible_sources(access.workspace, access.reader).filter(pk=source.pk).exists()

@@ -1,0 +1,1 @@
+"""Pages of activity: what people and schedules did to the sources, and what came of it."""

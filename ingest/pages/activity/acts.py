@@ -1,0 +1,177 @@
+"""Acts: a job, or the jobs of one upload of many files, with the embedding that followed."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Count, F, IntegerField, Max, Min, Q, QuerySet, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+from django.utils import timezone
+
+from ingest.api.querysets import readable_jobs
+from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobKind, JobState
+from ingest.pages.activity.words import describe_act, figure_words, name_actors
+from kebab.people.access.caller import Access
+from search.models import SourceKind
+
+_EMBEDS: Final = Q(kind=JobKind.EMBED)
+_IS_OPEN: Final = Q(state__in=OPEN_STATES)
+_COUNTED: Final = ("new", "updated", "unchanged", "deleted")
+_ICONS: Final[Mapping[str, str]] = {
+    JobKind.SYNC_SOURCE: "refresh-cw",
+    JobKind.INGEST_DOCUMENT: "upload",
+    JobKind.INGEST_ARCHIVE: "file-archive",
+    JobKind.DELETE_SOURCE: "trash-2",
+    JobKind.DELETE_VERSION: "trash-2",
+    JobKind.EMBED: "sparkles",
+    JobKind.EVALUATE: "target",
+    JobKind.RECHUNK: "file-pen",
+    JobKind.GATE: "flask-conical",
+}
+#: The filters of the list, as its parameter `show`.
+RUNNING: Final = "running"
+ATTENTION: Final = "attention"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One act with the totals of its jobs."""
+
+    #: Its first job, with its source loaded.
+    job: Job
+    totals: Mapping[str, Any]
+    #: Names of people and tokens, by actor.
+    names: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        """Return the sentence of who did what."""
+        return describe_act(self.job, files=self.totals["files"], names=self.names)
+
+    @property
+    def icon(self) -> str:
+        """Return the name of its icon."""
+        return _ICONS.get(self.job.kind, "activity")
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether a job of it is open, the embedding aside."""
+        return bool(self.totals["open"])
+
+    @property
+    def is_embedding(self) -> bool:
+        """Return whether its documents are searchable, and their vectors still being made."""
+        return not self.is_running and bool(self.totals["embedding"])
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it still changes."""
+        return self.is_running or self.is_embedding
+
+    @property
+    def needs_attention(self) -> bool:
+        """Return whether somebody has to look at it."""
+        return bool(self.totals["marked"])
+
+    @property
+    def state(self) -> str:
+        """Return `waiting`, `running`, `failed`, `partial`, `cancelled` or `done`."""
+        if self.is_running:
+            has_begun = self.totals["running"] or self.totals["done"]
+            return RUNNING if has_begun else "waiting"
+        ended = self.totals
+        if ended["failed"] and not ended["succeeded"]:
+            return "failed"
+        if ended["cancelled"] and not ended["succeeded"]:
+            return "cancelled"
+        return "partial" if ended["refused"] or ended["failed"] else "done"
+
+    @property
+    def is_known_size(self) -> bool:
+        """Return whether its items are listed, so that a progress bar has an end."""
+        return self.job.kind != JobKind.SYNC_SOURCE or self.job.discovered_at is not None
+
+    @property
+    def duration_s(self) -> float | None:
+        """Return the seconds from its start to its end, or until now; None before it starts."""
+        begin = self.totals["begin"]
+        if begin is None:
+            return None
+        end = timezone.now() if self.is_running else self.totals["end"]
+        return None if end is None else max(0.0, (end - begin).total_seconds())
+
+    @property
+    def figures(self) -> Sequence[str]:
+        """Return the numbers of its files in words, without those that are zero."""
+        return figure_words(self.totals)
+
+    @property
+    def is_of_schedule(self) -> bool:
+        """Return whether a schedule or a watcher caused it, not a person."""
+        return "@" not in self.job.requested_by and ":" not in self.job.requested_by
+
+    @property
+    def is_of_uploads(self) -> bool:
+        """Return whether its source takes uploads."""
+        return self.job.source is not None and self.job.source.kind == SourceKind.UPLOAD
+
+
+def list_acts(access: Access, *, show: str = "") -> "QuerySet[Any]":
+    """Return the first jobs of the acts that the caller may see, filtered by `show`; others show all.
+
+    Embedding that no person asked for is part of another act, and shown alone only when it fails.
+    """
+    jobs = readable_jobs(access)
+    firsts = jobs.filter(batch=None).exclude(_EMBEDS, requested_by="", needs_attention=False)
+    chosen = {RUNNING: _IS_OPEN, ATTENTION: Q(needs_attention=True)}.get(show)
+    if chosen is not None:
+        firsts = firsts.filter(pk__in=jobs.filter(chosen).with_act().values("act"))
+    return firsts.select_related("source")  # type: ignore[no-any-return]  # a queryset without types
+
+
+def count_attention(access: Access) -> int:
+    """Return the number of acts that need attention, by one query of a partial index."""
+    marked = readable_jobs(access).filter(needs_attention=True).with_act()
+    return int(marked.aggregate(count=Count("act", distinct=True))["count"])
+
+
+def act_jobs(access: Access, first: Job) -> "QuerySet[Any]":
+    """Return the jobs of the act of `first` that the caller may see."""
+    return readable_jobs(access).filter(Q(pk=first.pk) | Q(batch=first.pk))  # type: ignore[no-any-return]  # a queryset without types
+
+
+def build_acts(access: Access, firsts: Sequence[Job]) -> list[Act]:
+    """Return the acts of these first jobs, in order: two queries, and up to two for names."""
+    totals = _totals(access, [job.pk for job in firsts])
+    names = name_actors(access.workspace, {job.requested_by for job in firsts})
+    return [Act(job=job, totals=totals[job.pk], names=names) for job in firsts]
+
+
+def _totals(access: Access, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, Mapping[str, Any]]:
+    jobs = readable_jobs(access).filter(Q(pk__in=ids) | Q(batch__in=ids)).with_act()
+    reads = ~_EMBEDS
+    rows = jobs.order_by().values("act").annotate(
+        files=Count("pk", filter=Q(kind__in=UPLOAD_KINDS) & ~Q(payload__has_key="anew")),
+        open=Count("pk", filter=_IS_OPEN & (reads | Q(batch=None))),
+        running=Count("pk", filter=Q(state=JobState.RUNNING)),
+        embedding=Count("pk", filter=_EMBEDS & _IS_OPEN),
+        marked=Count("pk", filter=Q(needs_attention=True)),
+        succeeded=Count("pk", filter=Q(state=JobState.SUCCEEDED)),
+        failed=Count("pk", filter=Q(state=JobState.FAILED)),
+        cancelled=Count("pk", filter=Q(state=JobState.CANCELLED)),
+        refused=Sum("refused_items"),
+        total=_sum(F("items_total"), reads | Q(batch=None)),
+        done=_sum(F("items_done"), reads | Q(batch=None)),
+        embed_total=_sum(F("items_total"), _EMBEDS & _IS_OPEN),
+        embed_done=_sum(F("items_done"), _EMBEDS & _IS_OPEN),
+        begin=Min("started_at"),
+        end=Max("finished_at", filter=reads | Q(batch=None)),
+        **{name: _sum(Cast(KT(f"counts__{name}"), IntegerField()), reads) for name in _COUNTED},
+    )  # fmt: skip
+    return {row["act"]: row for row in rows}
+
+
+def _sum(value: Any, condition: Q) -> Any:
+    return Coalesce(Sum(value, filter=condition), 0)

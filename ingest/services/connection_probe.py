@@ -1,0 +1,66 @@
+"""Probes of a connection before its source is added."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.git.source import list_references
+from ingest.connectors.web.source import open_start_page
+from ingest.errors import ConnectionFailed
+from ingest.services.path_visibility import overlaps_hidden
+from ingest.services.source_definition import check_config
+from kebab.http.rate_limits.rules import count, parse_limit
+from kebab.http_client.errors import RequestFailed
+from kebab.people.access.caller import Access
+from search.models import Source, SourceKind
+
+_LIMIT_S: Final = 10.0
+_LIMIT: Final = "10/minute"
+
+
+def probe_connection(access: Access, kind: str, config: Mapping[str, Any]) -> str:
+    """Connect as a sync would, with the same checks, and return in words what was found.
+
+    Nothing is stored, and nobody waits longer than _LIMIT_S. Raises ConnectionFailed, RateLimited, and the
+    errors of `check_config`.
+    """
+    count(parse_limit(_LIMIT), "connection-tests", access.identity, message=_("Too many tests."))
+    is_barred = partial(overlaps_hidden, workspace=access.workspace, reader=access.reader)
+    source = Source(workspace=access.workspace, kind=kind, **check_config(kind, config, is_barred))
+    try:
+        return _PROBES[kind](source, _deadline())
+    except (ListingFailed, RequestFailed) as error:
+        raise ConnectionFailed(str(error)) from error
+
+
+def _deadline() -> Callable[[], None]:
+    """Return a function that raises ListingFailed once the time is over."""
+    ends_at = time.monotonic() + _LIMIT_S
+
+    def check() -> None:
+        if time.monotonic() > ends_at:
+            raise ListingFailed(_("No answer within %(n)d seconds.") % {"n": _LIMIT_S})
+
+    return check
+
+
+def _probe_git(source: Source, while_waiting: Callable[[], None]) -> str:
+    found = list_references(source, while_waiting)
+    branches = ngettext("%(n)d branch", "%(n)d branches", len(found.branches)) % {"n": len(found.branches)}
+    tags = ngettext("%(n)d tag", "%(n)d tags", len(found.tags)) % {"n": len(found.tags)}
+    return _("Connected: %(branches)s, %(tags)s.") % {"branches": branches, "tags": tags}
+
+
+def _probe_site(source: Source, while_waiting: Callable[[], None]) -> str:
+    return _("Connected: %(url)s answers.") % {"url": open_start_page(source.config, while_waiting)}
+
+
+_PROBES: Mapping[str, Callable[[Source, Callable[[], None]], str]] = {
+    SourceKind.GIT: _probe_git,
+    SourceKind.WEB: _probe_site,
+}
