@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 from django.db.models import Aggregate, Count, FloatField, Max, Q, QuerySet
@@ -72,11 +72,19 @@ class Analytics:
     by_day: Sequence[tuple[date, Counts]]
 
 
-def compute_analytics(access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED) -> Analytics:
-    """Return the statistics of the last `days`, with lists of up to `limit` queries. Raises Forbidden."""
+def compute_analytics(
+    access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED, day: date | None = None
+) -> Analytics:
+    """Return the statistics of the last `days`, or of a UTC `day`, with lists of up to `limit` queries.
+
+    Raises Forbidden.
+    """
     queries = visible_queries(access)
     since = _find_start(queries, days)
     logged = queries.filter(asked_at__gte=since)
+    if day is not None:
+        start = datetime.combine(day, time.min, UTC)
+        logged = queries.filter(asked_at__gte=start, asked_at__lt=start + timedelta(days=1))
     return Analytics(
         days=days,
         since=since,

@@ -1,8 +1,10 @@
-"""The page on which feedback on hits becomes judgements."""
+"""The page on which feedback on results becomes test queries."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from kebab.http.api.errors import NotFound
 from kebab.pages.page import ActionPage
@@ -47,5 +49,10 @@ class FeedbackPage(ActionPage):
 def _result_message(changes: TopicChanges) -> str:
     judged = changes.added + changes.changed
     if not judged:
-        return "There was nothing new to judge."
-    return f"{judged} {'query is' if judged == 1 else 'queries are'} judged in the set “{FEEDBACK_SET}”."
+        return _("There was nothing new to accept.")
+    text = ngettext(
+        "%(count)s test query saved in the set “%(set)s”.",
+        "%(count)s test queries saved in the set “%(set)s”.",
+        judged,
+    )
+    return text % {"count": judged, "set": FEEDBACK_SET}

@@ -1,0 +1,51 @@
+"""Names, explanations and formats of measures, in the reader's words."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.template.defaultfilters import floatformat
+from django.utils.translation import gettext_lazy as _
+
+from search.evaluation.metrics import LOWER_IS_BETTER
+
+#: The label and explanation of measures, by their names without a cutoff.
+_WORDS: Final = {
+    "nDCG": (_("Ranking quality"), _("1 if the right documents come first, in the best order.")),
+    "RR": (_("First right result"), _("1 if the first result is right, 0.5 if the second is, and so on.")),
+    "R": (_("Right documents found"), _("Share of the right documents that are found.")),
+    "P": (_("Right among results"), _("Share of the results that are right.")),
+    "Success": (_("Queries answered"), _("Share of queries with a right document among the results.")),
+    "citation_coverage": (_("Right passages found"), _("Share of right passages in the first ten results.")),
+    "empty_rate": (_("No results"), _("Share of queries for which nothing is found.")),
+    "refusal_rate": (_("Not answered"), _("Share of queries without a good enough result.")),
+    "refused_right": (_("Rightly not answered"), _("Share of the queries without an answer here.")),
+}
+_SHARES: Final = _WORDS.keys() - {"nDCG", "RR"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureName:
+    """A measure as people read it."""
+
+    #: Its technical name, such as nDCG@10.
+    name: str
+    label: str
+    explanation: str
+
+    def format_value(self, value: float | None, *, is_signed: bool = False) -> str:
+        """Return a value of the measure: of a share in percent, else with three digits."""
+        if value is None:
+            return "–"
+        is_share = self.name.partition("@")[0] in _SHARES
+        text = f"{floatformat(100 * value, -1)} %" if is_share else str(floatformat(value, 3))
+        return f"+{text}" if is_signed and value > 0 else text
+
+
+def name_measure(name: str) -> MeasureName:
+    """Return the measure's label and explanation; of an unknown one the name itself."""
+    family, _at, cutoff = name.partition("@")
+    label, explanation = _WORDS.get(family, (name, ""))
+    if cutoff and explanation:
+        label = _("%(measure)s (top %(count)s)") % {"measure": label, "count": cutoff}
+    lower = _("Lower is better.") if name in LOWER_IS_BETTER else ""
+    return MeasureName(name=name, label=str(label), explanation=f"{name}: {explanation} {lower}".strip())
