@@ -5,7 +5,7 @@ scopes, such as a workspace. So a filter that hardly any row passes reads no mor
 search finds its rows by another index, also beyond the window.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -81,8 +81,16 @@ class ListAdmin(ModelAdmin):
     list_fullwidth = True
     #: The column that orders rows by age, newest first; empty where there are never many rows.
     window_by: ClassVar[str] = ""
+    #: Figures of the start page: labels and, as list parameters, the rows that each counts.
+    figures: ClassVar[Sequence[tuple[Any, Mapping[str, str]]]] = ()
     #: By list parameter, the column that precedes `window_by` in an index.
     scopes: ClassVar[Mapping[str, str]] = {}
+
+    def newest(self, **lookups: str) -> models.QuerySet[Any]:
+        """Return the rows with these values; of a long table those in its window."""
+        rows = self.model._default_manager.order_by("pk")
+        window = newest_window(rows, self.window_by) if self.window_by and lookups else None
+        return rows.filter(window or models.Q(), **lookups)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WindowedList]:
         """Return the class of the change list."""

@@ -37,7 +37,7 @@ class MeasureName:
         if value is None:
             return "–"
         is_share = self.name.partition("@")[0] in _SHARES
-        text = f"{floatformat(100 * value, -1)} %" if is_share else str(floatformat(value, 3))
+        text = f"{floatformat(round(100 * value, 1), -1)} %" if is_share else str(floatformat(value, 3))
         return f"+{text}" if is_signed and value > 0 else text
 
 

@@ -149,9 +149,8 @@ def mode_label(run: Run) -> "str | Promise":
 def _means(run: Run) -> Sequence[tuple[MeasureName, str, float | None]]:
     """Return the measures with their means, as text and as numbers."""
     values: Mapping[str, float | None] = run.figures.get("measures", {})
-    return [
-        (name_measure(name), name_measure(name).format_value(each), each) for name, each in values.items()
-    ]
+    names = [name_measure(name) for name in dict.fromkeys((*run.measures, *values)) if name in values]
+    return [(each, each.format_value(values[each.name]), values[each.name]) for each in names]
 
 
 def _row(topic: RunTopic, columns: Sequence[str]) -> Mapping[str, Any]:
