@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
-from urllib.parse import unquote, urlencode
+from urllib.parse import unquote
 
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -14,44 +14,38 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.module_loading import autodiscover_modules
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_noop as _
 from unfold.sites import UnfoldAdminSite
 
-from kebab.admin.pagination import CappedPaginator
 from kebab.http.security_headers import ADMIN_POLICY
 
 #: The sidebar: headings with their models and labels, in the order of operators' use.
-_CONTENTS = (
-    (_("Activity"), {"ingest.Job": _("Jobs"), "ingest.Unreadable": _("Unreadable files")}),
-    (
-        _("Content"),
-        {
-            "search.Source": _("Sources"),
-            "search.SourceVersion": _("Versions"),
-            "search.Document": _("Documents"),
-            "search.EmbeddingSpace": _("Embedding spaces"),
-        },
-    ),
-    (
-        _("People"),
-        {
-            "people.Workspace": _("Workspaces"),
-            "people.User": _("Users"),
-            "people.Membership": _("Members"),
-            "people.Group": _("Groups"),
-            "people.Invitation": _("Invitations"),
-            "people.ApiToken": _("Tokens"),
-        },
-    ),
-    (_("Log"), {"people.AuditEvent": _("Audit log")}),
-)
+_CONTENTS = {
+    _("Activity"): {"ingest.Job": _("Jobs"), "ingest.Unreadable": _("Unreadable files")},
+    _("Content"): {
+        "search.Source": _("Sources"),
+        "search.SourceVersion": _("Versions"),
+        "search.Document": _("Documents"),
+        "search.EmbeddingSpace": _("Embedding spaces"),
+    },
+    _("People"): {
+        "people.Workspace": _("Workspaces"),
+        "people.User": _("Users"),
+        "people.Membership": _("Members"),
+        "people.Group": _("Groups"),
+        "people.Invitation": _("Invitations"),
+        "people.ApiToken": _("Tokens"),
+    },
+    _("Log"): {"people.AuditEvent": _("Audit log")},
+}
 
 
 class OperatorSite(UnfoldAdminSite):
     """The admin site for active staff; anonymous users are sent to the ordinary login page."""
 
     site_title = site_header = "Kebab"
-    index_title = _("Administration")
+    index_title = gettext_lazy("Administration")
     index_template = "operating/index.html"
 
     def get_urls(self) -> list[Any]:
@@ -65,20 +59,10 @@ class OperatorSite(UnfoldAdminSite):
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Return the start page: figures of the models that a user may see, and the disk."""
+        seen = (admin for admin in self._registry.values() if admin.has_view_permission(request))
+        figures = [figure for admin in seen for figure in getattr(admin, "start_figures", list)()]
         disk = shutil.disk_usage(settings.KEBAB_DATA_DIR)
-        return super().index(request, {"figures": list(self._figures(request)), "disk": disk})
-
-    def _figures(self, request: HttpRequest) -> Iterator[tuple[Any, CappedPaginator, str]]:
-        """Yield the label, the rows and the list of each figure; rows are counted as lists count theirs."""
-        for model, admin in self._registry.items():
-            if admin.has_view_permission(request):
-                address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-                for label, lookups in getattr(admin, "figures", ()):
-                    yield (
-                        label,
-                        CappedPaginator(admin.newest(**lookups), 1),
-                        f"{address}?{urlencode(lookups)}",
-                    )
+        return super().index(request, {"figures": figures, "disk": disk})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the login page. Raises Http404 for signed-in users who aren't staff."""
@@ -93,12 +77,15 @@ class OperatorSite(UnfoldAdminSite):
             return apps
         seen = {model["model"]._meta.label: model for app in apps for model in app["models"]}
         groups = [
-            (heading, [seen[label] | {"name": name} for label, name in names.items() if label in seen])
-            for heading, names in _CONTENTS
+            (
+                heading,
+                [seen[label] | {"name": gettext(name)} for label, name in names.items() if label in seen],
+            )
+            for heading, names in _CONTENTS.items()
         ]
         return [
             {
-                "name": heading,
+                "name": gettext(heading),
                 "app_label": heading.lower(),
                 "app_url": "",
                 "has_module_perms": True,

@@ -110,10 +110,10 @@ def bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     return _plot(axes, points, span, bars=bars)
 
 
-def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = True) -> Plot:
+def signed_bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     """Return a bar plot of one series: good values above the middle, bad (negative) ones below.
 
-    Without labels below, where they would be too long, they are in the tooltips and the table only.
+    It has no labels below, where they would be too long, but in the tooltips and the table.
     """
     top = _round_up(max((abs(point.values[0] or 0) for point in points), default=0), axes)
     bars = [
@@ -121,8 +121,7 @@ def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = 
         for number, value in enumerate(point.values[0] or 0 for point in points)
         if value
     ]
-    plot = _plot(axes, points, (-top, top), bars=bars)
-    return plot if with_labels else replace(plot, labels=())
+    return replace(_plot(axes, points, (-top, top), bars=bars), labels=())
 
 
 def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:

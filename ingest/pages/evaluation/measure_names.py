@@ -1,12 +1,9 @@
 """Names, explanations and formats of measures, in the reader's words."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext_lazy as _
-
-from search.evaluation.metrics import LOWER_IS_BETTER
 
 #: The label and explanation of measures, by their names without a cutoff.
 _WORDS: Final = {
@@ -16,18 +13,16 @@ _WORDS: Final = {
     "P": (_("Right among results"), _("Share of the results that are right.")),
     "Success": (_("Queries answered"), _("Share of queries with a right document among the results.")),
     "citation_coverage": (_("Right passages found"), _("Share of right passages in the first ten results.")),
-    "empty_rate": (_("No results"), _("Share of queries for which nothing is found.")),
-    "refusal_rate": (_("Not answered"), _("Share of queries without a good enough result.")),
+    "empty_rate": (_("No results"), _("Share of queries that find nothing; lower is better.")),
+    "refusal_rate": (_("Not answered"), _("Share of queries without a good enough result; lower is better.")),
     "refused_right": (_("Rightly not answered"), _("Share of the queries without an answer here.")),
 }
 _SHARES: Final = _WORDS.keys() - {"nDCG", "RR"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureName:
-    """A measure as people read it."""
+class MeasureName(NamedTuple):
+    """A measure as people read it; its own name is technical, such as nDCG@10."""
 
-    #: Its technical name, such as nDCG@10.
     name: str
     label: str
     explanation: str
@@ -47,5 +42,4 @@ def name_measure(name: str) -> MeasureName:
     label, explanation = _WORDS.get(family, (name, ""))
     if cutoff and explanation:
         label = _("%(measure)s (top %(count)s)") % {"measure": label, "count": cutoff}
-    lower = _("Lower is better.") if name in LOWER_IS_BETTER else ""
-    return MeasureName(name=name, label=str(label), explanation=f"{name}: {explanation} {lower}".strip())
+    return MeasureName(name, str(label), f"{explanation} ({name})".strip())

@@ -2,8 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -33,37 +32,6 @@ _BASELINES: Final = 50
 #: The most queries in the plot, and in each list of a comparison: those that differ most.
 _MOST_COMPARED: Final = 60
 _MOST_LISTED: Final = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedMeasure:
-    """A measure in two runs, with the means as text."""
-
-    name: MeasureName
-    found: MeasureComparison
-    first: str
-    second: str
-
-    @property
-    def is_chance(self) -> bool:
-        """Return whether the difference is not significant: p > 0.05."""
-        return self.found.p_value > 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunComparison:
-    """The comparison of a run with a baseline by one measure."""
-
-    baseline: Run
-    chosen: ComparedMeasure
-    plot: Plot | None
-    #: The queries with the largest losses and wins, and the differences; for some measures lower is better.
-    losses: Sequence[tuple[str, str]]
-    wins: Sequence[tuple[str, str]]
-    #: Every measure that both runs have.
-    measures: Sequence[ComparedMeasure]
-    #: Number of queries that only one run has, or that differ in text, filters or judgements.
-    left_out: int
 
 
 class RunPage(WorkspacePage):
@@ -107,7 +75,7 @@ class RunPage(WorkspacePage):
         newest = runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES]
         return [(each, mode_label(each)) for each in newest]
 
-    def _compare_with_baseline(self, request: HttpRequest, run: Run) -> RunComparison | None:
+    def _compare_with_baseline(self, request: HttpRequest, run: Run) -> Mapping[str, Any] | None:
         baseline_key = request.GET.get("baseline")
         if not baseline_key:
             return None
@@ -163,27 +131,28 @@ def _row(topic: RunTopic, columns: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
-def _compare(run: Run, baseline: Run, measure: str) -> RunComparison:
+def _compare(run: Run, baseline: Run, measure: str) -> Mapping[str, Any]:
+    """Return the comparison of a run with a baseline, for the template `beside.html`."""
     comparison = compare_runs(baseline, run)
     measures = {name: _compare_measure(name, found) for name, found in comparison.measures.items()}
     chosen = measures[_choose_measure(list(measures), measure)]
-    name = chosen.name
-    changes = _changes(chosen.found, topic_texts(run), lower_is_better=name.name in LOWER_IS_BETTER)
-    return RunComparison(
-        baseline=baseline,
-        chosen=chosen,
-        plot=_plot(name, changes) if changes else None,
-        losses=_format_changes(name, [each for each in changes if each.gain < 0]),
-        wins=_format_changes(name, [each for each in reversed(changes) if each.gain > 0]),
-        measures=list(measures.values()),
-        left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
-    )
+    name: MeasureName = chosen["name"]
+    changes = _changes(chosen["found"], topic_texts(run), lower_is_better=name.name in LOWER_IS_BETTER)
+    return {
+        "baseline": baseline,
+        "chosen": chosen,
+        "plot": _plot(name, changes) if changes else None,
+        "losses": _format_changes(name, [each for each in changes if each.gain < 0]),
+        "wins": _format_changes(name, [each for each in reversed(changes) if each.gain > 0]),
+        "measures": list(measures.values()),
+        "left_out": len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
+    }
 
 
-def _compare_measure(name: str, found: MeasureComparison) -> ComparedMeasure:
+def _compare_measure(name: str, found: MeasureComparison) -> Mapping[str, Any]:
     measure = name_measure(name)
     first, second = map(measure.format_value, (found.first, found.second))
-    return ComparedMeasure(name=measure, found=found, first=first, second=second)
+    return {"name": measure, "found": found, "first": first, "second": second}
 
 
 def _choose_measure(names: Sequence[str], measure: str) -> str:
@@ -192,12 +161,10 @@ def _choose_measure(names: Sequence[str], measure: str) -> str:
     return next((name for name in DEFAULT_MEASURES if name in names), names[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """The change of a query's value: the signed difference, and the gain, which is positive if better."""
-
+class _Change(NamedTuple):
     text: str
     difference: float
+    #: Positive if better.
     gain: float
 
 
@@ -207,7 +174,7 @@ def _changes(
     """Return the queries whose value differs, the largest loss first."""
     sign = -1 if lower_is_better else 1
     changes = [
-        _Change(text=texts[topic], difference=difference, gain=sign * difference)
+        _Change(texts[topic], difference, sign * difference)
         for topic, difference in found.per_topic.items()
         if abs(difference) > DRAW
     ]
@@ -235,6 +202,4 @@ def _plot(measure: MeasureName, changes: Sequence[_Change]) -> Plot:
         format_value=_format_signed,
     )
     shown = sorted(most, key=lambda each: each.gain)
-    return signed_bar_plot(
-        axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown], with_labels=False
-    )
+    return signed_bar_plot(axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown])

@@ -1,14 +1,13 @@
 """Pages of test queries: a workspace's topics and runs, and the forms that create them."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from ingest.pages.evaluation.forms import RunForm, TopicForm
@@ -18,7 +17,6 @@ from ingest.services.evaluation import request_run
 from kebab.http.api.problems import problem_of
 from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem
 from kebab.pages.pagination import list_page
-from kebab.pages.plots import Axes, Plot, Point, line_plot
 from kebab.people.models import Workspace
 from search.api.evaluation.topics import EVALUATE
 from search.evaluation.runs import visible_runs
@@ -54,17 +52,13 @@ class EvaluationPage(WorkspacePage):
         topics = visible_topics(self.access, chosen)
         listed = list_page(self, request, topics, ordering=("topic_set", "topic_id"))
         judged = with_judgements(self.access, listed.rows)
-        runs = [_run_row(run) for run in visible_runs(self.access)[:_RUNS_SHOWN]]
         context = {
             "sets": sets,
             "chosen": chosen,
             "list": listed,
             "topics": list(zip(listed.rows, judged, strict=True)),
-            "runs": runs,
+            "runs": [_run_row(run) for run in visible_runs(self.access)[:_RUNS_SHOWN]],
             "quality": name_measure(_QUALITY),
-            "plot": _plot_quality(
-                (row for row in reversed(runs) if row["run"].topic_set == chosen), workspace.slug
-            ),
         }
         return self.render(request, "ingest/evaluation.html", **context)
 
@@ -163,22 +157,6 @@ def _run_row(run: Run) -> Mapping[str, Any]:
         "quality": name_measure(_QUALITY).format_value(value),
         "median": "–" if median is None else f"{median:.0f} ms",
     }
-
-
-def _plot_quality(rows: Iterable[Mapping[str, Any]], slug: str) -> Plot | None:
-    """Return the plot of the quality of runs; None if fewer than two have one."""
-    points = [
-        Point(
-            label=Truncator(row["run"].name or _("Run")).chars(14),
-            values=(row["value"],),
-            address=reverse("evaluation-run", args=[slug, row["run"].pk]),
-        )
-        for row in rows
-        if row["value"] is not None
-    ]
-    label = name_measure(_QUALITY).label
-    axes = Axes(name=label, series=(label,), across=_("Run"), least=1.0)
-    return line_plot(axes, points) if len(points) > 1 else None
 
 
 def _address(workspace: Workspace, topic_set: str) -> str:

@@ -169,8 +169,6 @@ class TestRuns:
             found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
             return text_of(found), html.unescape(found.content.decode())
 
-        runs = admin.get(at(orchard)).content.decode()
-        assert f'<a href="{at(orchard, f"/runs/{first.pk}")}" tabindex="-1" aria-label="before: ' in runs
         text, plotted = comparison_page("nDCG@10")
         assert "0 better, 1 worse, 1 the same." in text
         assert re.search(r"1\.000 → 0\.750: .*\(p 1\.000\)", text)
