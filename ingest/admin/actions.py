@@ -3,6 +3,7 @@
 from functools import partial
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from ingest.models import Job, Unreadable
 from ingest.services.embedding import build_space, retire_space, roll_back_space, switch_space
@@ -83,18 +84,18 @@ register_actions(
     Job,
     RowAction(
         name="cancel",
-        label="Cancel",
+        label=_("Cancel"),
         icon="cancel",
-        question="End this work? What it has written stays.",
+        question=_("Cancel this job? What it has done so far is kept."),
         perform=_cancel,
         is_destructive=True,
         fits=lambda job: not job.is_finished,
     ),
     RowAction(
         name="retry",
-        label="Retry",
+        label=_("Retry"),
         icon="replay",
-        question="Do again what failed, as a new job?",
+        question=_("Retry what failed, in a new job?"),
         perform=_retry,
         fits=lambda job: job.is_finished,
     ),
@@ -103,15 +104,15 @@ register_actions(
     Unreadable,
     RowAction(
         name="retry",
-        label="Read again",
+        label=_("Read again"),
         icon="replay",
-        question="Read this once more, whatever is remembered of it?",
+        question=_("Read this file again?"),
         perform=_retry_unreadable,
     ),
     _delete_action(
         name="forget",
-        label="Forget",
-        question="Forget this upload with its bytes? A document at its path stays.",
+        label=_("Delete"),
+        question=_("Delete this uploaded file? A document at its path is kept."),
         perform=_delete_unreadable_upload,
         fits=lambda entry: entry.version.source.kind == SourceKind.UPLOAD,
     ),
@@ -120,16 +121,16 @@ register_actions(
     Source,
     RowAction(
         name="sync",
-        label="Sync",
+        label=_("Sync"),
         icon="sync",
-        question="Read this again where it comes from?",
+        question=_("Sync this source now?"),
         perform=_sync,
         fits=lambda source: source.kind != SourceKind.UPLOAD,
     ),
     _delete_action(
         name="delete",
-        label="Delete with documents",
-        question="Delete this with all its documents, for good? It is done in a job.",
+        label=_("Delete with documents"),
+        question=_("Delete this source and all its documents for good? A job does it."),
         perform=_delete_source,
     ),
 )
@@ -137,8 +138,8 @@ register_actions(
     SourceVersion,
     _delete_action(
         name="delete",
-        label="Delete with documents",
-        question="Delete this version with its documents, for good? It is done in a job.",
+        label=_("Delete with documents"),
+        question=_("Delete this version and its documents for good? A job does it."),
         perform=_delete_version,
         fits=lambda version: version.tag != "",
     ),
@@ -147,9 +148,9 @@ register_actions(
     Workspace,
     RowAction(
         name="reembed",
-        label="Re-embed",
+        label=_("Re-embed"),
         icon="model_training",
-        question="Build the vectors of the workspace's embedder beside the live ones? Searches go on.",
+        question=_("Build new vectors next to the live ones? Searches continue."),
         perform=_build_space,
     ),
 )
@@ -157,24 +158,24 @@ register_actions(
     EmbeddingSpace,
     RowAction(
         name="switch",
-        label="Let it go live",
+        label=_("Make live"),
         icon="swap_horiz",
-        question="Make the space that was built the live one, now?",
+        question=_("Make the new embedding space live now?"),
         perform=_switch,
         fits=lambda space: space.state == SpaceState.BUILDING,
     ),
     RowAction(
         name="rollback",
-        label="Go back to the one before",
+        label=_("Roll back"),
         icon="undo",
-        question="Make the space that was live before the live one again?",
+        question=_("Make the previous embedding space live again?"),
         perform=_roll_back,
         fits=lambda space: space.state == SpaceState.LIVE,
     ),
     _delete_action(
         name="retire",
-        label="Delete with its vectors",
-        question="Delete this space with its vectors? It is done in a job.",
+        label=_("Delete with vectors"),
+        question=_("Delete this embedding space and its vectors? A job does it."),
         perform=_retire,
         fits=lambda space: space.state != SpaceState.LIVE,
     ),

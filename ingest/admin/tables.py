@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
@@ -38,6 +39,11 @@ class JobAdmin(TenantAdmin):
     list_select_related = ("workspace", "source")
     ordering = ("-created_at", "id")
     window_by = "created_at"
+    figures = (
+        (_("Running jobs"), {"state__exact": "running"}),
+        (_("Waiting jobs"), {"state__exact": "queued"}),
+        (_("Failed jobs"), {"state__exact": "failed"}),
+    )
     list_filter: ClassVar[Any] = (
         WORKSPACE_FILTER,
         ("state", ChoicesDropdownFilter),
@@ -97,7 +103,7 @@ class JobAdmin(TenantAdmin):
         """Return the progress bar of the job's items."""
         return formatting.progress(job.items_done, job.items_total)
 
-    @admin.display(description="now at")
+    @admin.display(description=_("current file"))
     def current(self, job: Job) -> str:
         """Return the current path of an unfinished job."""
         return formatting.truncate(job.current_path, 40) if not job.is_finished else ""
@@ -124,7 +130,7 @@ class JobAdmin(TenantAdmin):
         counted = [(name, number) for name, number in job.counts.items() if isinstance(number, int)]
         return formatting.rows(counted, "Outcome", "Documents")
 
-    @admin.display(description="left out")
+    @admin.display(description=_("skipped"))
     def skip_reasons(self, job: Job) -> Any:
         """Return the reasons of skipped and failed documents, with examples."""
         reasons = [
@@ -139,7 +145,7 @@ class JobAdmin(TenantAdmin):
         ]
         return formatting.rows(cells, "Outcome", "Reason", "Documents", "Meaning", "Such as")
 
-    @admin.display(description="asked for")
+    @admin.display(description=_("parameters"))
     def payload_shown(self, job: Job) -> Any:
         """Return the job's payload."""
         return formatting.as_json(job.payload)
@@ -167,6 +173,7 @@ class UnreadableAdmin(TenantAdmin):
     list_select_related = ("workspace", "version__source")
     ordering = ("-at", "id")
     window_by = "at"
+    figures = ((_("Unreadable files"), {}),)
     fields = (
         "path",
         "in_workspace",
@@ -190,12 +197,12 @@ class UnreadableAdmin(TenantAdmin):
         """Return the source."""
         return formatting.link(entry.version.source)
 
-    @admin.display(description="how attempts ended")
+    @admin.display(description=_("details"))
     def detail_shown(self, entry: Unreadable) -> str:
         """Return the start of the parsers' messages."""
         return formatting.truncate(entry.detail, 60)
 
-    @admin.display(description="how attempts ended")
+    @admin.display(description=_("details"))
     def detail_whole(self, entry: Unreadable) -> Any:
         """Return the parsers' messages."""
         return formatting.preformatted(entry.detail)

@@ -14,6 +14,8 @@ from django.db import models, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
 from kebab.admin.changelist import ListAdmin
@@ -32,10 +34,10 @@ class RowAction:
 
     #: In URLs: `cancel`.
     name: str
-    label: str
+    label: "str | Promise"
     icon: str
     #: The confirmation question, which states the consequences.
-    question: str
+    question: "str | Promise"
     #: Runs the action and returns a message. Raises what its domain function raises.
     perform: Callable[[HttpRequest, Any], str]
     #: The required Django permission: `change` or `delete`.
@@ -92,7 +94,7 @@ class ActionAdmin(ListAdmin):
         if "_popup" in request.GET:
             return {}
         return {
-            action.name: (partial(_run_on_selected, action), action.name, action.label)
+            action.name: (partial(_run_on_selected, action), action.name, str(action.label))
             for action in self.row_actions
             if self.is_permitted(request, action)
         }
@@ -167,7 +169,7 @@ def _run_on_selected(
 ) -> HttpResponse | None:
     chosen = list(rows[: MOST_ROWS + 1])
     if len(chosen) > MOST_ROWS:
-        messages.error(request, f"Tick {MOST_ROWS} rows at most; nothing was done.")
+        messages.error(request, _("Select %(most)s rows at most; nothing was done.") % {"most": MOST_ROWS})
         return None
     if "sure" not in request.POST:
         return admin.ask_confirmation(request, action, chosen)
@@ -178,7 +180,7 @@ def _run_on_selected(
 def _run_action(admin: ActionAdmin, request: HttpRequest, action: RowAction, rows: Iterable[Any]) -> None:
     for row in rows:
         if not admin.is_permitted(request, action, row):
-            messages.error(request, f"{row}: You may not do this to it.")
+            messages.error(request, _("%(row)s: you are not allowed to do this.") % {"row": row})
             continue
         try:
             with transaction.atomic():

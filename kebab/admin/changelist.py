@@ -5,8 +5,9 @@ scopes, such as a workspace. So a filter that hardly any row passes reads no mor
 search finds its rows by another index, also beyond the window.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -14,6 +15,7 @@ from django.core.exceptions import BadRequest, ValidationError
 from django.db import models
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.urls import reverse
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
@@ -81,8 +83,19 @@ class ListAdmin(ModelAdmin):
     list_fullwidth = True
     #: The column that orders rows by age, newest first; empty where there are never many rows.
     window_by: ClassVar[str] = ""
+    #: Figures of the start page: labels and, as list parameters, the rows that each counts.
+    figures: ClassVar[Sequence[tuple[Any, Mapping[str, str]]]] = ()
     #: By list parameter, the column that precedes `window_by` in an index.
     scopes: ClassVar[Mapping[str, str]] = {}
+
+    def start_figures(self) -> Iterator[tuple[Any, CappedPaginator, str]]:
+        """Yield the labels, rows and lists of `figures`; of a long table only its window is filtered."""
+        rows = self.model._default_manager.order_by("pk")
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        for label, lookups in self.figures:
+            window = newest_window(rows, self.window_by) if lookups else None
+            found = rows.filter(window or models.Q(), **lookups)
+            yield label, CappedPaginator(found, 1), f"{address}?{urlencode(lookups)}"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WindowedList]:
         """Return the class of the change list."""

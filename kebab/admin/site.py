@@ -1,10 +1,12 @@
 """The admin site at /admin/; models registered with Django's default site don't appear in it."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 from urllib.parse import unquote
 
+from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import SuspiciousOperation
@@ -12,28 +14,30 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_noop as _
 from unfold.sites import UnfoldAdminSite
 
 from kebab.http.security_headers import ADMIN_POLICY
 
-#: The index page: headings with their models and labels, in the order of operators' use.
+#: The sidebar: headings with their models and labels, in the order of operators' use.
 _CONTENTS = {
-    "Work": {"ingest.Job": "Jobs", "ingest.Unreadable": "Quarantine"},
-    "Corpus": {
-        "search.Source": "Sources",
-        "search.SourceVersion": "Versions",
-        "search.Document": "Documents",
-        "search.EmbeddingSpace": "Embedding spaces",
+    _("Activity"): {"ingest.Job": _("Jobs"), "ingest.Unreadable": _("Unreadable files")},
+    _("Content"): {
+        "search.Source": _("Sources"),
+        "search.SourceVersion": _("Versions"),
+        "search.Document": _("Documents"),
+        "search.EmbeddingSpace": _("Embedding spaces"),
     },
-    "People": {
-        "people.Workspace": "Workspaces",
-        "people.User": "Users",
-        "people.Membership": "Members",
-        "people.Group": "Groups",
-        "people.Invitation": "Invitations",
-        "people.ApiToken": "Tokens",
+    _("People"): {
+        "people.Workspace": _("Workspaces"),
+        "people.User": _("Users"),
+        "people.Membership": _("Members"),
+        "people.Group": _("Groups"),
+        "people.Invitation": _("Invitations"),
+        "people.ApiToken": _("Tokens"),
     },
-    "Log": {"people.AuditEvent": "Audit"},
+    _("Log"): {"people.AuditEvent": _("Audit log")},
 }
 
 
@@ -41,7 +45,8 @@ class OperatorSite(UnfoldAdminSite):
     """The admin site for active staff; anonymous users are sent to the ordinary login page."""
 
     site_title = site_header = "Kebab"
-    index_title = "Operation"
+    index_title = gettext_lazy("Administration")
+    index_template = "operating/index.html"
 
     def get_urls(self) -> list[Any]:
         """Return the URLs of all registered models.
@@ -51,6 +56,13 @@ class OperatorSite(UnfoldAdminSite):
         """
         autodiscover_modules("admin", register_to=self)
         return list(super().get_urls())
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Return the start page: figures of the models that a user may see, and the disk."""
+        seen = (admin for admin in self._registry.values() if admin.has_view_permission(request))
+        figures = [figure for admin in seen for figure in getattr(admin, "start_figures", list)()]
+        disk = shutil.disk_usage(settings.KEBAB_DATA_DIR)
+        return super().index(request, {"figures": figures, "disk": disk})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Redirect to the login page. Raises Http404 for signed-in users who aren't staff."""
@@ -65,12 +77,15 @@ class OperatorSite(UnfoldAdminSite):
             return apps
         seen = {model["model"]._meta.label: model for app in apps for model in app["models"]}
         groups = [
-            (heading, [seen[label] | {"name": name} for label, name in names.items() if label in seen])
+            (
+                heading,
+                [seen[label] | {"name": gettext(name)} for label, name in names.items() if label in seen],
+            )
             for heading, names in _CONTENTS.items()
         ]
         return [
             {
-                "name": heading,
+                "name": gettext(heading),
                 "app_label": heading.lower(),
                 "app_url": "",
                 "has_module_perms": True,

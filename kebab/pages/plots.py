@@ -6,17 +6,26 @@ horizontal positions are in percent of the width, vertical ones in pixels.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import pairwise
 from math import log10
 from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.functional import Promise
 
 TOP_PX, FLOOR_PX = 20, 172
 _MOST_LABELS = 5
 # Room for the labels of the levels, in percent of the width.
 _LEFT = 6
 _STEPS = (1, 2, 4, 6, 8, 10)
-#: The CSS classes of the series, in order.
-_KINDS = ("first", "second")
+#: The CSS classes of the series, in order: neutral ones, and those of what is good and what is bad.
+NEUTRAL, VERDICT = ("first", "second"), ("good", "bad")
+
+
+def format_number(value: float) -> str:
+    """Return a number with at most six digits, as the reader's language writes it."""
+    return number_format(Decimal(f"{value:g}"), force_grouping=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +34,11 @@ class Point:
 
     label: str
     values: tuple[float | None, ...]
+    #: The URL that the position leads to; '' for none.
+    address: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A bar or a dot; lengths are texts with their unit."""
 
@@ -38,6 +49,7 @@ class Mark:
     height: str = ""
     #: The text shown on hover.
     tooltip: str = ""
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,66 +66,62 @@ class Plot:
     """A plot for the template `parts/plot.html`."""
 
     #: The subject, in a few words.
-    name: str
+    name: "str | Promise"
     #: The CSS class and the name of each series.
-    series: Sequence[tuple[str, str]]
+    series: "Sequence[tuple[str, str | Promise]]"
     bars: Sequence[Mark] = ()
     dots: Sequence[Mark] = ()
     #: CSS class and points of each line, in a square of 100 by 100.
     lines: Sequence[tuple[str, str]] = ()
+    #: Links over the whole height of their positions, above all other marks.
+    links: Sequence[Mark] = ()
     levels: Sequence[Level]
     labels: Sequence[Level]
     #: The same values as a table.
-    first_head: str
-    rows: Sequence[tuple[str, Sequence[str]]]
+    first_head: "str | Promise"
+    rows: Sequence[tuple[Point, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
     """The labels of a plot's axes, and the format of its values."""
 
-    name: str
-    series: tuple[str, ...]
+    name: "str | Promise"
+    series: "tuple[str | Promise, ...]"
     #: The label of the horizontal axis: Day, Query.
-    across: str
-    format_value: Callable[[float], str] = "{:g}".format
+    across: "str | Promise"
+    kinds: tuple[str, str] = NEUTRAL
+    format_value: Callable[[float], str] = format_number
     #: The minimum of the highest level.
     least: float = 0.0
 
 
 def bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     """Return a bar plot; a second series is stacked on the first one."""
-    span = (
-        0.0,
-        _round_up(max((sum(value or 0 for value in point.values) for point in points), default=0), axes),
-    )
+    sums = (sum(value or 0 for value in point.values) for point in points)
+    span = (0.0, _round_up(max(sums, default=0), axes))
     bars = []
     for number, point in enumerate(points):
         below = 0.0
-        for kind, value in zip(_KINDS, point.values, strict=False):
+        for kind, value in zip(axes.kinds, point.values, strict=False):
             if value:
-                ends = (below, below + value)
-                bars.append(_bar(kind, number, len(points), ends, span, _describe_point(axes, point)))
+                bars.append(_bar(axes, points, number, kind, (below, below + value), span))
                 below += value
     return _plot(axes, points, span, bars=bars)
 
 
-def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = True) -> Plot:
-    """Return a bar plot of one series: positive values above the middle, negative ones below, as second kind.
+def signed_bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
+    """Return a bar plot of one series: good values above the middle, bad (negative) ones below.
 
-    Without labels below, where they would be too long, they are in the tooltips and the table only.
+    It has no labels below, where they would be too long, but in the tooltips and the table.
     """
     top = _round_up(max((abs(point.values[0] or 0) for point in points), default=0), axes)
-    span, bars = (-top, top), []
-    for number, point in enumerate(points):
-        value = point.values[0]
-        if value:
-            ends = (min(0, value), max(0, value))
-            bars.append(
-                _bar(_KINDS[value < 0], number, len(points), ends, span, _describe_point(axes, point))
-            )
-    plot = _plot(axes, points, span, bars=bars)
-    return plot if with_labels else replace(plot, labels=())
+    bars = [
+        _bar(axes, points, number, VERDICT[value < 0], (min(0, value), max(0, value)), (-top, top))
+        for number, value in enumerate(point.values[0] or 0 for point in points)
+        if value
+    ]
+    return replace(_plot(axes, points, (-top, top), bars=bars), labels=())
 
 
 def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:
@@ -121,20 +129,14 @@ def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     top = _round_up(max((value for point in points for value in point.values if value), default=0), axes)
     dots: list[Mark] = []
     lines: list[tuple[str, str]] = []
-    for index, kind in enumerate(_KINDS[: len(axes.series)]):
-        known = [(number, point.values[index], point) for number, point in enumerate(points)]
+    for index, kind in enumerate(axes.kinds[: len(axes.series)]):
         places = [
             (_middle_percent(number, len(points)), value, point)
-            for number, value, point in known
-            if value is not None
+            for number, point in enumerate(points)
+            if (value := point.values[index]) is not None
         ]
         dots += [
-            Mark(
-                kind=kind,
-                x=f"{x:.2f}%",
-                y=f"{_height_px(y, (0, top)):.1f}",
-                tooltip=_describe_point(axes, point),
-            )
+            Mark(kind, f"{x:.2f}%", f"{_height_px(y, (0, top)):.1f}", tooltip=_describe_point(axes, point))
             for x, y, point in places
         ]
         lines += [(kind, line) for line in _line_segments([(x, y) for x, y, _ in places], len(points), top)]
@@ -152,14 +154,19 @@ def _line_segments(places: Sequence[tuple[float, float]], count: int, top: float
 def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shapes: Any) -> Plot:
     return Plot(
         name=axes.name,
-        series=tuple(zip(_KINDS, axes.series, strict=False)),
+        series=tuple(zip(axes.kinds, axes.series, strict=False)),
         levels=[
             Level(place=f"{_height_px(value, span):.1f}", label=axes.format_value(value))
             for value in (span[0], (span[0] + span[1]) / 2, span[1])
         ],
         labels=_labels(points),
+        links=[
+            _bar(axes, points, number, "link", (0, 1), (0, 1))
+            for number, point in enumerate(points)
+            if point.address
+        ],
         first_head=axes.across,
-        rows=[(point.label, [_format_value(axes, value) for value in point.values]) for point in points],
+        rows=[(point, [_format_value(axes, value) for value in point.values]) for point in points],
         **shapes,
     )
 
@@ -175,18 +182,18 @@ def _labels(points: Sequence[Point]) -> Sequence[Level]:
 
 
 def _bar(
-    kind: str, number: int, count: int, ends: tuple[float, float], span: tuple[float, float], tooltip: str
+    axes: Axes,
+    points: Sequence[Point],
+    number: int,
+    kind: str,
+    ends: tuple[float, float],
+    span: tuple[float, float],
 ) -> Mark:
-    low, high = (_height_px(end, span) for end in ends)
+    count, (low, high) = len(points), (_height_px(end, span) for end in ends)
     width = (100 - _LEFT) / count * (0.8 if count > 1 else 0.1)
-    return Mark(
-        kind=kind,
-        x=f"{_middle_percent(number, count) - width / 2:.2f}%",
-        y=f"{high:.1f}",
-        width=f"{width:.2f}%",
-        height=f"{max(1.0, low - high):.1f}",
-        tooltip=tooltip,
-    )
+    left, tooltip = _middle_percent(number, count) - width / 2, _describe_point(axes, points[number])
+    size = (f"{width:.2f}%", f"{max(1.0, low - high):.1f}")
+    return Mark(kind, f"{left:.2f}%", f"{high:.1f}", *size, tooltip, points[number].address)
 
 
 def _middle_percent(number: int, count: int) -> float:

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, TextFilter
 from unfold.decorators import display
 
@@ -195,6 +196,7 @@ class DocumentAdmin(TenantAdmin):
     list_select_related = ("workspace", "source", "version")
     ordering = ("-id",)
     window_by = "id"
+    figures = ((_("Documents"), {}),)
     scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id", _IN_VERSION: "version_id"}
     list_filter: ClassVar[Any] = (
         WORKSPACE_FILTER,
@@ -296,7 +298,7 @@ class DocumentAdmin(TenantAdmin):
         """Return a link to the document's chunks."""
         return formatting.anchor(reverse("admin:search_document_passages", args=(document.pk,)), "Show")
 
-    @admin.display(description="set by people")
+    @admin.display(description=_("edited by people"))
     def overrides_shown(self, document: Document) -> Any:
         """Return the properties that people have overridden."""
         return formatting.as_json(document.overrides)

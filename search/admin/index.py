@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
@@ -62,16 +63,16 @@ class EmbeddingSpaceAdmin(TenantAdmin):
 def _rebuild_mirror(request: HttpRequest, workspace: Workspace) -> str:
     transaction.on_commit(lambda: local_mirrors.trigger_rebuild(workspace.pk))
     audit.record(admin_access(request, workspace), "mirror.rebuild_asked", workspace.slug)
-    return f"The mirror of {workspace.slug} on this node is made anew; searches go on meanwhile."
+    return f"The mirror of {workspace.slug} on this node is being rebuilt. Searches continue."
 
 
 register_actions(
     Workspace,
     RowAction(
         name="rebuild-mirror",
-        label="Rebuild mirror",
+        label=_("Rebuild mirror"),
         icon="sync",
-        question="Make this node's mirror anew from the database? Searches go on with the present one.",
+        question=_("Rebuild this node's mirror from the database? Searches continue."),
         perform=_rebuild_mirror,
     ),
 )

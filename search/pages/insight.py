@@ -1,37 +1,31 @@
 """The insight page: statistics of a workspace's queries, and the lag of its indexes."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import date
-from urllib.parse import urlencode
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
+from django.utils.translation import gettext_lazy as _
 
 from kebab.http.api.errors import InvalidRequest
 from kebab.pages.page import WorkspacePage
-from kebab.pages.plots import Axes, Plot, Point, bar_plot, line_plot
+from kebab.pages.plots import VERDICT, Axes, Plot, Point, bar_plot, line_plot
 from kebab.people.models import Workspace
+from search.models import Door
 from search.pages.index_status import mirror_status, space_statuses
-from search.query_log.statistics import DEFAULT_DAYS, Analytics, QueryCount, compute_analytics
+from search.pages.search.form import MODES
+from search.query_log.statistics import DEFAULT_DAYS, Analytics, Counts, compute_analytics
 from search.query_log.storage import REVIEW
+from search.retrieval.types import Mode
 
 _DAYS = (7, 30, 90)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DaysChoice:
-    """A period to choose."""
-
-    days: int
-    is_current: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownText:
-    """A query, and the query string that repeats it."""
-
-    asked: QueryCount
-    address: str
+_DOORS: Final = {
+    Door.PAGE: _("on the search page"),
+    Door.API: _("by the API"),
+    Door.MCP: _("by AI assistants (MCP)"),
+    Door.CLI: _("on the command line"),
+}
 
 
 class InsightPage(WorkspacePage):
@@ -41,16 +35,20 @@ class InsightPage(WorkspacePage):
     tab = "insight"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the page. Raises Forbidden, InvalidRequest for a number of days that isn't offered."""
-        days = _parse_days(request)
-        found = compute_analytics(self.access, days=days)
+        """Return the page, of a period or of one `day`. Raises Forbidden, InvalidRequest."""
+        days, given_day = _parse_days(request), request.GET.get("day")
+        found = period = compute_analytics(self.access, days=days)
+        day = None if given_day is None else _find_day(period, given_day)
+        if day is not None:
+            found = compute_analytics(self.access, days=days, day=day)
         context = {
             "found": found,
-            "choices": [DaysChoice(days=each, is_current=each == days) for each in _DAYS],
+            "day": day,
+            "choices": _DAYS,
             "share": _percent(found.total.share_without_hits),
-            "top": _present_texts(found.top_queries),
-            "vain": _present_texts(found.no_hit_queries),
-            "plots": _plots(found),
+            "modes": [(MODES[Mode(mode)], counts) for mode, counts in found.modes],
+            "doors": [(_DOORS[Door(door)], queries) for door, queries in found.doors],
+            "plots": _plots(period),
             "mirror": mirror_status(workspace),
             "spaces": space_statuses(workspace),
         }
@@ -64,40 +62,48 @@ def _parse_days(request: HttpRequest) -> int:
     return int(given)
 
 
+def _find_day(period: Analytics, given: str) -> date:
+    day = next((day for day, _counts in period.by_day if day.isoformat() == given), None)
+    if day is None:
+        raise InvalidRequest("day: choose a day of the plot, like 2026-01-31.")
+    return day
+
+
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f} %" if share >= 0.01 or not share else "under 1 %"
-
-
-def _present_texts(texts: Sequence[QueryCount]) -> list[ShownText]:
-    return [ShownText(asked=each, address=urlencode({"q": each.query})) for each in texts]
+    return "" if share is None else f"{100 * share:.0f} %" if share >= 0.01 or not share else "< 1 %"
 
 
 def _plots(found: Analytics) -> Sequence[Plot]:
-    if not found.by_day:
+    """Return the plots by day; none of a single day, whose figures the page states."""
+    if len(found.by_day) < 2:
         return ()
     return (_queries_a_day(found), _times_a_day(found))
 
 
 def _queries_a_day(found: Analytics) -> Plot:
-    axes = Axes(name="Queries a day", series=("with results", "without results"), across="Day", least=2)
-    points = [
-        Point(label=_label(day), values=(each.queries - each.without_hits, each.without_hits))
-        for day, each in found.by_day
-    ]
-    return bar_plot(axes, points)
+    series = (_("with results"), _("no results"))
+    axes = Axes(name=_("Searches by day"), series=series, across=_("Day"), kinds=VERDICT, least=2)
+    return bar_plot(axes, _points(found, lambda each: (each.queries - each.without_hits, each.without_hits)))
 
 
 def _times_a_day(found: Analytics) -> Plot:
     axes = Axes(
-        name="Time to answer in ms",
-        series=("median", "95th percentile"),
-        across="Day",
+        name=_("Response time by day, in ms"),
+        series=(_("typical"), _("slow")),
+        across=_("Day"),
         format_value="{:.0f}".format,
         least=10,
     )
-    points = [Point(label=_label(day), values=(each.p50_ms, each.p95_ms)) for day, each in found.by_day]
-    return line_plot(axes, points)
+    return line_plot(axes, _points(found, lambda each: (each.p50_ms, each.p95_ms)))
 
 
-def _label(day: date) -> str:
-    return f"{day:%b} {day.day}"
+def _points(found: Analytics, values_of: Callable[[Counts], tuple[float | None, ...]]) -> Sequence[Point]:
+    """Return a point for each day; those of days with queries lead to them."""
+    return [
+        Point(
+            label=date_format(day, "j M"),
+            values=values_of(each),
+            address=f"?days={found.days}&day={day.isoformat()}" if each.queries else "",
+        )
+        for day, each in found.by_day
+    ]

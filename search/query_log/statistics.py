@@ -22,6 +22,7 @@ DEFAULT_LISTED: Final = 20
 MOST_QUERIES: Final = 200_000
 # The log counts relevant hits alone.
 _WITHOUT_RESULT: Final = Q(hits=0)
+_DAY: Final = TruncDate("asked_at", tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +73,15 @@ class Analytics:
     by_day: Sequence[tuple[date, Counts]]
 
 
-def compute_analytics(access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED) -> Analytics:
-    """Return the statistics of the last `days`, with lists of up to `limit` queries. Raises Forbidden."""
+def compute_analytics(
+    access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED, day: date | None = None
+) -> Analytics:
+    """Return the statistics of the last `days`, or of a UTC `day` among them, with lists of up to `limit`."""
     queries = visible_queries(access)
     since = _find_start(queries, days)
     logged = queries.filter(asked_at__gte=since)
+    if day is not None:
+        logged = logged.annotate(day=_DAY).filter(day=day)
     return Analytics(
         days=days,
         since=since,
@@ -157,12 +162,7 @@ def _count_texts(logged: "QuerySet[AskedQuery]", limit: int) -> list[QueryCount]
 
 
 def _count_by_day(logged: "QuerySet[AskedQuery]") -> list[tuple[date, Counts]]:
-    rows = (
-        logged.order_by()
-        .annotate(day=TruncDate("asked_at", tzinfo=UTC))
-        .values("day")
-        .annotate(**_AGGREGATES)
-    )
+    rows = logged.order_by().annotate(day=_DAY).values("day").annotate(**_AGGREGATES)
     found = {row["day"]: _to_counts(row) for row in rows}
     if not found:
         return []

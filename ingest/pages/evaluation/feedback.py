@@ -1,8 +1,10 @@
-"""The page on which feedback on hits becomes judgements."""
+"""The page on which feedback on results becomes test queries."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from kebab.http.api.errors import NotFound
 from kebab.pages.page import ActionPage
@@ -47,5 +49,5 @@ class FeedbackPage(ActionPage):
 def _result_message(changes: TopicChanges) -> str:
     judged = changes.added + changes.changed
     if not judged:
-        return "There was nothing new to judge."
-    return f"{judged} {'query is' if judged == 1 else 'queries are'} judged in the set “{FEEDBACK_SET}”."
+        return _("There was nothing new to accept.")
+    return ngettext("%s test query saved.", "%s test queries saved.", judged) % judged

@@ -4,42 +4,42 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import SetSummary, query_topic_id
 from search.models.document import MAX_PATH_CHARS
 from search.models.evaluation import GOLDEN, MAX_RUN_NAME_CHARS, MAX_SET_CHARS
+from search.pages.search.form import MODES
 from search.retrieval.citation import split_uri
-from search.retrieval.types import Mode
 
 _MAX_QUERY_CHARS = 2_000
 _MOST_PLACES = 100
-_MODES = (
-    (Mode.HYBRID.value, "Words and meaning"),
-    (Mode.LEXICAL.value, "Words alone"),
-    (Mode.VECTOR.value, "Meaning alone"),
-)
 
 
 class TopicForm(forms.Form):
-    """A golden query with the places that answer it."""
+    """A test query with the places that answer it."""
 
-    text = forms.CharField(label="Query", max_length=_MAX_QUERY_CHARS)
+    text = forms.CharField(label=gettext_lazy("Query"), max_length=_MAX_QUERY_CHARS)
     places = forms.CharField(
-        label="What answers it",
+        label=gettext_lazy("Right results"),
         required=False,
         max_length=_MOST_PLACES * MAX_PATH_CHARS,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
-        help_text="A document's path a line, like guides/install.md; with its lines, guides/install.md#L3-L9,"
-        " as hits are cited.",
+        help_text=gettext_lazy(
+            "One document per line, such as guides/install.md, or lines of it: guides/install.md#L3-L9."
+        ),
     )
-    is_unanswerable = forms.BooleanField(label="Nothing here answers it", required=False)
+    is_unanswerable = forms.BooleanField(
+        label=gettext_lazy("Nothing in this workspace answers it"), required=False
+    )
     topic_set = forms.CharField(
-        label="Set",
+        label=gettext_lazy("Set"),
         max_length=MAX_SET_CHARS,
         initial=GOLDEN,
-        help_text="The set “golden” is asked before a change of settings goes live.",
+        help_text=gettext_lazy("The set “golden” is tested before changed search settings take effect."),
     )
 
     def clean_places(self) -> Sequence[str]:
@@ -47,14 +47,14 @@ class TopicForm(forms.Form):
         lines = [line.strip() for line in self.cleaned_data["places"].splitlines()]
         places = list(dict.fromkeys(line for line in lines if line))
         if len(places) > _MOST_PLACES:
-            raise forms.ValidationError(f"There are {len(places)} places; give {_MOST_PLACES} at most.")
+            raise forms.ValidationError(_("List %(most)s results at most.") % {"most": _MOST_PLACES})
         return places
 
     def clean(self) -> dict[str, Any]:
         """Validate that there are places, or that the query is unanswerable. Raises ValidationError."""
         given = self.cleaned_data
         if "places" in given and not given["places"] and not given.get("is_unanswerable"):
-            self.add_error("places", "Say which document answers it, or that nothing does.")
+            self.add_error("places", _("Name the right results, or check that nothing answers it."))
         return given
 
     def build_topic(self) -> JudgedTopic:
@@ -72,13 +72,15 @@ class TopicForm(forms.Form):
 class RunForm(forms.Form):
     """A new evaluation run."""
 
-    topic_set = forms.ChoiceField(label="Set")
-    mode = forms.ChoiceField(label="Search by", choices=_MODES)
+    topic_set = forms.ChoiceField(label=gettext_lazy("Set"))
+    mode = forms.ChoiceField(
+        label=gettext_lazy("Search by"), choices=[(mode.value, label) for mode, label in MODES.items()]
+    )
     name = forms.CharField(
-        label="Name",
+        label=gettext_lazy("Name"),
         max_length=MAX_RUN_NAME_CHARS,
         required=False,
-        help_text="What is different this time; you may leave it out.",
+        help_text=gettext_lazy("Optional: what is different this time."),
     )
 
     def __init__(self, *args: Any, sets: Sequence[SetSummary], **options: Any) -> None:

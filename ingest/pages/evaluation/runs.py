@@ -2,19 +2,21 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
+from ingest.pages.evaluation.measure_names import MeasureName, name_measure
 from ingest.services.evaluation import cancel_and_delete_run, request_repetition
 from kebab.http.api.errors import NotFound
 from kebab.pages.page import HtmxHttpRequest, PostAction, WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
+from kebab.pages.plots import Axes, Plot, Point, format_number, signed_bar_plot
 from kebab.people.models import Workspace
 from kebab.uuids import parse_uuid
 from search.api.evaluation.topics import EVALUATE
@@ -22,34 +24,14 @@ from search.evaluation.comparison import DRAW, MeasureComparison
 from search.evaluation.metrics import DEFAULT_MEASURES, LOWER_IS_BETTER
 from search.evaluation.runs import compare_runs, get_run, topic_texts, visible_runs
 from search.models import Run, RunState, RunTopic
+from search.pages.search.form import MODES
+from search.retrieval.types import Mode
 
 _COLUMNS: Final = 3
 _BASELINES: Final = 50
 #: The most queries in the plot, and in each list of a comparison: those that differ most.
 _MOST_COMPARED: Final = 60
 _MOST_LISTED: Final = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunComparison:
-    """The comparison of a run with a baseline by one measure."""
-
-    baseline: Run
-    measure: str
-    found: MeasureComparison
-    plot: Plot | None
-    #: The queries with the largest losses and wins, and the differences; for some measures lower is better.
-    losses: Sequence[tuple[str, str]]
-    wins: Sequence[tuple[str, str]]
-    #: Every measure that both runs have.
-    measures: Sequence[tuple[str, MeasureComparison]]
-    #: Number of queries that only one run has, or that differ in text, filters or judgements.
-    left_out: int
-
-    @property
-    def is_chance(self) -> bool:
-        """Return whether the difference is not significant: p > 0.05."""
-        return self.found.p_value > 0.05
 
 
 class RunPage(WorkspacePage):
@@ -79,19 +61,21 @@ class RunPage(WorkspacePage):
         listed = list_page(self, request, topics, ordering=("ordinal",))
         columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
         return {
+            "mode": mode_label(run),
             "measures": _means(run),
-            "columns": columns,
+            "columns": [name_measure(name) for name in columns],
             "list": listed,
             "rows": [_row(each, columns) for each in listed.rows],
             "baselines": self._baselines(run),
             "beside": self._compare_with_baseline(request, run),
         }
 
-    def _baselines(self, run: Run) -> Sequence[Run]:
+    def _baselines(self, run: Run) -> "Sequence[tuple[Run, str | Promise]]":
         runs = visible_runs(self.access).filter(topic_set=run.topic_set, state=RunState.SUCCEEDED)
-        return list(runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES])
+        newest = runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES]
+        return [(each, mode_label(each)) for each in newest]
 
-    def _compare_with_baseline(self, request: HttpRequest, run: Run) -> RunComparison | None:
+    def _compare_with_baseline(self, request: HttpRequest, run: Run) -> Mapping[str, Any] | None:
         baseline_key = request.GET.get("baseline")
         if not baseline_key:
             return None
@@ -109,7 +93,7 @@ class RepeatRunAct(PostAction):
     def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
         """Start a run with the same queries, judgements and settings. Raises NotFound."""
         new_run = request_repetition(self.access, get_run(self.access, run_id))
-        messages.success(request, "The run was started again; the one before stays.")
+        messages.success(request, _("The run was started again."))
         return redirect("evaluation-run", workspace.slug, new_run.pk)
 
 
@@ -121,44 +105,54 @@ class DeleteRunAct(PostAction):
     def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
         """Delete the run with its results; cancel it if it hasn't finished. Raises NotFound."""
         cancel_and_delete_run(self.access, get_run(self.access, run_id))
-        messages.success(request, "The run was deleted.")
+        messages.success(request, _("The run was deleted."))
         return redirect("evaluation", workspace.slug)
 
 
-def _means(run: Run) -> Sequence[tuple[str, str]]:
-    measures: Mapping[str, float | None] = run.figures.get("measures", {})
-    return [(name, _value(value)) for name, value in measures.items()]
+def mode_label(run: Run) -> "str | Promise":
+    """Return what the run searched by."""
+    return MODES[Mode(run.settings.get("mode", Mode.HYBRID))]
+
+
+def _means(run: Run) -> Sequence[tuple[MeasureName, str, float | None]]:
+    """Return the measures with their means, as text and as numbers."""
+    values: Mapping[str, float | None] = run.figures.get("measures", {})
+    names = [name_measure(name) for name in dict.fromkeys((*run.measures, *values)) if name in values]
+    return [(each, each.format_value(values[each.name]), values[each.name]) for each in names]
 
 
 def _row(topic: RunTopic, columns: Sequence[str]) -> Mapping[str, Any]:
     best = topic.ranking[0] if topic.ranking else None
     return {
         "topic": topic,
-        "values": [_value(topic.measures.get(name)) for name in columns],
+        "values": [name_measure(name).format_value(topic.measures.get(name)) for name in columns],
         "best": None if best is None else best[2],
         "wanted": [each[2] for each in topic.judgements if each[4] > 0][:3],
     }
 
 
-def _value(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _compare(run: Run, baseline: Run, measure: str) -> RunComparison:
+def _compare(run: Run, baseline: Run, measure: str) -> Mapping[str, Any]:
+    """Return the comparison of a run with a baseline, for the template `beside.html`."""
     comparison = compare_runs(baseline, run)
-    measure_name = _choose_measure(list(comparison.measures), measure)
-    found = comparison.measures[measure_name]
-    changes = _changes(found, topic_texts(run), lower_is_better=measure_name in LOWER_IS_BETTER)
-    return RunComparison(
-        baseline=baseline,
-        measure=measure_name,
-        found=found,
-        plot=_plot(measure_name, changes) if changes else None,
-        losses=_format_changes([each for each in changes if each.gain < 0]),
-        wins=_format_changes([each for each in reversed(changes) if each.gain > 0]),
-        measures=list(comparison.measures.items()),
-        left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
-    )
+    measures = {name: _compare_measure(name, found) for name, found in comparison.measures.items()}
+    chosen = measures[_choose_measure(list(measures), measure)]
+    name: MeasureName = chosen["name"]
+    changes = _changes(chosen["found"], topic_texts(run), lower_is_better=name.name in LOWER_IS_BETTER)
+    return {
+        "baseline": baseline,
+        "chosen": chosen,
+        "plot": _plot(name, changes) if changes else None,
+        "losses": _format_changes(name, [each for each in changes if each.gain < 0]),
+        "wins": _format_changes(name, [each for each in reversed(changes) if each.gain > 0]),
+        "measures": list(measures.values()),
+        "left_out": len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
+    }
+
+
+def _compare_measure(name: str, found: MeasureComparison) -> Mapping[str, Any]:
+    measure = name_measure(name)
+    first, second = map(measure.format_value, (found.first, found.second))
+    return {"name": measure, "found": found, "first": first, "second": second}
 
 
 def _choose_measure(names: Sequence[str], measure: str) -> str:
@@ -167,12 +161,10 @@ def _choose_measure(names: Sequence[str], measure: str) -> str:
     return next((name for name in DEFAULT_MEASURES if name in names), names[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """The change of a query's value: the signed difference, and the gain, which is positive if better."""
-
+class _Change(NamedTuple):
     text: str
     difference: float
+    #: Positive if better.
     gain: float
 
 
@@ -182,32 +174,32 @@ def _changes(
     """Return the queries whose value differs, the largest loss first."""
     sign = -1 if lower_is_better else 1
     changes = [
-        _Change(text=texts[topic], difference=difference, gain=sign * difference)
+        _Change(texts[topic], difference, sign * difference)
         for topic, difference in found.per_topic.items()
         if abs(difference) > DRAW
     ]
     return sorted(changes, key=lambda each: each.gain)
 
 
-def _format_changes(changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
-    return [(each.text, f"{each.difference:+.3f}") for each in changes[:_MOST_LISTED]]
+def _format_changes(measure: MeasureName, changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
+    return [
+        (each.text, measure.format_value(each.difference, is_signed=True)) for each in changes[:_MOST_LISTED]
+    ]
 
 
 def _format_signed(value: float) -> str:
-    return f"{value:+.3g}" if value else "0"
+    return f"{'+' if value > 0 else ''}{format_number(float(f'{value:.3g}'))}"
 
 
-def _plot(measure: str, changes: Sequence[_Change]) -> Plot:
+def _plot(measure: MeasureName, changes: Sequence[_Change]) -> Plot:
     """Return the plot of gains, the largest loss first; above the limit the smallest changes are omitted."""
     most = sorted(changes, key=lambda each: -abs(each.gain))[:_MOST_COMPARED]
-    falls = measure in LOWER_IS_BETTER
+    falls = measure.name in LOWER_IS_BETTER
     axes = Axes(
-        name=f"{measure}, query by query{': how far it fell' if falls else ''}",
-        series=("fall" if falls else "difference",),
-        across="Query",
+        name=_("%(measure)s: change by query") % {"measure": measure.label},
+        series=(_("decrease") if falls else _("increase"),),
+        across=_("Query"),
         format_value=_format_signed,
     )
     shown = sorted(most, key=lambda each: each.gain)
-    return signed_bar_plot(
-        axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown], with_labels=False
-    )
+    return signed_bar_plot(axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown])

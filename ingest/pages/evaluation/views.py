@@ -1,4 +1,4 @@
-"""Pages of golden queries: a workspace's topics and runs, and the forms that create them."""
+"""Pages of test queries: a workspace's topics and runs, and the forms that create them."""
 
 import uuid
 from collections.abc import Mapping
@@ -8,8 +8,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from ingest.pages.evaluation.forms import RunForm, TopicForm
+from ingest.pages.evaluation.measure_names import name_measure
+from ingest.pages.evaluation.runs import mode_label
 from ingest.services.evaluation import request_run
 from kebab.http.api.problems import problem_of
 from kebab.pages.page import ActionPage, PostAction, WorkspacePage, apply_problem
@@ -32,6 +35,8 @@ from search.retrieval.errors import SearchError
 from search.retrieval.text.sanitize import strip_unstorable
 
 _RUNS_SHOWN = 20
+#: The measure by which runs are listed.
+_QUALITY = "nDCG@10"
 
 
 class EvaluationPage(WorkspacePage):
@@ -53,19 +58,21 @@ class EvaluationPage(WorkspacePage):
             "list": listed,
             "topics": list(zip(listed.rows, judged, strict=True)),
             "runs": [_run_row(run) for run in visible_runs(self.access)[:_RUNS_SHOWN]],
+            "quality": name_measure(_QUALITY),
         }
         return self.render(request, "ingest/evaluation.html", **context)
 
 
 class NewTopicPage(ActionPage):
-    """The form that adds a golden query."""
+    """The form that adds a test query."""
 
     need = EVALUATE
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Return the form; the parameter `q` prefills the query."""
-        return self._render_form(request, TopicForm(initial={"text": request.GET.get("q", "")[:2_000]}))
+        """Return the form; the parameters `q` and `place`, as of a hit, prefill the query and its answer."""
+        given = {name: request.GET.get(key, "")[:2_000] for name, key in (("text", "q"), ("places", "place"))}
+        return self._render_form(request, TopicForm(initial=given))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Store the topic; a topic with the same query is replaced."""
@@ -81,12 +88,10 @@ class NewTopicPage(ActionPage):
         name, topic = form.cleaned_data["topic_set"], form.build_topic()
         missing = missing_paths(self.access, topic)
         if missing:
-            form.add_error("places", f"There is no document {missing[0]}; give a path as its hits do.")
+            form.add_error("places", _("There is no document %(path)s.") % {"path": missing[0]})
             return self._render_form(request, form, status=422)
         changes = store_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
-        messages.success(
-            request, "The query was added." if changes.added else "The query was there: it is kept anew."
-        )
+        messages.success(request, _("Test query added.") if changes.added else _("Test query updated."))
         return redirect(_address(workspace, name))
 
     def _render_error(self, request: HttpRequest, form: TopicForm, error: SearchError) -> HttpResponse:
@@ -105,7 +110,7 @@ class NewTopicPage(ActionPage):
 
 
 class DeleteTopicAct(PostAction):
-    """Deletion of a golden query."""
+    """Deletion of a test query."""
 
     need = EVALUATE
 
@@ -113,7 +118,7 @@ class DeleteTopicAct(PostAction):
         """Delete the topic; runs that used it keep their copy. Raises NotFound."""
         name = get_topic(self.access, topic_id).topic_set
         delete_topic(self.access, topic_id)
-        messages.success(request, "The query was deleted. Runs that asked it keep what came of it.")
+        messages.success(request, _("Test query deleted. Its results in earlier runs are kept."))
         return redirect(_address(workspace, name))
 
 
@@ -139,15 +144,17 @@ class NewRunPage(ActionPage):
         run = request_run(
             self.access, topic_set=given["topic_set"], settings=form.build_settings(), name=given["name"]
         )
-        messages.success(request, "The run was started.")
+        messages.success(request, _("The run was started."))
         return redirect("evaluation-run", workspace.slug, run.pk)
 
 
 def _run_row(run: Run) -> Mapping[str, Any]:
-    gain, median = run.figures.get("measures", {}).get("nDCG@10"), run.figures.get("p50_ms")
+    value, median = run.figures.get("measures", {}).get(_QUALITY), run.figures.get("p50_ms")
     return {
         "run": run,
-        "ndcg": "–" if gain is None else f"{gain:.3f}",
+        "mode": mode_label(run),
+        "value": value,
+        "quality": name_measure(_QUALITY).format_value(value),
         "median": "–" if median is None else f"{median:.0f} ms",
     }
 

@@ -1,4 +1,4 @@
-// Follows a run by what its page says of it; once it has ended the page is loaded again, with its figures.
+// Follows a run by its progress on the server, and reloads the page, with its figures, when the run has ended.
 const standing = document.querySelector("[data-run]");
 const EVERY_MS = 2_000;
 
@@ -6,7 +6,7 @@ if (standing) setTimeout(follow, EVERY_MS);
 
 async function follow() {
   const response = await fetch(standing.dataset.run, { headers: { "HX-Request": "true" } }).catch(() => null);
-  // Nobody is logged in any more, or the run has gone: what is shown may be read on.
+  // After logging out, or without the run: what is shown may be read on.
   const isLoggedOut = response?.headers.has("HX-Refresh");
   if (isLoggedOut || (response && response.status >= 400 && response.status < 500)) return;
   if (response?.ok) show(await response.text());

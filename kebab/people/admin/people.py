@@ -8,6 +8,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.db import models, transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
@@ -46,6 +47,7 @@ class PersonAdmin(AccessReportAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     form, add_form, change_password_form = _PersonChangeForm, _PersonCreationForm, AdminPasswordChangeForm
     ordering = ("-id",)
     window_by = "id"
+    figures = ((_("Users"), {}),)
     list_display = ("email", "display_name", "is_active", "is_staff", "last_login", "access_link")
     search_fields = ("email",)
     search_help_text = "How an address begins"

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from kebab.admin import formatting
@@ -48,6 +49,7 @@ class WorkspaceAdmin(ActionAdmin):
     """Workspaces. `kebab workspace delete` deletes one, because files go with it."""
 
     form = _WorkspaceForm
+    figures = ((_("Workspaces"), {}),)
     list_display = ("slug", "name", "head_seq", "created_at")
     ordering = ("slug",)
     search_fields = ("slug",)
@@ -223,7 +225,7 @@ class ApiTokenAdmin(WorkspaceColumn, AccessReportAdmin, ReadOnlyAdmin):
         """Return the token, in its workspace."""
         return Caller(token=row), row.workspace
 
-    @admin.display(description="made by")
+    @admin.display(description=_("created by"))
     def maker(self, token: ApiToken) -> Any:
         """Return a link to the user who created the token."""
         return formatting.link(token.created_by)
@@ -245,21 +247,21 @@ def _revoke(request: HttpRequest, token: ApiToken) -> str:
 
 def _withdraw(request: HttpRequest, invitation: Invitation) -> str:
     withdraw_invitation(admin_access(request, invitation.workspace), invitation.pk)
-    return f"The invitation of {invitation.email} opens nothing any more."
+    return f"The invitation of {invitation.email} was withdrawn."
 
 
 def _remove(request: HttpRequest, membership: Membership) -> str:
     remove_member(admin_access(request, membership.workspace), membership.user_id)
-    return f"{membership.user.email} is no member of {membership.workspace} any more."
+    return f"{membership.user.email} was removed from {membership.workspace}."
 
 
 register_actions(
     ApiToken,
     RowAction(
         name="revoke",
-        label="Revoke",
+        label=_("Revoke"),
         icon="block",
-        question="Make this useless, at once and for good?",
+        question=_("Revoke this token for good?"),
         perform=_revoke,
         is_destructive=True,
         fits=lambda token: token.revoked_at is None,
@@ -269,9 +271,9 @@ register_actions(
     Invitation,
     RowAction(
         name="withdraw",
-        label="Withdraw",
+        label=_("Withdraw"),
         icon="block",
-        question="Make the link of this useless, at once and for good?",
+        question=_("Withdraw this invitation? Its link stops working."),
         perform=_withdraw,
         is_destructive=True,
         fits=lambda invitation: invitation.accepted_at is None and invitation.withdrawn_at is None,
@@ -281,9 +283,9 @@ register_actions(
     Membership,
     RowAction(
         name="remove",
-        label="Remove",
+        label=_("Remove"),
         icon="person_remove",
-        question="End this membership?",
+        question=_("Remove this person from the workspace?"),
         perform=_remove,
         permission="delete",
         is_destructive=True,

@@ -112,26 +112,25 @@ def view_query_statistics(visitor: Visitor) -> None:
     visitor.go_by_tab("Insight")
     query_link = page.get_by_role("link", name=query)
     visitor.reload_until(lambda: query_link.count() > 0, "the query is written down")
-    expect(page.locator("svg.plot").first).to_be_visible()
 
-    expect(page.get_by_role("group", name="Indexes")).to_contain_text("up to date")
+    expect(page.get_by_role("group", name="Search index")).to_contain_text("up to date")
 
 
 def judge_run_and_compare(visitor: Visitor) -> None:
     page, topics = visitor.page, f"set-{visitor.name}"
     visitor.open("evaluation")
-    visitor.follow("Add a query")
+    visitor.follow("Add a test query")
     page.get_by_label("Query").fill(f"chafed rope {visitor.name}")
-    page.get_by_label("What answers it").fill("moorings.md")
+    page.get_by_label("Right results").fill("moorings.md")
     page.get_by_label("Set").fill(topics)
-    visitor.submit("Add the query")
-    visitor.expect_message("The query was added.")
+    visitor.submit("Add the test query")
+    visitor.expect_message("Test query added.")
     for mode in ("lexical", "hybrid"):
         visitor.open(f"evaluation/runs/new?set={topics}")
         page.get_by_label("Set").select_option(topics)
         page.get_by_label("Search by").select_option(mode)
         visitor.submit("Start the run")
-        expect(page.get_by_text("nDCG@10").first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Ranking quality (top 10)").first).to_be_visible(timeout=60_000)
     visitor.submit("Compare")
 
     expect(page.locator(".verdict")).to_contain_text("the same")

@@ -53,7 +53,7 @@ def test_job_is_cancelled_on_its_page_and_ticked_rows_are_asked_about(
     page.locator("input.action-select").first.check()
     page.locator("select[name=action]").select_option(label="Cancel")
     page.get_by_role("button", name="Run").click()
-    page.get_by_text("End this work?").wait_for()
+    page.get_by_text("Cancel this job?").wait_for()
 
     page.goto(f"/admin/ingest/job/{admin_rows.job.pk}/change/")
     page.get_by_role("link", name="Cancel").click()

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from kebab.admin.site import site
-from kebab.people.models import AuditEvent
+from kebab.people.models import AuditEvent, User
 from tests.pages.admin.admin_rows import HOSTILE
 from tests.pages.admin.bulk_rows import fill
 from tests.support.actors import make_workspace
@@ -87,6 +87,18 @@ def test_address_made_by_hand_filters_by_no_other_column(office, workspace):
         "/admin/search/source/?sealed_credentials__startswith=a",
     ):
         assert office.get(address.format(ws=workspace.pk)).status_code == 400, address
+
+
+def test_start_page_has_figures_of_what_the_user_may_see(office, admin_rows, client):
+    found = office.get("/admin/").content.decode()
+    failed = re.search(
+        r'href="(/admin/ingest/job/\?state__exact=failed)".*?<strong[^>]*>(\d+)<', found, re.DOTALL
+    )
+    assert failed[2] == "1"
+    assert str(admin_rows.failed.pk) in office.get(failed[1]).content.decode()
+    assert 'href="/admin/search/document/?"' in found
+    client.force_login(User.objects.create_user("staff@example.org", is_staff=True))
+    assert "/admin/ingest/job/" not in client.get("/admin/").content.decode()
 
 
 @pytest.mark.slow

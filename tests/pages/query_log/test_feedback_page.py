@@ -42,8 +42,8 @@ def test_feedback_is_listed_by_query(admin, orchard, at):
     found = admin.get(at)
 
     assert "&lt;b&gt;apples&lt;/b&gt;" in found.content.decode()
-    assert re.search(r"apples\.md#L1 1 \w+ it right", text_of(found))
-    assert re.search(r"pears\.md 1 \w+ it wrong", text_of(found))
+    assert re.search(r"apples\.md#L1 1 for it", text_of(found))
+    assert re.search(r"pears\.md 1 against it", text_of(found))
 
 
 def test_one_click_judges_one_query_and_another_all(admin, orchard, at):

@@ -40,7 +40,7 @@ def test_plots_fit_and_their_tables_open_by_keyboard(open_page, orchard, admin, 
     expect(plots).to_have_count(2)
     assert plots.first.bounding_box()["height"] == 200
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    page.get_by_text("As a table").first.focus()
+    page.get_by_text("Show as a table").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("table").first).to_be_visible()
 
@@ -48,19 +48,19 @@ def test_plots_fit_and_their_tables_open_by_keyboard(open_page, orchard, admin, 
 def test_a_query_is_added_and_run_and_the_page_follows(open_page, orchard, admin):
     page = open_page(admin, **PHONE)
     page.goto(f"/w/{orchard.slug}/evaluation")
-    page.get_by_role("link", name="Add a query").click()
+    page.get_by_role("link", name="Add a test query").click()
     page.get_by_label("Query").fill("apple harvest")
-    page.get_by_label("What answers it").fill("apples.md")
-    page.get_by_role("button", name="Add the query").click()
-    expect(page.get_by_role("status")).to_have_text("The query was added.")
+    page.get_by_label("Right results").fill("apples.md")
+    page.get_by_role("button", name="Add the test query").click()
+    expect(page.get_by_role("status")).to_have_text("Test query added.")
     page.get_by_role("link", name="Start a run").click()
     page.get_by_label("Search by").select_option("lexical")
     page.get_by_role("button", name="Start the run").click()
-    expect(page.get_by_text("0 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_text("0 of 1 queries done")).to_be_visible()
     run_job(orchard.pk, Run.objects.get().job_id)
 
-    expect(page.get_by_text("nDCG@10").first).to_be_visible()
-    expect(page.get_by_text("queries asked")).to_have_count(0)
+    expect(page.get_by_text("Ranking quality (top 10)").first).to_be_visible()
+    expect(page.get_by_text("queries done")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
@@ -69,14 +69,14 @@ def test_a_run_is_followed_without_touching_what_is_open(open_page, orchard, adm
     topic = RunTopic.objects.create(workspace=orchard, run=run, ordinal=0, topic_id="a", text="apple")
     page = open_page(admin)
     page.goto(f"/w/{orchard.slug}/evaluation/runs/{run.pk}")
-    expect(page.get_by_text("0 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_text("0 of 1 queries done")).to_be_visible()
     page.locator("summary", has_text="Delete").click()
     RunTopic.objects.filter(pk=topic.pk).update(ranking=[])
-    expect(page.get_by_text("1 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_text("1 of 1 queries done")).to_be_visible()
     expect(page.get_by_role("button", name="Delete the run")).to_be_visible()
 
     page.context.clear_cookies()
     with page.expect_response(lambda answer: "hx-refresh" in answer.headers):
         pass
-    expect(page.get_by_text("1 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_text("1 of 1 queries done")).to_be_visible()
     expect(page.get_by_role("button", name="Delete the run")).to_be_visible()

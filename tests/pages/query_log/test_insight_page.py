@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from urllib.parse import parse_qsl
 
 from django.utils import timezone
 
@@ -40,8 +41,9 @@ def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
     assert re.search(r"\b4 .*\b1 25 %", text)
     assert found.count('<svg class="plot"') == 2
     day = timezone.now()
-    assert re.search(rf"{day:%b} {day.day}: [^,<]* 3, [^,<]* 0<", html.unescape(found))
-    assert f"{day:%b} {day.day} 3 0" in text
+    assert re.search(rf"{day.day} {day:%b}: [^,<]* 3, [^,<]* 0<", html.unescape(found))
+    assert f"{day.day} {day:%b} 3 0" in text
+    assert 'rect class="good"' in found and 'rect class="bad"' in found
     assert "style=" not in found
     assert "<script>alert" not in found
 
@@ -51,8 +53,31 @@ def test_queries_lead_to_their_search(workspace):
     make_query(workspace, "nobody knows", hits=0)
     found = page(workspace).content.decode()
 
-    assert f'href="/w/{workspace.slug}/search?q=a%26b+%3Cc%3E">a&amp;b &lt;c&gt;</a>' in found
-    assert found.count(f'href="/w/{workspace.slug}/search?q=nobody+knows"') == 2
+    assert f'href="/w/{workspace.slug}/search?q=a%26b%20%3Cc%3E">a&amp;b &lt;c&gt;</a>' in found
+    assert found.count(f'href="/w/{workspace.slug}/search?q=nobody%20knows"') == 2
+    assert f'href="/w/{workspace.slug}/upload"' in found
+
+
+def test_a_bar_leads_to_the_queries_of_its_day(workspace):
+    make_query(workspace, "of yesterday", days_ago=1)
+    assert '<svg class="plot"' in page(workspace).content.decode()
+    make_query(workspace, "of today")
+    yesterday = timezone.now() - timedelta(days=1)
+    address = re.search(rf'href="\?([^"]*day={yesterday:%Y-%m-%d})"', page(workspace).content.decode())[1]
+    text = text_of(page(workspace, **dict(parse_qsl(html.unescape(address)))))
+
+    assert "of yesterday" in text
+    assert "of today" not in text
+    for day in ("x", "", "9999-12-31", f"{yesterday - timedelta(days=9):%Y-%m-%d}"):
+        assert page(workspace, day=day).status_code == 400, day
+
+
+def test_queries_of_one_day_have_figures_without_a_plot(workspace):
+    make_query(workspace, "first")
+    found = page(workspace).content.decode()
+
+    assert "first</a>" in found
+    assert '<svg class="plot"' not in found
 
 
 def test_days_can_be_chosen(workspace):

@@ -1,8 +1,11 @@
 """Plots: positions of their marks, and the table with the same figures."""
 
+import re
 from itertools import pairwise, product
 
 import pytest
+from django.template.loader import render_to_string
+from django.utils.translation import override
 
 from kebab.pages.plots import FLOOR_PX, TOP_PX, Axes, Point, bar_plot, line_plot, signed_bar_plot
 
@@ -44,7 +47,7 @@ def test_losses_hang_below_the_middle_and_wins_stand_on_it():
     loss, win = signed_bar_plot(axes(), points(-0.5, 1.0)).bars
     middle = (FLOOR_PX + TOP_PX) / 2
 
-    assert (loss.kind, win.kind) == ("second", "first")
+    assert (loss.kind, win.kind) == ("bad", "good")
     assert float(loss.y) == middle
     assert (float(win.y), float(win.height)) == (TOP_PX, middle - TOP_PX)
     assert float(loss.height) == (middle - TOP_PX) / 2
@@ -59,9 +62,10 @@ def test_a_line_is_broken_where_there_is_no_value():
 
 
 def test_the_table_has_every_value():
-    plot = line_plot(axes("one", "two", format_value="{:.0f} ms".format), points((1, 2), (None, 3)))
+    given = points((1, 2), (None, 3))
+    plot = line_plot(axes("one", "two", format_value="{:.0f} ms".format), given)
 
-    assert plot.rows == [("d0", ["1 ms", "2 ms"]), ("d1", ["–", "3 ms"])]
+    assert plot.rows == [(given[0], ["1 ms", "2 ms"]), (given[1], ["–", "3 ms"])]
 
 
 def test_few_enough_words_stand_below_and_none_leaves_the_plot():
@@ -81,3 +85,14 @@ def test_plot_without_values_is_empty():
         found = plot(axes(), given)
         assert list(found.bars) == []
         assert len(found.levels) == 3
+
+
+def test_positions_of_marks_are_numbers_in_every_language():
+    with override("de"):
+        plot = bar_plot(axes(), [Point(label="d", values=(1_234.5,), address="?day=d")])
+        markup = render_to_string("parts/plot.html", {"plot": plot})
+
+    assert plot.rows[0][1] == ["1.234,5"]
+    positions = re.findall(r' (?:x|y|x1|x2|y1|y2|width|height|dy)="([^"]+)"', markup)
+    assert positions and all(re.fullmatch(r"-?\d+(\.\d+)?%?", each) for each in positions)
+    assert 'href="?day=d"' in markup

@@ -74,7 +74,7 @@ def _insight_pages() -> Iterator[Call]:
 def _evaluation_pages() -> Iterator[Call]:
     for query in ("", "set={set}"):
         yield Call(route="evaluation", query=query)
-    yield Call(route="evaluation-topic-new", shown=ONLY_THEIRS)
+    yield Call(route="evaluation-topic-new", query="q=x&place={path}", shown=ONLY_THEIRS)
     form = {"text": "x", "places": "{path}", "topic_set": "fresh"}
     yield Call(route="evaluation-topic-new", method="post", body=form, shown=NONE)
     # An existing id in a set can't be reused: this much is revealed.

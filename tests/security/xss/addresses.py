@@ -93,7 +93,7 @@ def _evaluation_pages(workspace):
         "bookmarks": [f"{at}/bookmarks"],
         "insight": [f"{at}/insight"],
         "evaluation": [f"{at}/evaluation", f"{at}/evaluation?set={topic_set}"],
-        "evaluation-topic-new": [f"{at}/evaluation/topics/new?q={quote(hostile())}"],
+        "evaluation-topic-new": [f"{at}/evaluation/topics/new?q={quote(hostile())}&place={quote(hostile())}"],
         "evaluation-feedback": [f"{at}/evaluation/feedback"],
         "evaluation-run-new": [f"{runs}/new?set={topic_set}"],
         "evaluation-run": [f"{runs}/{first}", f"{runs}/{first}?baseline={second}"],
