@@ -34,8 +34,29 @@ _INLINE: Final = MappingProxyType(
 )
 #: Elements that end a run of text; those below hold parts themselves.
 _BLOCKS: Final = HEADINGS | frozenset(
-    "p div section article main header footer aside address figure figcaption details summary form fieldset legend "
-    "dt center body html caption".split()
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "main",
+        "header",
+        "footer",
+        "aside",
+        "address",
+        "figure",
+        "figcaption",
+        "details",
+        "summary",
+        "form",
+        "fieldset",
+        "legend",
+        "dt",
+        "center",
+        "body",
+        "html",
+        "caption",
+    ]
 )
 _LISTS: Final = frozenset({"ul", "ol", "menu", "dl"})
 _ITEMS: Final = frozenset({"li", "dt", "dd"})

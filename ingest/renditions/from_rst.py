@@ -27,7 +27,9 @@ _TITLES: Final = {
     "seealso": "See also",
 }
 #: Notes whose text may begin behind their name.
-_NOTES: Final = frozenset("attention caution danger error hint important note tip warning todo".split())
+_NOTES: Final = frozenset(
+    ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "todo"]
+)
 #: Directives whose content stands for itself.
 _PLAIN: Final = frozenset(
     {"container", "compound", "class", "rst-class", "only", "line-block", "epigraph", "highlights"}
@@ -41,7 +43,24 @@ _INLINE: Final = {
     nodes.superscript: "sup",
 }
 _CODE_ROLES: Final = frozenset(
-    "code samp func class meth mod attr data exc const obj option envvar file command kbd".split()
+    [
+        "code",
+        "samp",
+        "func",
+        "class",
+        "meth",
+        "mod",
+        "attr",
+        "data",
+        "exc",
+        "const",
+        "obj",
+        "option",
+        "envvar",
+        "file",
+        "command",
+        "kbd",
+    ]
 )
 
 
@@ -123,7 +142,7 @@ class _QuietState(_State):
     def directive(self, match: Any, **presets: Any) -> Any:
         name = match.group(1).lower()
         found = _directive_class(name, self.memo, self.document)
-        return self.run_directive(found, match, name, presets)
+        return self.run_directive(found, match, name, presets)  # type: ignore[no-untyped-call]  # docutils has few types
 
 
 def _explicit_markup() -> Any:

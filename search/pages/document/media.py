@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from django.utils.safestring import SafeString
+
 from search.corpus.blobs import open_blob
 from search.documents.line_window import read_lines
 from search.documents.subtitles import Cue, NoCues, read_cues
@@ -65,6 +67,8 @@ class ShownCue:
     is_first_cited: bool
     #: Whether the speaker changes, or it is the first cue shown or cited.
     names_speaker: bool
+    #: Its text with the words of the query marked; '' before that.
+    html: SafeString = SafeString()
 
     @property
     def time(self) -> str:

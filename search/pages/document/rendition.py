@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 from django.utils.safestring import SafeString
+from markdown_it.token import Token
 
 from kebab.extension import contributions
 from search.corpus.blobs import read_blob
@@ -31,8 +32,18 @@ _KEPT: Final = 8
 STRETCH_SIZE: Final = 40_000
 #: Types of text that are drawn; office documents and mails all are.
 _DRAWN_TEXT: Final = frozenset(
-    """text/html application/xhtml+xml text/x-rst text/asciidoc text/x-wiki application/x-tex text/org
-    application/x-ipynb+json text/csv text/tab-separated-values""".split()
+    [
+        "text/html",
+        "application/xhtml+xml",
+        "text/x-rst",
+        "text/asciidoc",
+        "text/x-wiki",
+        "application/x-tex",
+        "text/org",
+        "application/x-ipynb+json",
+        "text/csv",
+        "text/tab-separated-values",
+    ]
 )
 _DRAWN_MEDIA: Final = frozenset({MediaKind.OFFICE, MediaKind.EMAIL})
 #: Characters by which a passage is found among the parts of its page.
@@ -117,9 +128,10 @@ def _read(
     tokens = part_tokens(shown)
     names = lower_headings(tokens)
     resolve_links(tokens, Links.look_up(tokens, related, names, dict))
+    tokens = add_line_ids(tokens, first=first, last=last, cited=marked)
     return RenditionReading(
         cited=cited,
-        html=render_html(add_line_ids(tokens, first=first, last=last, cited=marked)),
+        html=render_html(list(_with_place(tokens, chunk, marked))),
         first=first,
         last=last,
         number=number + 1,
@@ -129,6 +141,20 @@ def _read(
         later=lines_of(stretches[number + 1][0])[0] if number + 1 < len(stretches) else None,
         headings=tuple(_headings(parts)),
     )
+
+
+def _with_place(tokens: Sequence[Token], chunk: Chunk | None, marked: range) -> Iterator[Token]:
+    """Yield the tokens, with the id that links to a passage use where the first marked one begins."""
+    wanted = "" if chunk is None else f"chunk-{chunk.chunk_id.hex}"
+    for token in tokens:
+        is_code = token.type == "code_block" and token.map is not None and token.map[1] >= marked.start
+        if wanted and marked and (is_code or "cited" in str(token.attrGet("class") or "").split()):
+            if token.type == "tr_open":
+                token.attrSet("id", wanted)
+            else:
+                yield Token("place", "", 0, content=wanted)
+            wanted = ""
+        yield token
 
 
 def _stretches(parts: Sequence[Any]) -> Iterator[list[Any]]:

@@ -51,6 +51,9 @@ class HtmlWriter(RendererHTML):
     def anchors(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return "".join(f'<span class="at" id="L{line}"></span>' for line in tokens[index].meta["lines"])
 
+    def place(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
+        return f'<span class="at" id="{escapeHtml(tokens[index].content)}"></span>'
+
     def label(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return f'<p class="label">{escapeHtml(tokens[index].content)}</p>'
 

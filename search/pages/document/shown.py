@@ -1,0 +1,64 @@
+"""A reading and its passages as the page shows them, with the words of the query marked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.utils.functional import Promise
+from django.utils.html import escape
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from search.models import Chunk, Document, MediaKind
+from search.pages.document.media import CueReading, PageReading, PictureReading
+from search.pages.document.query_words import QueryWords
+from search.pages.document.rendered import RenderedReading
+from search.pages.document.rendition import RenditionReading
+from search.pages.document.window import AnyReading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPassage:
+    """A passage prepared for the page."""
+
+    chunk: Chunk
+    #: '' where it would repeat the document's title.
+    heading: str
+    #: The number of the slide or sheet it is on.
+    place: "str | Promise"
+    html: SafeString
+
+
+def mark_reading(reading: AnyReading, words: QueryWords) -> AnyReading:
+    """Return the reading with the words of the query marked in its text or lines."""
+    match reading:
+        case RenderedReading() | RenditionReading():
+            return replace(reading, html=words.mark(reading.html))
+        case CueReading():
+            cues = (replace(shown, html=words.mark(escape(shown.cue.text))) for shown in reading.cues)
+            return replace(reading, cues=tuple(cues))
+        case PageReading() | PictureReading():
+            return reading
+        case _:
+            lines = (replace(line, html=words.mark(line.html)) for line in reading.lines)
+            return replace(reading, lines=tuple(lines))
+
+
+def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWords) -> list[ShownPassage]:
+    """Return view models of the passages of a reading."""
+    return [
+        ShownPassage(
+            chunk=chunk,
+            heading="" if chunk.section_label == document.title else chunk.section_label,
+            place=_place(document, chunk),
+            html=words.mark(escape(chunk.text)),
+        )
+        for chunk in chunks
+    ]
+
+
+def _place(document: Document, chunk: Chunk) -> "str | Promise":
+    span = chunk.source_spans[0] if chunk.source_spans else {}
+    if document.media != MediaKind.OFFICE or span.get("kind") != "page":
+        return ""
+    is_slide = "presentation" in document.mime or "powerpoint" in document.mime
+    return (_("Slide %(number)s") if is_slide else _("Sheet %(number)s")) % {"number": span.get("page")}
