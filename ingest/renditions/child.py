@@ -56,7 +56,8 @@ def _parts_of(parsed: ParsedDocument, content: bytes) -> Iterator[Part]:
         return parts_of_notebook(parsed.outline)
     if parsed.parser == "table":
         return parts_of_table(parsed.outline)
-    return parts_of_blocks(parsed.outline, is_mail=parsed.media == "email")
+    is_mail = parsed.media == "email"
+    return parts_of_blocks(parsed.outline, is_mail=is_mail, subject=parsed.title if is_mail else None)
 
 
 def _bounded(found: Iterator[Part]) -> tuple[list[Part], bool]:

@@ -20,7 +20,7 @@ _TIMEOUT_S: Final = 10.0
 
 
 def draw_document(content: bytes, path: str) -> Any:
-    """Return the rendition as the process sends it, unchecked; None if it can't be drawn within the limits."""
+    """Return the rendition as the process sends it, unchecked; None if it isn't drawn within the limits."""
     request = Request(header={"path": path}, content=content, start_deadline=partial(Deadline, _TIMEOUT_S))
     try:
         with closing(run_once(PROGRAM, request)) as replies:

@@ -13,6 +13,7 @@ from ingest.renditions.parts import Part
 _ITEM: Final = re.compile(r"(\s*)(?:([-*•◦▪–\uf0b7])|(\(?(?:\d{1,4}|[a-z])[.)]))\s+(?=\S)")
 _FACT: Final = re.compile(r"([A-Z][\w-]{1,20}):\s+(\S.*)")
 _HAS_LETTER: Final = re.compile(r"[^\W\d_]")
+_SUBJECT: Final = "Subject"
 #: Widest indentation of an item below another one.
 _INDENT: Final = 2
 
@@ -20,7 +21,7 @@ _INDENT: Final = 2
 Place = Callable[[int], tuple[int, int]]
 
 
-def parts_of_blocks(outline: Outline, *, is_mail: bool = False) -> Iterator[Part]:
+def parts_of_blocks(outline: Outline, *, is_mail: bool = False, subject: str | None = None) -> Iterator[Part]:
     """Yield the parts of an outline with plain text in its lines."""
     place = places_of(outline)
     for block in outline.blocks:
@@ -28,6 +29,9 @@ def parts_of_blocks(outline: Outline, *, is_mail: bool = False) -> Iterator[Part
         named = [_FACT.match(line) for line in lines] if is_mail and block.kind == "list" else []
         if named and all(named):
             pairs = [(found[1], found[2]) for found in named if found]
+            if subject:
+                pairs.insert(0, (_SUBJECT, subject))
+                subject = None
             yield parts.facts(pairs, place(block.span.start)[0], place(block.span.end)[1])
         else:
             yield from _parts_of_block(block, lines, place)
@@ -70,6 +74,7 @@ def _joined(lines: Iterable[str]) -> parts.Inline:
 def _lists(numbered: Sequence[tuple[str, int, int]], depth: int = 1) -> Iterator[Part]:
     """Yield the items of lines, those with more indentation in a list below the item above them."""
     items: list[Part] = []
+    has_markers = any(_ITEM.match(line) for line, _, _ in numbered)
     is_ordered, margin, below = False, 0, list[tuple[str, int, int]]()
     for line, start, end in numbered:
         marker = _ITEM.match(line)
@@ -81,7 +86,7 @@ def _lists(numbered: Sequence[tuple[str, int, int]], depth: int = 1) -> Iterator
         if items:
             items[-1]["parts"] += _lists(below, depth + 1)
         below, margin = [], indent
-        if marker is None and items:
+        if marker is None and items and has_markers:
             items[-1]["parts"].append(parts.paragraph([parts.clip(line)], start, end))
             continue
         if not items:

@@ -33,31 +33,11 @@ _INLINE: Final = MappingProxyType(
     }
 )
 #: Elements that end a run of text; those below hold parts themselves.
-_BLOCKS: Final = HEADINGS | frozenset(
-    [
-        "p",
-        "div",
-        "section",
-        "article",
-        "main",
-        "header",
-        "footer",
-        "aside",
-        "address",
-        "figure",
-        "figcaption",
-        "details",
-        "summary",
-        "form",
-        "fieldset",
-        "legend",
-        "dt",
-        "center",
-        "body",
-        "html",
-        "caption",
-    ]
-)
+_BLOCKS: Final = HEADINGS | {
+    *("p", "div", "section", "article", "main", "header", "footer", "aside", "address", "figure"),
+    *("figcaption", "details", "summary", "form", "fieldset", "legend", "dt", "center", "body", "html"),
+    "caption",
+}
 _LISTS: Final = frozenset({"ul", "ol", "menu", "dl"})
 _ITEMS: Final = frozenset({"li", "dt", "dd"})
 _CELLS: Final = frozenset({"td", "th"})
@@ -174,8 +154,7 @@ class _Drawer(HTMLParser):
             self._push(tag)
         elif tag in _ITEMS:
             self._flush()
-            self._end_item(tag)
-            self._push(tag)
+            self._begin_item(tag)
             self._block = "p"
         elif tag in _BLOCKS:
             self._flush()
@@ -216,6 +195,10 @@ class _Drawer(HTMLParser):
         if tag in _BLOCKS:
             self._flush()
             self._block = "p"
+        if tag == "dt":
+            return
+        if tag == "dd" and not any(frame.tag == "dd" for frame in self._frames):
+            tag = "dt"
         if any(frame.tag == tag for frame in self._frames[1:]):
             self._flush()
             while self._frames[-1].tag != tag:
@@ -258,6 +241,8 @@ class _Drawer(HTMLParser):
         self._text, self._open, self._start = [], [], 0
         if not has_content(text):
             return
+        if self._frames[-1].tag == "dt" and not self._frames[-1].held:
+            text = [["strong", *text]]
         if block in HEADINGS:
             self._add(parts.heading(without_links(text), int(block[1]), start, self._line))
         else:
@@ -272,13 +257,16 @@ class _Drawer(HTMLParser):
                     parts.code(text[skipped:].rstrip().split("\n"), self._language, self._pre_start + skipped)
                 )
 
-    def _end_item(self, tag: str) -> None:
-        """End the open item of the innermost list; a definition belongs to the item of its term."""
+    def _begin_item(self, tag: str) -> None:
+        """Begin an item of the innermost list, whose open item ends; a definition goes on below its term."""
         inner = next((frame.tag for frame in reversed(self._frames) if frame.tag in _LISTS | _ITEMS), "")
+        if tag == "dd" and inner == "dt":
+            return
         if inner in _ITEMS:
             while self._frames[-1].tag not in _ITEMS:
                 self._pop()
             self._pop()
+        self._push(tag)
 
     def _push(self, tag: str) -> None:
         if len(self._frames) <= 3 * parts.MAX_DEPTH:

@@ -1,6 +1,6 @@
 """Parts of reStructuredText, read by docutils, with roles as text and without directives that act.
 
-Nothing is included, inserted or downloaded. Directives of Sphinx and unknown ones are notes with their content.
+Nothing is included, inserted or downloaded. Directives of Sphinx, and unknown ones, are notes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,10 @@ _TITLES: Final = {
 }
 #: Notes whose text may begin behind their name.
 _NOTES: Final = frozenset(
-    ["attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", "todo"]
+    {
+        *("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo"),
+        "warning",
+    }
 )
 #: Directives whose content stands for itself.
 _PLAIN: Final = frozenset(
@@ -43,24 +46,10 @@ _INLINE: Final = {
     nodes.superscript: "sup",
 }
 _CODE_ROLES: Final = frozenset(
-    [
-        "code",
-        "samp",
-        "func",
-        "class",
-        "meth",
-        "mod",
-        "attr",
-        "data",
-        "exc",
-        "const",
-        "obj",
-        "option",
-        "envvar",
-        "file",
-        "command",
-        "kbd",
-    ]
+    {
+        *("code", "samp", "func", "class", "meth", "mod", "attr", "data", "exc", "const", "obj"),
+        *("option", "envvar", "file", "command", "kbd"),
+    }
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.utils.safestring import SafeString
 
@@ -20,6 +20,9 @@ MAX_TRANSCRIPT_BYTES = 5_000_000
 MAX_PASSAGES = 100
 #: Types that browsers show as a picture and never run.
 SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+
+
+_NO_HTML: Final = SafeString()
 
 
 class NoPages(Exception):
@@ -68,7 +71,7 @@ class ShownCue:
     #: Whether the speaker changes, or it is the first cue shown or cited.
     names_speaker: bool
     #: Its text with the words of the query marked; '' before that.
-    html: SafeString = SafeString()
+    html: SafeString = _NO_HTML
 
     @property
     def time(self) -> str:

@@ -14,7 +14,7 @@ _BY_LINE = frozenset({MediaKind.TEXT, MediaKind.CODE})
 
 
 def place_label(document: Document, cited: CitedRange, chunk: Chunk | None) -> "str | Promise":
-    """Return the words for the cited place, such as "Lines 9–15" or "Passage 3 of 12"; '' if there is none."""
+    """Return the words for the cited place, such as "Lines 9–15" or "Passage 3 of 12"; '' without one."""
     has_lines = document.media in _BY_LINE and (cited.is_source or document.mime not in _WITHOUT_LINES)
     if has_lines and cited.start:
         if cited.start == cited.end:
@@ -25,9 +25,11 @@ def place_label(document: Document, cited: CitedRange, chunk: Chunk | None) -> "
     page = _page_label(document, chunk.source_spans)
     if page:
         return page
-    if chunk.section_label and not has_lines:
+    if chunk.section_label not in ("", document.title):
         return chunk.section_label[:100]
     total = Chunk.objects.in_workspace(document.workspace_id).filter(document=document).count()
+    if total == 1:
+        return _("Cited passage")
     return _("Passage %(number)d of %(total)d") % {"number": chunk.ordinal + 1, "total": total}
 
 

@@ -19,7 +19,7 @@ from search.models import Chunk, Document, MediaKind
 from search.pages.document.cited_range import CitedRange, ShownPart
 from search.pages.document.part_tokens import MalformedPart, lines_of, part_tokens, text_of
 from search.pages.document.related import RelatedDocuments
-from search.pages.markdown.headings import lower_headings
+from search.pages.markdown.headings import drop_title, lower_headings
 from search.pages.markdown.html import render_html
 from search.pages.markdown.line_ids import add_line_ids
 from search.pages.markdown.links import Links, resolve_links
@@ -32,18 +32,11 @@ _KEPT: Final = 8
 STRETCH_SIZE: Final = 40_000
 #: Types of text that are drawn; office documents and mails all are.
 _DRAWN_TEXT: Final = frozenset(
-    [
-        "text/html",
-        "application/xhtml+xml",
-        "text/x-rst",
-        "text/asciidoc",
-        "text/x-wiki",
-        "application/x-tex",
-        "text/org",
-        "application/x-ipynb+json",
-        "text/csv",
+    {
+        *("text/html", "application/xhtml+xml", "text/x-rst", "text/asciidoc", "text/x-wiki"),
+        *("application/x-tex", "text/org", "application/x-ipynb+json", "text/csv"),
         "text/tab-separated-values",
-    ]
+    }
 )
 _DRAWN_MEDIA: Final = frozenset({MediaKind.OFFICE, MediaKind.EMAIL})
 #: Characters by which a passage is found among the parts of its page.
@@ -87,7 +80,10 @@ class RenditionReading(ShownPart):
 
 
 def read_rendition(related: RelatedDocuments, cited: CitedRange, chunk: Chunk | None) -> RenditionReading:
-    """Return the stretch at the address's line, else at the cited place. Raises NotDrawn, FileNotFoundError."""
+    """Return the stretch at the address's line, else at the cited place.
+
+    Raises NotDrawn, FileNotFoundError.
+    """
     rendition = _load(related.document)
     try:
         return _read(rendition, related, cited, chunk)
@@ -125,7 +121,7 @@ def _read(
     shown = stretches[number] if stretches else []
     spans = [lines_of(part) for part in shown] or [[1, 1]]
     first, last = min(start for start, _ in spans), max(end for _, end in spans)
-    tokens = part_tokens(shown)
+    tokens = drop_title(part_tokens(shown), related.document.title)
     names = lower_headings(tokens)
     resolve_links(tokens, Links.look_up(tokens, related, names, dict))
     tokens = add_line_ids(tokens, first=first, last=last, cited=marked)

@@ -50,10 +50,16 @@ def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWo
             chunk=chunk,
             heading="" if chunk.section_label == document.title else chunk.section_label,
             place=_place(document, chunk),
-            html=words.mark(escape(chunk.text)),
+            html=words.mark(escape(_without_title(chunk, document.title))),
         )
         for chunk in chunks
     ]
+
+
+def _without_title(chunk: Chunk, title: str) -> str:
+    """Return the passage's text; the first one's begins behind the title, which the page has already."""
+    first, _, rest = chunk.text.partition("\n")
+    return rest.lstrip() if chunk.ordinal == 0 and rest and first.strip() == title else chunk.text
 
 
 def _place(document: Document, chunk: Chunk) -> "str | Promise":

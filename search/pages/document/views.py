@@ -58,6 +58,7 @@ class DocumentPage(WorkspacePage):
         context = {
             "asked": search_input,
             "document": document,
+            "title": _title(document),
             "kind": file_kind(document.path, "code" if document.media == MediaKind.CODE else None),
             "folders": document.path.split("/")[:-1],
             "reading": mark_reading(reading, words),
@@ -137,6 +138,11 @@ class DocumentPicture(WorkspacePage):
             return HttpResponse(read_blob(workspace.pk, document.content_hash), content_type=document.mime)
         except FileNotFoundError as error:
             raise NotFound from error
+
+
+def _title(document: Document) -> str:
+    """Return the document's title, or the name of its file."""
+    return document.path.rpartition("/")[2] if document.title in ("", document.path) else document.title
 
 
 def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
