@@ -241,6 +241,10 @@ class _Drawer(HTMLParser):
         self._text, self._open, self._start = [], [], 0
         if not has_content(text):
             return
+        while isinstance(text[-1], str) and not text[-1].strip():
+            text.pop()
+        if isinstance(text[-1], str):
+            text[-1] = text[-1].rstrip()
         if self._frames[-1].tag == "dt" and not self._frames[-1].held:
             text = [["strong", *text]]
         if block in HEADINGS:

@@ -69,13 +69,15 @@ class _Note(Directive):
     option_spec = _AnyOptions(name=directives.unchanged)
 
     def run(self) -> Sequence[nodes.Node]:
-        argument = " ".join(self.arguments)
+        argument, _, rest = "\n".join(self.arguments).partition("\n")
         if self.name in CODE_DIRECTIVES:
             return self._code(argument)
+        if self.name in _NOTES:
+            argument, rest = "", f"{argument}\n{rest}".strip()
         content = nodes.Element()
-        if self.name in _NOTES and argument:
-            content += nodes.paragraph("", argument)
-            argument = ""
+        if rest:
+            text, _messages = self.state.inline_text(rest, self.lineno)
+            content += nodes.paragraph("", "", *text)
         self.state.nested_parse(self.content, self.content_offset, content)
         if self.name in _PLAIN:
             return content.children

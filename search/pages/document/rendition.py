@@ -95,9 +95,9 @@ def _load(document: Document) -> Mapping[str, Any]:
     if document.size_bytes > MAX_BYTES:
         raise NotDrawn(f"{document.size_bytes} bytes are too many to draw.")
     text = _drawn(document.workspace_id, document.content_hash, document.path)
-    if text is None:
-        raise NotDrawn(f"No rendition of {document.path}.")
-    rendition: Mapping[str, Any] = json.loads(text)
+    rendition: Mapping[str, Any] = {} if text is None else json.loads(text)
+    if not rendition.get("parts"):
+        raise NotDrawn(f"There is no rendition of {document.path}.")
     return rendition
 
 
