@@ -1,5 +1,6 @@
 """A reading and its passages as the page shows them, with the words of the query marked."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,10 @@ from search.pages.document.query_words import QueryWords
 from search.pages.document.rendered import RenderedReading
 from search.pages.document.rendition import RenditionReading
 from search.pages.document.window import AnyReading
+
+
+#: An end of a line after many words, before one that is no item.
+_MARGIN = re.compile(r"(?<=[^\n|]{40})\n(?=[\w(\"'“„«])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +55,20 @@ def present_passages(document: Document, chunks: Iterable[Chunk], words: QueryWo
             chunk=chunk,
             heading="" if chunk.section_label == document.title else chunk.section_label,
             place=_place(document, chunk),
-            html=words.mark(escape(_without_title(chunk, document.title))),
+            html=words.mark(escape(_shown_text(document, chunk))),
         )
         for chunk in chunks
     ]
 
 
-def _without_title(chunk: Chunk, title: str) -> str:
-    """Return the passage's text; the first one's begins behind the title, which the page has already."""
+def _shown_text(document: Document, chunk: Chunk) -> str:
+    """Return the passage's text, without the title at its start, which the page has already.
+
+    Lines of a PDF end at the page's margin; long ones are joined.
+    """
     first, _, rest = chunk.text.partition("\n")
-    return rest.lstrip() if chunk.ordinal == 0 and rest and first.strip() == title else chunk.text
+    text = rest.lstrip() if chunk.ordinal == 0 and rest and first.strip() == document.title else chunk.text
+    return _MARGIN.sub(" ", text) if document.media == MediaKind.PDF else text
 
 
 def _place(document: Document, chunk: Chunk) -> "str | Promise":
