@@ -28,7 +28,8 @@
   function markSection() {
     const isAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
     const border = isAtEnd ? innerHeight : innerHeight / 3;
-    const current = sections.filter(([, place]) => place.getBoundingClientRect().top < border).at(-1)?.[0];
+    const passed = sections.filter(([, place]) => place.getBoundingClientRect().top < border);
+    const current = (passed.at(-1) ?? sections[0])?.[0];
     if (!current) return;
     for (const link of document.querySelectorAll(".outline.aside a[aria-current]")) link.removeAttribute("aria-current");
     current.setAttribute("aria-current", "true");
