@@ -1,4 +1,4 @@
-"""The document page in a real browser: steps between results, the outline, and the link to the cited place."""
+"""The document page in a real browser: steps between results, the outline, and the head."""
 
 import pytest
 from playwright.sync_api import expect

@@ -118,7 +118,10 @@ def test_mail_has_its_head_as_a_table(visitor, shelve_sample):
     page = page_of(visitor, shelve_sample("email/report.eml"))
 
     assert '<table class="facts">' in page
-    for name, value in (("Subject", "Report of the rescue"), ("To", "Trinity House &lt;office@trinity.example&gt;")):
+    for name, value in (
+        ("Subject", "Report of the rescue"),
+        ("To", "Trinity House &lt;office@trinity.example&gt;"),
+    ):
         assert re.search(rf"<th>{name}</th>\s*<td>{value}</td>", page), name
 
 
@@ -165,7 +168,9 @@ def test_link_to_the_cited_place_is_whole(visitor, page_file):
 
 def test_document_opens_at_its_source_where_that_has_an_address(visitor, workspace, page_file):
     def source_address():
-        found = re.search(r'<a href="([^"]+)" rel="noopener noreferrer">', page_of(visitor, page_file, start=3))
+        found = re.search(
+            r'<a href="([^"]+)" rel="noopener noreferrer">', page_of(visitor, page_file, start=3)
+        )
         return found and found[1]
 
     source = page_file.source

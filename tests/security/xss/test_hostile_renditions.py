@@ -16,11 +16,14 @@ pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
 _HTML = f"""<html><head><base href="//evil.example/"><meta http-equiv="refresh" content="0;url={ADDRESS}">
 <link rel="stylesheet" href="//evil.example/a.css"></head><body onload="window.__xss=1"><h1>{hostile()}</h1>
-<p>{hostile()}</p><a href="{ADDRESS}">a</a><a href="  java\nscript:window.__xss=1">b</a><a href="data:text/html,x">c</a>
-<form action="{ADDRESS}"><input name=q><button formaction="{ADDRESS}">go</button></form><img src="//evil.example/x.png">
-<svg><a xlink:href="{ADDRESS}"><text>x</text></a></svg><math><mtext><table><mglyph><style><img src=x onerror=__xss=1>
-</style></table></math><table><caption>{hostile()}</caption><tr><td style="background:url({ADDRESS})">{hostile()}</table>
-<textarea><p>{hostile()}</textarea><pre>{hostile()}</pre><iframe src="{ADDRESS}"></iframe><object data="{ADDRESS}"></object>
+<p>{hostile()}</p><a href="{ADDRESS}">a</a><a href="  java\nscript:window.__xss=1">b</a>
+<a href="data:text/html,x">c</a><img src="//evil.example/x.png">
+<form action="{ADDRESS}"><input name=q><button formaction="{ADDRESS}">go</button></form>
+<svg><a xlink:href="{ADDRESS}"><text>x</text></a></svg>
+<math><mtext><table><mglyph><style><img src=x onerror=__xss=1></style></table></math>
+<table><caption>{hostile()}</caption><tr><td style="background:url({ADDRESS})">{hostile()}</table>
+<textarea><p>{hostile()}</textarea><pre>{hostile()}</pre>
+<iframe src="{ADDRESS}"></iframe><object data="{ADDRESS}"></object>
 """
 _RST = f"""{"=" * 20}
 {hostile(300)}
@@ -65,7 +68,10 @@ def _notebook():
 
 def _mail():
     mail = EmailMessage()
-    mail["Subject"], mail["From"] = "Re: <script>window.__xss=1</script>", '"<img src=x onerror=__xss=1>" <a@b.example>'
+    mail["Subject"], mail["From"] = (
+        "Re: <script>window.__xss=1</script>",
+        '"<img src=x onerror=__xss=1>" <a@b.example>',
+    )
     mail.set_content("x")
     mail.add_alternative(_HTML, subtype="html")
     return mail.as_string()
@@ -86,11 +92,19 @@ _FILES = {
     "a.ipynb": ("text", "application/x-ipynb+json", _notebook()),
     "a.csv": ("text", "text/csv", f'a,b\n"{hostile().replace(chr(34), chr(34) * 2)}",2\n' * 3),
     "a.adoc": ("text", "text/asciidoc", f"= {hostile()}\n\nlink:{ADDRESS}[go]\n\n++++\n{hostile()}\n++++\n"),
-    "a.org": ("text", "text/org", f"* {hostile()}\n\n[[{ADDRESS}][go]]\n\n#+BEGIN_EXPORT html\n{hostile()}\n#+END_EXPORT"),
+    "a.org": (
+        "text",
+        "text/org",
+        f"* {hostile()}\n\n[[{ADDRESS}][go]]\n\n#+BEGIN_EXPORT html\n{hostile()}\n#+END_EXPORT",
+    ),
     "a.wiki": ("text", "text/x-wiki", f"== {hostile()} ==\n\n[{ADDRESS} go]\n\n{hostile()}"),
-    "a.tex": ("text", "application/x-tex", f"\\section{{{hostile()}}}\n\\href{{{ADDRESS}}}{{go}}\n{hostile()}"),
+    "a.tex": (
+        "text",
+        "application/x-tex",
+        f"\\section{{{hostile()}}}\n\\href{{{ADDRESS}}}{{go}}\n{hostile()}",
+    ),
     "a.eml": ("email", "message/rfc822", _mail()),
-    "a.docx": ("office", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", _word()),
+    "a.docx": ("office", "application/vnd.openxmlformats-officedocument", _word()),
 }
 
 
