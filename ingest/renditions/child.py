@@ -65,23 +65,12 @@ def _bounded(found: Iterator[Part]) -> tuple[list[Part], bool]:
     kept: list[Part] = []
     chars = 0
     for part in found:
-        part["size"] = _size(part)
+        part["size"] = parts.size(part)
         chars += part["size"]
         if len(kept) >= parts.MAX_PARTS or chars > parts.MAX_CHARS:
             return kept, True
         kept.append(part)
     return kept, False
-
-
-def _size(value: Any) -> int:
-    """Return the number of characters in a part, and a few for each of its values."""
-    if isinstance(value, str):
-        return len(value) + 4
-    if isinstance(value, dict):
-        return sum(map(_size, value.values()))
-    if isinstance(value, list | tuple):
-        return 2 + sum(map(_size, value))
-    return 4
 
 
 if __name__ == "__main__":

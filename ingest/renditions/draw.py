@@ -14,9 +14,9 @@ logger = logging.getLogger(__name__)
 
 PROGRAM: Final = Program(
     module="ingest.renditions.child",
-    limits=Limits(extra_address_space_bytes=1024**3, extra_data_bytes=512 * 1024**2, cpu_seconds=6),
+    limits=Limits(extra_address_space_bytes=1024**3, extra_data_bytes=512 * 1024**2, cpu_seconds=4),
 )
-_TIMEOUT_S: Final = 8.0
+_TIMEOUT_S: Final = 6.0
 
 
 def draw_document(content: bytes, path: str) -> Any:

@@ -44,7 +44,7 @@ def _parts_of_block(block: Block, lines: Sequence[str], place: Place) -> Iterato
     if block.kind == "heading":
         yield parts.heading([parts.clip(block.text)], block.level, start, end)
     elif block.kind == "code":
-        yield parts.code(lines, block.language, start)
+        yield from parts.code(lines, block.language, start)
     elif block.kind == "table":
         rows = [
             parts.row([[parts.clip(cell)] for cell in line.split(CELL_BORDER)], *at) for line, *at in numbered
@@ -53,7 +53,7 @@ def _parts_of_block(block: Block, lines: Sequence[str], place: Place) -> Iterato
     elif block.kind == "list" or _ITEM.match(lines[0]):
         yield from _lists(numbered)
     elif block.kind == "quote":
-        yield parts.quote([parts.paragraph(_joined(lines), start, end)], start, end)
+        yield from parts.quote([parts.paragraph(_joined(lines), start, end)], start, end)
     elif block.kind not in ("html", "front_matter"):
         yield parts.paragraph(_joined(lines), start, end)
 
@@ -114,9 +114,10 @@ def parts_of_notebook(outline: Outline) -> Iterator[Part]:
             start, end = place(block.span.start)[0], place(block.span.end)[1]
             lines = outline.lines[block.span.start - 1 : block.span.end]
             if is_code:
-                part = parts.code(lines, block.language, start)
-                part["label"] = _label(name, is_output=name == named)
-                yield part
+                label = _label(name, is_output=name == named)
+                for part in parts.code(lines, block.language, start):
+                    yield {**part, "label": label}
+                    label = ""
                 named = name
             else:
                 numbers = [place(number)[0] for number in range(block.span.start, block.span.end + 1)]

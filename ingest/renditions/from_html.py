@@ -142,7 +142,7 @@ class _Drawer(HTMLParser):
             self._open_inline(_INLINE[tag], attributes)
         elif tag == "hr":
             self._flush()
-            self._add({"is": "rule", "at": [self._line, self._line]})
+            self._add(parts.rule(self._line))
         elif tag == "pre":
             self._flush()
             self._pre, self._pre_start = [], self._line
@@ -257,9 +257,9 @@ class _Drawer(HTMLParser):
             text, self._pre = "".join(self._pre), None
             skipped = text.startswith("\n")
             if text.strip():
-                self._add(
-                    parts.code(text[skipped:].rstrip().split("\n"), self._language, self._pre_start + skipped)
-                )
+                lines = text[skipped:].rstrip().split("\n")
+                for part in parts.code(lines, self._language, self._pre_start + skipped):
+                    self._add(part)
 
     def _begin_item(self, tag: str) -> None:
         """Begin an item of the innermost list, whose open item ends; a definition goes on below its term."""
@@ -289,7 +289,7 @@ class _Drawer(HTMLParser):
             )
             outer.held += _rows(frame, end)
         elif frame.tag in _ITEMS:
-            if outer.tag in _LISTS:
+            if outer.tag in _LISTS and frame.held:
                 outer.held.append(parts.item(frame.held, frame.start, end))
             else:
                 self._frames[-1].held += frame.held
@@ -299,7 +299,7 @@ class _Drawer(HTMLParser):
 
     def _parts_of(self, frame: _Frame, end: int) -> Iterator[Part]:
         if frame.tag == "blockquote":
-            yield parts.quote(frame.held, frame.start, end)
+            yield from parts.quote(frame.held, frame.start, end)
         elif frame.tag == "table":
             rows = [held for held in frame.held if "cells" in held]
             yield from (held for held in frame.held if "cells" not in held)

@@ -3,7 +3,7 @@
 Nothing is included, inserted or downloaded. Directives of Sphinx, and unknown ones, are notes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
@@ -199,51 +199,50 @@ class _Walk:
         return self._line
 
     def _parts_of(self, node: Any, start: int, depth: int, level: int) -> Iterator[Part]:
-        inner = {"depth": depth + 1, "level": level}
-        if isinstance(node, nodes.section):
-            yield from self.parts(node.children, depth=depth, level=level + 1)
-        elif isinstance(node, nodes.title | nodes.subtitle | nodes.rubric):
-            yield parts.heading(self._text(node), level - 1 or 1, max(1, start - 1), start)
-        elif isinstance(node, nodes.literal_block | nodes.doctest_block | nodes.math_block):
-            yield self._code(node, start)
-        elif isinstance(
-            node,
-            nodes.bullet_list
-            | nodes.enumerated_list
-            | nodes.definition_list
-            | nodes.field_list
-            | nodes.option_list,
-        ):
-            yield from self._list(node, start, depth, level)
-        elif isinstance(node, nodes.table):
-            yield from self._table(node, start)
-        elif isinstance(node, nodes.system_message):
-            if node["level"] > 2:  # the source of what docutils couldn't read
-                yield from (
-                    self._code(each, start) for each in node.children if isinstance(each, nodes.literal_block)
-                )
-        elif isinstance(node, nodes.image):
-            yield parts.paragraph(self._inline(node), start, start)
-        elif isinstance(node, nodes.transition):
-            yield {"is": "rule", "at": [start, start]}
-        elif isinstance(node, nodes.block_quote | nodes.Admonition | nodes.topic | nodes.sidebar):
-            yield from self._quote(node, start, depth, level)
-        elif isinstance(node, nodes.line_block):
-            yield parts.paragraph(self._lines(node), start, start)
-        elif isinstance(node, nodes.TextElement) and not isinstance(node, nodes.Invisible):
-            if has_content(text := self._text(node)):
-                yield parts.paragraph(text, start, start)
-        elif isinstance(
-            node,
-            nodes.figure | nodes.legend | nodes.compound | nodes.container | nodes.footnote | nodes.citation,
-        ):
-            yield from self.parts(node.children, **inner)
+        for classes, method in _METHODS:
+            if isinstance(node, classes):
+                yield from getattr(self, method)(node, start, depth, level)
+                return
 
-    def _code(self, node: Any, start: int) -> Part:
+    def _section(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return self.parts(node.children, depth=depth, level=level + 1)
+
+    def _inside(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return self.parts(node.children, depth=depth + 1, level=level)
+
+    def _heading(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return [parts.heading(self._text(node), level - 1 or 1, max(1, start - 1), start)]
+
+    def _code(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
         language = node.get("language") or next((name for name in node["classes"] if name != "code"), None)
         if isinstance(node, nodes.doctest_block):
             language = "python"
         return parts.code(node.astext().split("\n"), language, node.get("first", start))
+
+    def _message(self, node: Any, start: int, depth: int, level: int) -> Iterator[Part]:
+        """Yield the source of what docutils couldn't read."""
+        for each in node.children if node["level"] > 2 else ():
+            if isinstance(each, nodes.literal_block):
+                yield from self._code(each, start, depth, level)
+
+    def _nothing(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return []
+
+    def _picture(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return [parts.paragraph(self._inline(node), start, start)]
+
+    def _rule(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        return [parts.rule(start)]
+
+    def _verse(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        text: Inline = []
+        for line in node.findall(nodes.line):
+            text += [["br"], *self._text(line)] if text else self._text(line)
+        return [parts.paragraph(text, start, start)]
+
+    def _paragraph(self, node: Any, start: int, depth: int, level: int) -> Iterable[Part]:
+        text = self._text(node)
+        return [parts.paragraph(text, start, start)] if has_content(text) else []
 
     def _quote(self, node: Any, start: int, depth: int, level: int) -> Iterator[Part]:
         children = list(node.children)
@@ -254,7 +253,7 @@ class _Walk:
         if depth >= parts.MAX_DEPTH or not (held or title):
             yield from held
         else:
-            yield parts.quote(held, start, self._end(held, start), title)
+            yield from parts.quote(held, start, self._end(held, start), title)
 
     def _list(self, node: Any, start: int, depth: int, level: int) -> Iterator[Part]:
         items = []
@@ -280,7 +279,7 @@ class _Walk:
                 held.append(parts.paragraph([["strong", *self._text(each)]], line, line))
         return held
 
-    def _table(self, node: Any, start: int) -> Iterator[Part]:
+    def _table(self, node: Any, start: int, depth: int, level: int) -> Iterator[Part]:
         rows, has_header = [], False
         for row in node.findall(nodes.row):
             has_header = has_header or isinstance(row.parent, nodes.thead)
@@ -293,12 +292,6 @@ class _Walk:
 
     def _end(self, held: Sequence[Part], start: int) -> int:
         return max((part["at"][1] for part in held), default=start)
-
-    def _lines(self, block: Any) -> Inline:
-        text: Inline = []
-        for line in block.findall(nodes.line):
-            text += [["br"], *self._text(line)] if text else self._text(line)
-        return text
 
     def _text(self, node: Any, depth: int = 0) -> Inline:
         return [piece for child in node.children for piece in self._inline(child, depth)]
@@ -327,3 +320,23 @@ class _Walk:
                 if node["refname"] in target["names"]:
                     uri = target.get("refuri")
         return uri or ""
+
+
+#: The method of each element, the first that fits; elements of other classes are left out.
+_METHODS: Final[Sequence[tuple[Any, str]]] = (
+    (nodes.section, "_section"),
+    ((nodes.title, nodes.subtitle, nodes.rubric), "_heading"),
+    ((nodes.literal_block, nodes.doctest_block, nodes.math_block), "_code"),
+    ((nodes.bullet_list, nodes.enumerated_list, nodes.definition_list), "_list"),
+    ((nodes.field_list, nodes.option_list), "_list"),
+    (nodes.table, "_table"),
+    (nodes.system_message, "_message"),
+    (nodes.image, "_picture"),
+    (nodes.transition, "_rule"),
+    ((nodes.block_quote, nodes.Admonition, nodes.topic, nodes.sidebar), "_quote"),
+    (nodes.line_block, "_verse"),
+    (nodes.Invisible, "_nothing"),
+    (nodes.TextElement, "_paragraph"),
+    ((nodes.figure, nodes.legend, nodes.compound, nodes.container), "_inside"),
+    ((nodes.footnote, nodes.citation), "_inside"),
+)
