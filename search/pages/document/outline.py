@@ -45,18 +45,23 @@ class _SectionStart:
 
 
 def build_outline(
-    document: Document, cited: CitedRange, shown: range, headings: Sequence[Heading] | None = None
+    document: Document,
+    cited: CitedRange,
+    shown: range,
+    *,
+    headings: Sequence[Heading] | None = None,
+    cited_line: int | None = None,
 ) -> tuple[Section, ...]:
     """Return the sections in order; `shown` are the lines, pages or ordinals that the page shows.
 
-    `headings` are those of a document that is drawn, else they are those of its chunks. The outline of a
-    document with fewer than two headings is empty.
+    `headings` are those of a document that is drawn, else they are those of its chunks; `cited_line` is where
+    its cited passage begins. The outline of a document with fewer than two headings is empty.
     """
     found = list(_section_starts(document)) if headings is None else list(_nest(headings))
     starts = list(_add_headings_above(_drop_title(found)))[:MAX_SECTIONS]
     if len(starts) < 2 or not shown:
         return ()
-    position = next((at for at in (cited.first, cited.start) if at is not None), shown.start)
+    position = next((at for at in (cited.first, cited.start, cited_line) if at is not None), shown.start)
     current = max((index for index, each in enumerate(starts) if each.at <= position), default=None)
     return tuple(
         Section(

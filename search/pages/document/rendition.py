@@ -70,6 +70,8 @@ class RenditionReading(ShownPart):
     is_cut: bool
     earlier: int | None
     later: int | None
+    #: The first cited line; None without one.
+    cited_line: int | None
     #: The headings of the whole document: level, text and line.
     headings: tuple[tuple[int, str, int], ...]
 
@@ -135,6 +137,7 @@ def _read(
         is_cut=bool(rendition["is_cut"]) and number + 1 >= len(stretches),
         earlier=lines_of(stretches[number - 1][0])[0] if number else None,
         later=lines_of(stretches[number + 1][0])[0] if number + 1 < len(stretches) else None,
+        cited_line=marked.start if marked else None,
         headings=tuple(_headings(parts)),
     )
 

@@ -16,7 +16,6 @@ from search.pages.document.rendered import RenderedReading
 from search.pages.document.rendition import RenditionReading
 from search.pages.document.window import AnyReading
 
-
 #: An end of a line after many words, before one that is no item.
 _MARGIN = re.compile(r"(?<=[^\n|]{40})\n(?=[\w(\"'“„«])")
 

@@ -27,13 +27,14 @@ from search.pages.document.chunks import (
 )
 from search.pages.document.cited_range import CitedRange
 from search.pages.document.media import SHOWN_PICTURES
-from search.pages.document.outline import build_outline
+from search.pages.document.outline import Section, build_outline
 from search.pages.document.place import place_label
 from search.pages.document.query_words import QueryWords
 from search.pages.document.related import RelatedDocuments
+from search.pages.document.rendition import RenditionReading
 from search.pages.document.shown import mark_reading, present_passages
 from search.pages.document.source_link import source_link
-from search.pages.document.window import document_views, read_document
+from search.pages.document.window import AnyReading, document_views, read_document
 from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
 
@@ -64,9 +65,7 @@ class DocumentPage(WorkspacePage):
             "reading": mark_reading(reading, words),
             "passages": present_passages(document, getattr(reading, "passages", ()), words),
             "views": document_views(document, cited),
-            "outline": build_outline(
-                document, cited, reading.shown_range, getattr(reading, "headings", None)
-            ),
+            "outline": self._outline(document, cited, reading),
             "chunk": chunk,
             "citation": citation,
             "link": link,
@@ -79,6 +78,13 @@ class DocumentPage(WorkspacePage):
             "kept": parse_qsl(search_input.address),
         }
         return self.render(request, "search/document.html", **context)
+
+    def _outline(self, document: Document, cited: CitedRange, reading: AnyReading) -> tuple[Section, ...]:
+        shown = reading.shown_range
+        if isinstance(reading, RenditionReading):
+            headings, line = reading.headings, reading.cited_line
+            return build_outline(document, cited, shown, headings=headings, cited_line=line)
+        return build_outline(document, cited, shown)
 
     def _link(self, request: HttpRequest, cited: CitedRange, chunk: Chunk | None) -> str:
         """Return the full address of the cited place, without the search that led to it."""

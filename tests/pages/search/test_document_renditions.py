@@ -112,6 +112,9 @@ def test_cited_sheet_is_marked_and_has_the_id_that_results_lead_to(visitor, shel
     assert marked[0][0] == f"chunk-{chunk.chunk_id.hex}"
     assert [re.findall(r">([^<>\s]+)</td>", row) for _, row in marked][1] == ["2024-06-01", "Newport", "1.25"]
     assert "Ida Lewis of Lime Rock" not in "".join(row for _, row in marked)
+    keepers = Chunk.objects.get(document=document, text__contains="Lime Rock")
+    page = page_of(visitor, document, chunk=keepers.chunk_id.hex)
+    assert set(re.findall(r'<a href="#L[^"]+" aria-current="true">([^<]+)</a></li>', page)) == {"Keepers"}
 
 
 def test_mail_has_its_head_as_a_table(visitor, shelve_sample):
