@@ -17,6 +17,7 @@ from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
 from search.documents.pdf_render.page import PageNotDrawn, page_png
 from search.models import Chunk, Document, MediaKind
+from search.pages.bookmarks import bookmark_address, bookmarked
 from search.pages.document.chunks import (
     chunks_from_cited,
     cited_chunk,
@@ -56,6 +57,7 @@ class DocumentPage(WorkspacePage):
         search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited, chunk)
         words = QueryWords(search_input.text, document.lang)
         citation, link = cited_uri(document, cited, chunk), self._link(request, cited, chunk)
+        is_bookmarked = bool(bookmarked(self.access, [doc_id.hex]))
         context = {
             "asked": search_input,
             "document": document,
@@ -72,6 +74,8 @@ class DocumentPage(WorkspacePage):
             "markdown": markdown_citation(document, citation, link),
             "fragment": cited_fragment(cited, chunk),
             "is_editor": self.access.role is not None and self.access.role.level >= Role.EDITOR.level,
+            "is_bookmarked": is_bookmarked,
+            "bookmark": bookmark_address(workspace, doc_id.hex, is_set=is_bookmarked),
             "place": place_label(document, cited, chunk),
             "source_link": source_link(document, cited),
             "versions": related.versions(),

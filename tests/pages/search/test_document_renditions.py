@@ -191,6 +191,20 @@ def test_document_opens_at_its_source_where_that_has_an_address(visitor, workspa
         assert source_address() == expected
 
 
+def test_document_is_bookmarked_from_its_menu(visitor, page_file):
+    def action():
+        return html.unescape(
+            re.search(r'<form method="post" action="([^"]+/bookmarks/[^"]+)">', page_of(visitor, page_file))[
+                1
+            ]
+        )
+
+    assert visitor.post(action()).status_code == 302
+    assert page_file.bookmarks.count() == 1
+    visitor.post(action())
+    assert page_file.bookmarks.count() == 0
+
+
 def tokens_html(*parts):
     return render_html([token for token in part_tokens(parts) if token.type != "heading_open"])
 
