@@ -60,6 +60,8 @@ class Extension:
     access_explainers: "Sequence[Explainer]" = ()
     #: Count the sources that are restricted to groups.
     source_counters: "Sequence[CountSources]" = ()
+    #: Return the rendition of a document's bytes at a path, for its page; None if there is none.
+    document_drawers: Sequence[Callable[[bytes, str], Any]] = ()
     #: The dotted path of the app's `Listing`s, imported on the first `kebab list`.
     listings: str = ""
 

@@ -28,7 +28,7 @@ Record = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class Layout:
     """The first line of the records, header included, and what separates their cells; None for one column."""
 
     first: int
@@ -43,11 +43,11 @@ def parse_table(content: bytes, file: FileType) -> Outline:
     Above the header there may be titles, comments and blank lines, which are paragraphs, and `sep=;`.
     """
     lines = split_lines(decode(content))
-    layout = _layout(lines)
+    layout = find_layout(lines)
     if layout is None:
         return Outline(lines=lines, blocks=tuple(cover_lines(lines, 0, ())))
     first, delimiter = layout.first, layout.delimiter
-    starts = _record_starts(lines, first, delimiter or ",")
+    starts = record_starts(lines, first, delimiter or ",")
     header = _header(lines[first - 1 :], delimiter) if delimiter else None
     blocks = [Block(kind="front_matter", span=LineSpan(1, 1))] if SEPARATOR.match(lines[0]) else []
     if header is not None and len(starts) > 1:
@@ -60,7 +60,7 @@ def parse_table(content: bytes, file: FileType) -> Outline:
     return Outline(lines=lines, blocks=tuple(cover_lines(lines, 0, blocks)))
 
 
-def _layout(lines: Sequence[str]) -> _Layout | None:
+def find_layout(lines: Sequence[str]) -> Layout | None:
     """Return the layout with the most regular number of cells per record; ties go to more cells.
 
     None without a line that is neither blank nor a comment.
@@ -76,13 +76,13 @@ def _layout(lines: Sequence[str]) -> _Layout | None:
     )
     if first is None:
         return None
-    found: list[tuple[float, int, _Layout]] = []
+    found: list[tuple[float, int, Layout]] = []
     for delimiter in [separator[1]] if separator else DELIMITERS:
         start, share, width = _regular_part(lines[first - 1 :], delimiter)
         if share >= REGULAR_SHARE and width >= MIN_COLUMNS:
-            found.append((share, width, _Layout(first=first + start, delimiter=delimiter)))
+            found.append((share, width, Layout(first=first + start, delimiter=delimiter)))
     if not found:
-        return _Layout(first=first, delimiter=None)
+        return Layout(first=first, delimiter=None)
     return max(found, key=lambda each: (*each[:2], each[2].delimiter))[2]
 
 
@@ -132,7 +132,7 @@ def _sample(lines: Sequence[str], delimiter: str) -> dict[int, Record]:
     return records
 
 
-def _record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int]:
+def record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int]:
     """Return the numbers of the lines at which records begin; all lines where quotes do not balance."""
     reader = csv.reader((f"{line}\n" for line in lines[first - 1 :]), delimiter=delimiter)
     starts = [first]

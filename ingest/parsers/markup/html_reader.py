@@ -253,7 +253,7 @@ class PageReader(HTMLParser):
             return True
         if self._whole or (self._quote_depth and tag == "footer"):  # a quotation's footer names its source
             return False
-        return tag in SITE or (tag in NAMED and bool(attributes) and _is_of_site(tag, attributes))
+        return tag in SITE or (tag in NAMED and bool(attributes) and is_of_site(tag, attributes))
 
     def _enter(self, tag: str, attributes: Attributes) -> None:
         """Record that a named part of the page begins."""
@@ -383,7 +383,7 @@ def code_language(attributes: Attributes) -> str | None:
     return "python" if found[1] in ("python3", "pycon3") else found[1].lower()
 
 
-def _is_of_site(tag: str, attributes: Attributes) -> bool:
+def is_of_site(tag: str, attributes: Attributes) -> bool:
     if "hidden" in attributes or attributes.get("aria-hidden") == "true":
         return True
     if (attributes.get("role") or "").lower() in SITE_ROLES:

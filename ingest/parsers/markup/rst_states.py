@@ -189,13 +189,13 @@ def _inliner() -> states.Inliner:
     """Return an inliner that replaces every role, known or not, by its text; it can't be subclassed."""
     inliner = states.Inliner()
     inliner.interpreted = lambda rawsource, text, role, lineno: (  # type: ignore[method-assign]  # it can't be subclassed
-        [nodes.inline(rawsource, _role_text(text))],
+        [nodes.inline(rawsource, role_text(text))],
         [],
     )
     return inliner
 
 
-def _role_text(text: str) -> str:
+def role_text(text: str) -> str:
     explicit = EXPLICIT_TARGET.match(text)
     if explicit:
         return explicit[1]

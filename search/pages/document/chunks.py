@@ -15,6 +15,8 @@ from search.retrieval.citation import Citation
 
 #: The most characters shown of a chunk; chunks within an embedder's limit are shorter.
 MAX_CHARS = 6_000
+#: What would end the words of a Markdown link.
+_MARKDOWN_ESCAPES = str.maketrans({"[": "\\[", "]": "\\]", "\n": " "})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +60,33 @@ def present_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: CitedRa
     ]
 
 
-def cited_uri(document: Document, cited: CitedRange) -> str:
-    """Return the citation of the cited place; '' if there is none."""
+def cited_chunk(document: Document, cited: CitedRange) -> Chunk | None:
+    """Return the chunk of the document that the address cites; None if there is none."""
+    if cited.chunk_id is None:
+        return None
     chunks = Chunk.objects.in_workspace(document.workspace_id).select_related("document")
-    chunk = chunks.filter(document=document, chunk_id=cited.chunk_id).first() if cited.chunk_id else None
+    return chunks.filter(document=document, chunk_id=cited.chunk_id).first()
+
+
+def cited_uri(document: Document, cited: CitedRange, chunk: Chunk | None) -> str:
+    """Return the citation of the cited place; '' if there is none."""
     if chunk is None and cited.start and document.media in (MediaKind.TEXT, MediaKind.CODE):
         return Citation(kind="line", path=document.path, start=cited.start, end=cited.end).uri
     return "" if chunk is None else chunk.citation.uri
+
+
+def cited_fragment(cited: CitedRange, chunk: Chunk | None) -> str:
+    """Return the fragment of the page's address that leads to the cited place; '' if there is none."""
+    if cited.start:
+        return f"#L{cited.start}"
+    return "" if chunk is None else f"#chunk-{chunk.chunk_id.hex}"
+
+
+def markdown_citation(document: Document, citation: str, link: str) -> str:
+    """Return a Markdown link to the cited place."""
+    place = citation.removeprefix(document.path)
+    words = f"{document.title or document.path} {place}".strip().translate(_MARKDOWN_ESCAPES)
+    return f"[{words}]({link})"
 
 
 def _chunk_address(workspace: Workspace, chunk: Chunk) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+from django.utils.safestring import SafeString
 
 from search.corpus.blobs import open_blob
 from search.documents.line_window import read_lines
@@ -18,6 +20,9 @@ MAX_TRANSCRIPT_BYTES = 5_000_000
 MAX_PASSAGES = 100
 #: Types that browsers show as a picture and never run.
 SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+
+
+_NO_HTML: Final = SafeString()
 
 
 class NoPages(Exception):
@@ -65,6 +70,8 @@ class ShownCue:
     is_first_cited: bool
     #: Whether the speaker changes, or it is the first cue shown or cited.
     names_speaker: bool
+    #: Its text with the words of the query marked; '' before that.
+    html: SafeString = _NO_HTML
 
     @property
     def time(self) -> str:

@@ -13,6 +13,8 @@ from search.pages.document.cited_range import CitedRange
 MAX_SECTIONS = 300
 #: Deeper headings are not indented further.
 DEEPEST = 4
+#: Level, text and line.
+Heading = tuple[int, str, int]
 _BY_LINE = frozenset({MediaKind.TEXT, MediaKind.CODE})
 
 
@@ -38,17 +40,28 @@ class _SectionStart:
     path: Sequence[str]
     at: int
     element: str
+    #: Tells equal headings apart.
+    number: int = 0
 
 
-def build_outline(document: Document, cited: CitedRange, shown: range) -> tuple[Section, ...]:
+def build_outline(
+    document: Document,
+    cited: CitedRange,
+    shown: range,
+    *,
+    headings: Sequence[Heading] | None = None,
+    cited_line: int | None = None,
+) -> tuple[Section, ...]:
     """Return the sections in order; `shown` are the lines, pages or ordinals that the page shows.
 
-    The outline of a document with fewer than two headings is empty.
+    `headings` are those of a document that is drawn, else they are those of its chunks; `cited_line` is where
+    its cited passage begins. The outline of a document with fewer than two headings is empty.
     """
-    starts = list(_add_headings_above(_drop_title(list(_section_starts(document)))))[:MAX_SECTIONS]
+    found = list(_section_starts(document)) if headings is None else list(_nest(headings))
+    starts = list(_add_headings_above(_drop_title(found)))[:MAX_SECTIONS]
     if len(starts) < 2 or not shown:
         return ()
-    position = next((at for at in (cited.first, cited.start) if at is not None), shown.start)
+    position = next((at for at in (cited.first, cited.start, cited_line) if at is not None), shown.start)
     current = max((index for index, each in enumerate(starts) if each.at <= position), default=None)
     return tuple(
         Section(
@@ -60,6 +73,17 @@ def build_outline(document: Document, cited: CitedRange, shown: range) -> tuple[
         )
         for index, each in enumerate(starts)
     )
+
+
+def _nest(headings: Sequence[Heading]) -> Iterator[_SectionStart]:
+    """Yield the headings, each with those above it in the hierarchy."""
+    above: list[tuple[int, str]] = []
+    for number, (level, text, line) in enumerate(headings[:MAX_SECTIONS]):
+        while above and above[-1][0] >= level:
+            above.pop()
+        above.append((level, text))
+        path = [heading for _, heading in above]
+        yield _SectionStart(path=path, at=line, element=f"L{line}", number=number)
 
 
 def _section_starts(document: Document) -> Iterator[_SectionStart]:
@@ -113,6 +137,6 @@ def _add_headings_above(starts: Sequence[_SectionStart]) -> Iterator[_SectionSta
     for each in starts:
         path = tuple(each.path)
         for depth in range(1, len(path) + 1):
-            if path[:depth] not in listed:
+            if path[:depth] not in listed or (each.number and depth == len(path)):
                 listed.add(path[:depth])
                 yield replace(each, path=path[:depth])

@@ -10,7 +10,7 @@ from search.documents.line_window import LineWindow, read_lines
 from search.models import Document
 from search.pages.document.cited_range import CitedRange, ShownPart
 from search.pages.document.related import RelatedDocuments
-from search.pages.markdown.headings import lower_headings
+from search.pages.markdown.headings import drop_title, lower_headings
 from search.pages.markdown.html import render_html
 from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, find_landmarks
 from search.pages.markdown.line_ids import add_line_ids
@@ -81,6 +81,7 @@ def _render_stretch(
         references=landmarks.references,
         is_mdx=related.document.mime == "text/mdx",
     )
+    tokens = drop_title(tokens, related.document.title)
     headings = lower_headings(tokens)
 
     def other_headings() -> dict[str, str]:

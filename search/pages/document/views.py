@@ -10,19 +10,33 @@ from kebab.http.api.errors import NotFound
 from kebab.http.api.querysets import first_or_not_found
 from kebab.pages.page import WorkspacePage
 from kebab.pages.pagination import list_page
-from kebab.people.models import Workspace
+from kebab.people.models import Role, Workspace
 from kebab.people.reader import Reader
 from search.access.querysets import visible_documents
 from search.api.querysets import chunks_of
 from search.corpus.blobs import open_blob, read_blob
 from search.documents.pdf_render.page import PageNotDrawn, page_png
-from search.models import Document, MediaKind
-from search.pages.document.chunks import chunks_from_cited, cited_uri, present_chunks
+from search.models import Chunk, Document, MediaKind
+from search.pages.bookmarks import bookmark_address, bookmarked
+from search.pages.document.chunks import (
+    chunks_from_cited,
+    cited_chunk,
+    cited_fragment,
+    cited_uri,
+    markdown_citation,
+    present_chunks,
+)
 from search.pages.document.cited_range import CitedRange
 from search.pages.document.media import SHOWN_PICTURES
-from search.pages.document.outline import build_outline
+from search.pages.document.outline import Section, build_outline
+from search.pages.document.place import place_label
+from search.pages.document.query_words import QueryWords
 from search.pages.document.related import RelatedDocuments
-from search.pages.document.window import document_views, read_document
+from search.pages.document.rendition import RenditionReading
+from search.pages.document.shown import mark_reading, present_passages
+from search.pages.document.source_link import source_link
+from search.pages.document.window import AnyReading, document_views, read_document
+from search.pages.file_kind import file_kind
 from search.pages.search.form import SearchInput
 
 logger = logging.getLogger(__name__)
@@ -39,18 +53,48 @@ class DocumentPage(WorkspacePage):
         readable = visible_documents(workspace, self.access.reader)
         related = RelatedDocuments(workspace=workspace, document=document, readable=readable)
         cited = CitedRange.from_parameters(request.GET)
-        search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited)
+        chunk = cited_chunk(document, cited)
+        search_input, reading = SearchInput.from_parameters(request.GET), read_document(related, cited, chunk)
+        words = QueryWords(search_input.text, document.lang)
+        citation, link = cited_uri(document, cited, chunk), self._link(request, cited, chunk)
+        is_bookmarked = bool(bookmarked(self.access, [doc_id.hex]))
         context = {
             "asked": search_input,
             "document": document,
-            "reading": reading,
+            "title": _title(document),
+            "kind": file_kind(document.path, "code" if document.media == MediaKind.CODE else None),
+            "folders": document.path.split("/")[:-1],
+            "reading": mark_reading(reading, words),
+            "passages": present_passages(document, getattr(reading, "passages", ()), words),
             "views": document_views(document, cited),
-            "outline": build_outline(document, cited, reading.shown_range),
-            "citation": cited_uri(document, cited),
+            "outline": self._outline(document, cited, reading),
+            "chunk": chunk,
+            "citation": citation,
+            "link": link,
+            "markdown": markdown_citation(document, citation, link),
+            "fragment": cited_fragment(cited, chunk),
+            "is_editor": self.access.role is not None and self.access.role.level >= Role.EDITOR.level,
+            "is_bookmarked": is_bookmarked,
+            "bookmark": bookmark_address(workspace, doc_id.hex, is_set=is_bookmarked),
+            "place": place_label(document, cited, chunk),
+            "source_link": source_link(document, cited),
             "versions": related.versions(),
             "kept": parse_qsl(search_input.address),
         }
         return self.render(request, "search/document.html", **context)
+
+    def _outline(self, document: Document, cited: CitedRange, reading: AnyReading) -> tuple[Section, ...]:
+        shown = reading.shown_range
+        if isinstance(reading, RenditionReading):
+            headings, line = reading.headings, reading.cited_line
+            return build_outline(document, cited, shown, headings=headings, cited_line=line)
+        return build_outline(document, cited, shown)
+
+    def _link(self, request: HttpRequest, cited: CitedRange, chunk: Chunk | None) -> str:
+        """Return the full address of the cited place, without the search that led to it."""
+        address = request.build_absolute_uri(request.path)
+        query = cited.address(cited.first)
+        return f"{address}{'?' if query else ''}{query}{cited_fragment(cited, chunk)}"
 
 
 class DocumentChunksPage(WorkspacePage):
@@ -104,6 +148,11 @@ class DocumentPicture(WorkspacePage):
             return HttpResponse(read_blob(workspace.pk, document.content_hash), content_type=document.mime)
         except FileNotFoundError as error:
             raise NotFound from error
+
+
+def _title(document: Document) -> str:
+    """Return the document's title, or the name of its file."""
+    return document.path.rpartition("/")[2] if document.title in ("", document.path) else document.title
 
 
 def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:

@@ -3,12 +3,15 @@
 PDF pages, transcript cues and pictures have their own view models (`search.pages.document.media`).
 """
 
+import logging
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from search.corpus.blobs import open_blob
 from search.documents.line_window import LineWindow, read_lines
@@ -27,7 +30,10 @@ from search.pages.document.media import (
 )
 from search.pages.document.related import RelatedDocuments
 from search.pages.document.rendered import RenderedReading, read_rendered
+from search.pages.document.rendition import NotDrawn, RenditionReading, is_drawn, read_rendition
 from search.pages.markdown.tokens import is_markdown
+
+logger = logging.getLogger(__name__)
 
 #: Lines or passages shown at once; the cited place starts LEAD_… after the window's start.
 WINDOW_LINES, LEAD_LINES = 400, 60
@@ -72,52 +78,73 @@ class Reading(ShownPart):
         return range(self.first - (self.window is None), self.last + (self.window is not None))
 
 
-AnyReading = Reading | RenderedReading | PageReading | CueReading | PictureReading
+AnyReading = Reading | RenderedReading | RenditionReading | PageReading | CueReading | PictureReading
+#: Types of mails that are text.
+_MAIL_TEXT: Final = frozenset({"message/rfc822", "application/mbox"})
 
 
-def read_document(related: RelatedDocuments, cited: CitedRange) -> AnyReading:
-    """Return the window of the document around the cited place.
+def read_document(related: RelatedDocuments, cited: CitedRange, chunk: Chunk | None) -> AnyReading:
+    """Return the window of the document around the cited place; `chunk` is the cited one.
 
     Passages are shown instead if the bytes are missing, as while the document is being replaced, or if the
     document doesn't match its media type.
     """
     document = related.document
     try:
-        if is_rendered(document) and not cited.is_source:
-            return read_rendered(related, cited)
-        return _READERS.get(MediaKind(document.media), _read_passages)(document, cited)
+        if not cited.is_source or not has_source(document):
+            if is_markdown(document.mime) and document.media == MediaKind.TEXT:
+                return read_rendered(related, cited)
+            if is_drawn(document):
+                return read_rendition(related, cited, chunk)
+        return _reader(document, cited)(document, cited)
+    except NotDrawn as reason:
+        logger.info("%s", reason)
+        return _reader_without_rendition(related, cited)
     except NoCues:
         return _read_lines(document, cited)
     except (NoPages, FileNotFoundError):
         return _read_passages(document, cited)
 
 
-def is_rendered(document: Document) -> bool:
-    """Return whether the document is shown rendered unless its source lines are requested."""
-    return is_markdown(document.mime) and document.media == MediaKind.TEXT
+def _reader(document: Document, cited: CitedRange) -> "Callable[[Document, CitedRange], AnyReading]":
+    if cited.is_source and has_source(document):
+        return _read_lines
+    return _READERS.get(MediaKind(document.media), _read_passages)
+
+
+def _reader_without_rendition(related: RelatedDocuments, cited: CitedRange) -> AnyReading:
+    try:
+        return _reader(related.document, cited)(related.document, cited)
+    except FileNotFoundError:
+        return _read_passages(related.document, cited)
+
+
+def has_source(document: Document) -> bool:
+    """Return whether the document is text, whose lines can be shown."""
+    return document.media in (MediaKind.TEXT, MediaKind.CODE) or document.mime in _MAIL_TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownView:
     """One of the views of a document, as a link."""
 
-    label: str
+    label: "str | Promise"
     address: str
     is_current: bool
 
 
 def document_views(document: Document, cited: CitedRange) -> tuple[ShownView, ...]:
     """Return the views of the cited place; empty if there is only one."""
-    if not is_rendered(document):
+    is_rendered = is_markdown(document.mime) or is_drawn(document)
+    if not (is_rendered and has_source(document)):
         return ()
-    views = (("Rendered", False), ("Source lines", True))
     return tuple(
         ShownView(
             label=label,
             address=replace(cited, is_source=is_source).address(cited.first),
             is_current=cited.is_source is is_source,
         )
-        for label, is_source in views
+        for label, is_source in ((_("Document"), False), (_("Source"), True))
     )
 
 

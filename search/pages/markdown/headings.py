@@ -10,6 +10,15 @@ from search.pages.markdown.tokens import plain_text, slug_of
 _DEEPEST = 6
 
 
+def drop_title(tokens: Sequence[Token], title: str) -> list[Token]:
+    """Return the tokens without a first heading that repeats the title, which the page has already."""
+    first = next((index for index, token in enumerate(tokens) if token.type == "heading_open"), None)
+    if first is None or not title or plain_text(tokens[first + 1]) != title:
+        return list(tokens)
+    is_first = all(token.type in ("fence", "html_block") for token in tokens[:first])
+    return [*tokens[:first], *tokens[first + 3 :]] if is_first else list(tokens)
+
+
 def lower_headings(tokens: Sequence[Token]) -> frozenset[str]:
     """Change the headings to h2 to h6, add name and original level (as a class), and return all names.
 

@@ -51,6 +51,12 @@ class HtmlWriter(RendererHTML):
     def anchors(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return "".join(f'<span class="at" id="L{line}"></span>' for line in tokens[index].meta["lines"])
 
+    def place(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
+        return f'<span class="at" id="{escapeHtml(tokens[index].content)}"></span>'
+
+    def label(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
+        return f'<p class="label">{escapeHtml(tokens[index].content)}</p>'
+
     def heading_open(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         name = escapeHtml(HEADING_PREFIX + tokens[index].meta["name"])
         return f'{self.renderToken(tokens, index, options, env)}<span class="at" id="{name}"></span>'

@@ -7,6 +7,8 @@ from markdown_it.token import Token
 #: Tokens that are marked as a whole if they hold a cited line; in a fence single lines are marked.
 _MARKED = frozenset({"paragraph_open", "heading_open", "tr_open", "html_block", "hr"})
 CODE = frozenset({"fence", "code_block"})
+#: The most lines of a page that each get an anchor.
+MAX_ANCHORED_LINES = 2_000
 
 
 def add_line_ids(tokens: Sequence[Token], *, first: int, last: int, cited: range) -> list[Token]:
@@ -20,6 +22,8 @@ def add_line_ids(tokens: Sequence[Token], *, first: int, last: int, cited: range
             taken |= set(_code_lines(token))
         elif token.type in _MARKED:
             _mark(token, taken, cited)
+    if last - first > MAX_ANCHORED_LINES:  # a page of HTML or of JSON has few lines that are seen
+        return [_anchors(line for line in cited[:1] if line not in taken), *tokens]
     return list(_with_anchors(tokens, taken, first=first, last=last))
 
 

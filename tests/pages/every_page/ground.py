@@ -37,6 +37,12 @@ _FILES = {
     "transcript": "transcript/harbour.srt",
     "office": "office/handbook.docx",
     "mail": "email/report.eml",
+    "web_page": "html/pilots-material.html",
+    "rst": "rst/backup.rst",
+    "notebook": "notebook/tides.ipynb",
+    "table": "table/gauges.csv",
+    "wiki": "markup/dredging.adoc",
+    "sheet": "office/tides.xlsx",
 }
 
 

@@ -168,8 +168,13 @@ _SEARCHING: Sequence[RegisteredPage] = (
     ),
     RegisteredPage(route="document", variant="picture", arguments={"doc_id": "picture"}, shows="figure img"),
     RegisteredPage(route="document", variant="transcript", arguments={"doc_id": "transcript"}, shows="time"),
-    RegisteredPage(route="document", variant="office", arguments={"doc_id": "office"}, shows="article"),
-    RegisteredPage(route="document", variant="mail", arguments={"doc_id": "mail"}, shows="article"),
+    *(
+        RegisteredPage(route="document", variant=kind, arguments={"doc_id": kind}, shows=".rendered")
+        for kind in ("office", "mail", "web_page", "rst", "notebook", "table", "wiki", "sheet")
+    ),
+    RegisteredPage(
+        route="document", variant="source", arguments={"doc_id": "rst"}, query="view=source", shows=".lines"
+    ),
     RegisteredPage(route="document", variant="hostile", arguments={"doc_id": "hostile"}, shows="article"),
 )
 

@@ -22,6 +22,14 @@ _LONG_QUERY_LIMIT_BYTES = 1_000_000
 _MEMORY_LIMIT_BYTES = 15_000_000
 _LINE = "The tide runs out past the long pontoon until the bell at the wall has rung.\n"
 _BIG_BYTES = 30_000_000
+_DRAWN = {
+    "rows.csv": ("text/csv", "a,b,c\n" + "1,two,three\n" * 500_000),
+    "cells.csv": ("text/csv", "a,b\n" + ",".join(["cell"] * 100_000)),
+    "word.html": ("text/html", f"<h1>{'w' * 20_000}</h1><table><tr>{'<td>cell' * 300}</table>"),
+    "nested.html": ("text/html", "<div><ul><li><b><table><tr><td><blockquote>" * 20_000 + "deep"),
+    "lists.rst": ("text/x-rst", "".join("  " * level + "* x\n\n" for level in range(200))),
+    "quotes.rst": ("text/x-rst", "*x `y " * 50_000),
+}
 _SEARCH = next(entry for entry in PAGES if entry.label == "search")
 _DOCUMENT = next(entry for entry in PAGES if entry.label == "document")
 
@@ -38,8 +46,12 @@ def too_much(ground):
         texts = "\n\n".join(f"Foghorn {number}, blast {blast}." for blast in range(100))
         shelve(workspace, f"foghorns/{number:03}.txt", texts, passages=passages_of(texts), title="Foghorns")
     big = shelve(workspace, "big.log", _LINE * (_BIG_BYTES // len(_LINE)), passages=[Passage(text=_LINE)])
+    drawn = {
+        name: shelve(workspace, name, text, mime=mime, passages=[Passage(text="x")]).doc_id.hex
+        for name, (mime, text) in _DRAWN.items()
+    }
     index(workspace)
-    ids = {"heading": answer.json()["document"]["id"], "big": big.doc_id.hex}
+    ids = {"heading": answer.json()["document"]["id"], "big": big.doc_id.hex, **drawn}
     return replace(ground, ids=dict(ground.ids) | ids)
 
 
@@ -65,6 +77,12 @@ _TOO_MUCH = {
     "10000-hits": hits(q="foghorn", mode="lexical", k="50"),
     "30-mb": document("big", "start=200000&end=200001&view=source", shows=".cited"),
     "30-mb-rendered": document("big", "start=200000&end=200001"),
+    "500000-rows": document("rows.csv", "start=300000&end=300000"),
+    "100000-cells": document("cells.csv"),
+    "a-word-of-20000-letters": document("word.html"),
+    "nested-elements": document("nested.html"),
+    "nested-lists": document("lists.rst"),
+    "starts-of-emphasis": document("quotes.rst"),
     "words-that-break-layouts": document("hostile"),
     "the-hits-of-them": hits(q="%D7%94%D7%A8%D7%A6%D7%99%D7%A3", mode="lexical"),
     "a-query-of-2000-signs": hits(q="%F0%9F%9A%A2%D7%94" * 1_000, mode="lexical", shows=".empty"),

@@ -22,8 +22,7 @@ def sections(page):
 
 
 def current(page):
-    outline = page[page.index("<main") :]
-    return re.findall(r'<a href="[^"]+" aria-current="true">([^<]+)</a></li>', outline)
+    return re.findall(r'<li class="depth-\d"><a href="[^"]+" aria-current="true">([^<]+)</a></li>', page)
 
 
 def section(ordinal, line, *path):

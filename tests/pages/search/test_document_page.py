@@ -67,8 +67,9 @@ def test_fields_of_the_document_are_shown(visitor, workspace):
     document = shelve(workspace, "ops/a.md", "text", title="The title", tags=("alpha",), lang="de")
     page = text_of(open_page(visitor, document))
 
-    for fact in ("The title", "ops/a.md", "handbook", "primary", "alpha", "<dd>de</dd>", "text/markdown"):
+    for fact in ("The title", "ops/a.md", "handbook", "Primary", "alpha", "<dd>de</dd>", "Markdown"):
         assert fact in page
+    assert "text/markdown" not in page
 
 
 def test_text_of_a_document_is_escaped(visitor, workspace):
@@ -144,7 +145,7 @@ def test_document_without_lines_is_shown_by_passages(visitor, workspace, guide):
     passages = [
         Passage(text=f"page {n} <b>", ordinal=n, spans=[{"kind": "page", "page": n + 1}]) for n in range(100)
     ]
-    document = shelve(workspace, "a.pptx", "PK", media="office", passages=passages)
+    document = shelve(workspace, "a.pptx", "PK\x03\x04", media="office", passages=passages)
     cited = Chunk.objects.in_workspace(workspace).get(document=document, ordinal=50)
     page = text_of(open_page(visitor, document, chunk=cited.chunk_id.hex))
 

@@ -52,12 +52,16 @@ def page_of(visitor, document, **parameters):
     return response.content.decode()
 
 
+def page_number(page):
+    return int(re.search(r'<input id="page" [^>]*max="3" value="(\d)"', page)[1])
+
+
 def test_a_cited_page_is_shown_as_text_and_drawn(visitor, add):
     document = add(PRINTED)
     cited = chunk_with(document, "marmalade")
     page = page_of(visitor, document, chunk=cited.chunk_id.hex)
 
-    assert "Page 2 of 3" in page
+    assert page_number(page) == 2
     assert f'<section class="passage cited" id="chunk-{cited.chunk_id.hex}"' in page
     assert '<figure class="sheet cited" id="page-2">' in page
     assert f'src="{address(document, "/pages/2.png")}"' in page
@@ -69,13 +73,13 @@ def test_pages_are_turned(visitor, add):
     page = page_of(visitor, document)
     seen = []
     while True:
-        seen.append(re.search(r"Page (\d) of 3", page)[1])
+        seen.append(page_number(page))
         following = re.search(r'rel="next" href="([^"]+)"', page)
         if following is None:
             break
         page = visitor.get(address(document, html.unescape(following[1]))).content.decode()
 
-    assert seen == ["1", "2", "3"]
+    assert seen == [1, 2, 3]
     assert 'rel="prev"' in page
 
 

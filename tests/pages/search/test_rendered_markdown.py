@@ -96,13 +96,13 @@ def test_block_of_a_cited_line_is_marked_and_no_other(visitor, add, subtests):
 def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
     document = add(KINDS)
     page = page_of(visitor, document, start=4, end=4, q="x")
-    link = html.unescape(re.search(r'<a href="([^"]+)">Source lines</a>', page)[1])
+    link = html.unescape(re.search(r'<a href="([^"]+)">Source</a>', page)[1])
     source = visitor.get(address(document, link)).content.decode()
 
     assert '<li id="L4" class="cited">' in source
     assert "A *first* paragraph" in source
     assert link.endswith("#L4")
-    assert "view=source" not in re.search(r'<a href="([^"]+)">Rendered</a>', source)[1]
+    assert "view=source" not in re.search(r'<a href="([^"]+)">Document</a>', source)[1]
 
 
 def test_other_text_than_markdown_is_shown_by_lines(visitor, add):
