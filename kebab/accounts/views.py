@@ -1,6 +1,6 @@
 """The account pages: signing in and out, and passwords."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib import messages
@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -26,6 +27,7 @@ from kebab.accounts.secret_links import forget_link, read_link_secret, render_li
 from kebab.accounts.sign_in import sign_in, sign_out
 from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address
+from kebab.people.invitations.mail import mail_is_delivered
 from kebab.people.models import User
 
 RESET_COOKIE = "kebab_reset"
@@ -65,7 +67,7 @@ class SignOut(View):
     def post(self, request: HttpRequest) -> HttpResponse:
         """End the session and redirect to the login page."""
         sign_out(request)
-        messages.info(request, "You have signed out.")
+        messages.info(request, _("You are logged out"))
         return redirect("login")
 
 
@@ -74,6 +76,7 @@ class RequestReset(FormView):  # type: ignore[type-arg]  # the class itself is n
 
     form_class = ResetRequestForm
     template_name = "accounts/ask_reset.html"
+    extra_context: ClassVar = {"is_mailed": mail_is_delivered}
     success_url = reverse_lazy("password-reset-asked")
 
     def form_valid(self, form: ResetRequestForm) -> HttpResponse:
@@ -90,6 +93,7 @@ class ResetRequested(TemplateView):
     """Confirms that a link was sent, if the account exists."""
 
     template_name = "accounts/reset_asked.html"
+    extra_context: ClassVar = {"is_mailed": mail_is_delivered}
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
@@ -119,7 +123,7 @@ class SetPassword(View):
             form.save()
             user.prove_email()  # the link was mailed to it
             audit.record_password_change(user, by="reset")
-        messages.info(request, "Your new password is set. Log in with it.")
+        messages.info(request, _("Password set. Log in with it."))
         return forget_link(redirect("login"), RESET_COOKIE, "password-reset-form")
 
     def _render_form(self, request: HttpRequest, form: NewPasswordForm) -> HttpResponse:
@@ -150,10 +154,7 @@ class ChangePassword(LoginRequiredMixin, FormView):  # type: ignore[type-arg]  #
             user = form.save()
             update_session_auth_hash(self.request, user)
             audit.record_password_change(user, by="themselves")
-        messages.info(
-            self.request,
-            "Your password is changed. Here you stay logged in; elsewhere you have to log in with it.",
-        )
+        messages.info(self.request, _("Password changed. You are logged out on other devices."))
         return redirect(self.get_success_url())
 
 

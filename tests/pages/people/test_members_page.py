@@ -47,7 +47,14 @@ def test_the_tab_is_shown_to_those_who_may_open_it(at, as_person, viewer, admin)
     refused = as_person(viewer).get(PEOPLE)
     assert refused.status_code == 403
     assert tab not in refused.content.decode()
-    assert "olga@example.org" not in refused.content.decode()
+    assert "adam@example.org" not in refused.content.decode()
+
+
+def test_person_with_too_low_a_role_is_told_which_one_and_whom_to_ask(as_person, owner, viewer):
+    type(owner).objects.filter(pk=owner.pk).update(display_name="Olga O.")
+    for refused in (as_person(viewer).get(PEOPLE), as_person(viewer).post(PEOPLE, {})):
+        assert refused.status_code == 403
+        assert (refused.context["missing_role"], refused.context["owners"]) == (Role.ADMIN, ["Olga O."])
 
 
 def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
