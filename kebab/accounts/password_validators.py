@@ -19,7 +19,8 @@ class DecoratedPasswordValidator(CommonPasswordValidator):
         """Check the password. Raises ValidationError."""
         if len(password) > MAX_PASSWORD_CHARS:
             raise ValidationError(
-                _("Use at most %(count)d characters.") % {"count": MAX_PASSWORD_CHARS}, code="password_too_long"
+                _("Use at most %(count)d characters.") % {"count": MAX_PASSWORD_CHARS},
+                code="password_too_long",
             )
         bare = _trim_to_letters(password.lower())
         repeated = _REPEATED.fullmatch(password.lower())

@@ -46,7 +46,8 @@ ACTS = {
             *("people", "person", "person-groups", "invitation-withdrawal", "invitation-again"),
             "person-removal",  # lesser roles may remove nobody but themselves
             *("groups", "group", "group-deletion", "group-addition", "group-removal"),
-            *("tokens", "token", "token-revocation", "settings", "settings-values"),
+            *("tokens", "token", "token-revocation"),
+            *("settings", "settings-search", "settings-retention"),
             *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
             *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
         ),
@@ -206,13 +207,7 @@ _SOURCES: Sequence[RegisteredPage] = (
 _PEOPLE: Sequence[RegisteredPage] = (
     RegisteredPage(route="workspaces"),
     RegisteredPage(route="settings", variant="forbidden", as_role=Role.VIEWER, status=403),
-    RegisteredPage(
-        route="settings",
-        variant="as-owner",
-        as_role=Role.OWNER,
-        opens=".asked summary",
-        shows="#id_deletion_slug",
-    ),
+    *_needing(Role.OWNER, RegisteredPage(route="workspace-deletion", shows="#id_slug")),
     *_needing(
         Role.ADMIN,
         RegisteredPage(route="people"),
@@ -231,6 +226,8 @@ _PEOPLE: Sequence[RegisteredPage] = (
         RegisteredPage(route="token"),
         RegisteredPage(route="token-access"),
         RegisteredPage(route="settings"),
+        RegisteredPage(route="settings-search", shows="[name=rrf_k]"),
+        RegisteredPage(route="settings-retention", shows="[name=answers_kept_days]"),
         RegisteredPage(route="audit"),
     ),
 )

@@ -4,7 +4,7 @@ import pytest
 
 from kebab.people import audit
 from kebab.people.groups import create_group
-from kebab.people.models import AuditEvent, Workspace
+from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import command_line_access
 from kebab.people.tokens import mint_token
 from kebab.people.workspace_settings.registry import known_preferences
@@ -46,37 +46,42 @@ def test_name_and_slug_are_changed_or_refused_at_the_form(at, workspace, other_w
 
 
 def test_every_setting_is_shown_with_a_label_and_a_help_text(at):
-    page = at.get(SETTINGS).content.decode()
+    pages = {
+        section: at.get(f"{SETTINGS}{below}").content.decode()
+        for section, below in (("general", ""), ("search", "/search"), ("retention", "/retention"))
+    }
     for name, known in known_preferences().items():
         assert known.about, name
         assert known.label != name
-        assert f'name="{name}"' in page
+        shown = [section for section, page in pages.items() if f'name="{name}"' in page]
+        assert shown == [known.section], name
 
 
 def test_settings_are_changed_and_set_back_but_no_stored_value_is_lost_unseen(at, workspace):
-    form = {"default_k": "25", "answers_kept_days": "30", "stale_after_days": ""}
-    at.post(f"{SETTINGS}/values", form)
+    named = {"name": "Team handbook", "slug": "handbook"}
+    at.post(f"{SETTINGS}/retention", {"answers_kept_days": "30"})
+    at.post(SETTINGS, {**named, "default_k": "25", "stale_after_days": ""})
     assert stored_workspace(workspace).settings == {"default_k": 25, "answers_kept_days": 30}
     assert 'value="25"' in at.get(SETTINGS).content.decode()
-    at.post(f"{SETTINGS}/values", {"default_k": "", "answers_kept_days": "30"})
+    at.post(SETTINGS, {**named, "default_k": ""})
     assert stored_workspace(workspace).settings == {"answers_kept_days": 30}
 
     Workspace.objects.filter(pk=workspace.pk).update(settings={"embedder": "gone"})  # no choice any more
-    assert '<option value="gone" selected>' in at.get(SETTINGS).content.decode()
-    assert at.post(f"{SETTINGS}/values", {"embedder": "gone", "default_k": "5"}).status_code == 400
+    assert '<option value="gone" selected>' in at.get(f"{SETTINGS}/search").content.decode()
+    assert at.post(f"{SETTINGS}/search", {"embedder": "gone", "rrf_k": "5"}).status_code == 400
     assert stored_workspace(workspace).settings == {"embedder": "gone"}
 
 
 def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subtests):
     for name, value in (
-        ("default_k", "many"),
-        ("default_k", "100000"),
+        ("rrf_k", "many"),
+        ("rrf_k", "100000"),
         ("vector_share", "2"),
         ("fusion", "magic"),
         ("stemming", "perhaps"),
     ):
         with subtests.test(name=name, value=value):
-            answer = at.post(f"{SETTINGS}/values", {"snippet_chars": "300", name: value})
+            answer = at.post(f"{SETTINGS}/search", {"chunk_tokens": "300", name: value})
             assert answer.status_code == 400
             assert f'id="id_{name}_error"' in answer.content.decode()
             assert 'value="300"' in answer.content.decode()
@@ -84,22 +89,24 @@ def test_invalid_value_is_refused_at_its_field_keeping_input(at, workspace, subt
 
 
 def test_gate_that_refuses_says_why_and_force_is_written_down(at, workspace, strict_gate):
-    answer = at.post(f"{SETTINGS}/values", {"rrf_k": "5"})
+    answer = at.post(f"{SETTINGS}/search", {"rrf_k": "5"})
 
     assert answer.status_code == 409
     assert "nDCG@10" in answer.content.decode()
     assert 'name="force"' in answer.content.decode()
     assert 'value="5"' in answer.content.decode()
     assert stored_workspace(workspace).settings == {}
-    assert 'name="force"' not in at.get(SETTINGS).content.decode()
-    at.post(f"{SETTINGS}/values", {"rrf_k": "5", "force": "1"})
+    assert 'name="force"' not in at.get(f"{SETTINGS}/search").content.decode()
+    at.post(f"{SETTINGS}/search", {"rrf_k": "5", "force": "1"})
     assert stored_workspace(workspace).settings == {"rrf_k": 5}
     assert AuditEvent.objects.get(action="workspace.changed").detail["quality_gate"]["is_forced"]
 
 
 def test_only_an_owner_who_types_the_slug_deletes_the_workspace(at, as_person, admin, workspace):
-    assert "deletion_slug" in at.get(SETTINGS).content.decode()
-    assert "deletion_slug" not in as_person(admin).get(SETTINGS).content.decode()
+    link = f'href="{SETTINGS}/delete"'
+    assert link in at.get(SETTINGS).content.decode()
+    assert link not in as_person(admin).get(SETTINGS).content.decode()
+    assert as_person(admin).get(f"{SETTINGS}/delete").context["missing_role"] == Role.OWNER
     assert at.post(f"{SETTINGS}/delete", {"slug": "secrets"}).status_code == 400
     assert Workspace.objects.filter(pk=workspace.pk).exists()
     assert at.post(f"{SETTINGS}/delete", {"slug": "handbook"})["Location"] == "/"

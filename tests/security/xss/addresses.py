@@ -25,7 +25,6 @@ NO_PAGES = {
     *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
     *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
-    *("settings-values", "workspace-deletion"),
 }
 
 
@@ -112,6 +111,9 @@ def _people_pages(operator, workspace):
         "token": [f"{at}/tokens/{token.pk}"],
         "token-access": [f"{at}/tokens/{token.pk}/access"],
         "settings": [f"{at}/settings"],
+        "settings-search": [f"{at}/settings/search"],
+        "settings-retention": [f"{at}/settings/retention"],
+        "workspace-deletion": [f"{at}/settings/delete"],
         "audit": [f"{at}/audit"],
     }
 
