@@ -1,6 +1,6 @@
 """The account pages: signing in and out, and passwords."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -27,7 +27,6 @@ from kebab.accounts.secret_links import forget_link, read_link_secret, render_li
 from kebab.accounts.sign_in import sign_in, sign_out
 from kebab.http.rate_limits.rules import count_mail, count_mail_to
 from kebab.http.site_address import site_address
-from kebab.people.invitations.mail import mail_is_delivered
 from kebab.people.models import User
 
 RESET_COOKIE = "kebab_reset"
@@ -76,7 +75,6 @@ class RequestReset(FormView):  # type: ignore[type-arg]  # the class itself is n
 
     form_class = ResetRequestForm
     template_name = "accounts/ask_reset.html"
-    extra_context: ClassVar = {"is_mailed": mail_is_delivered}
     success_url = reverse_lazy("password-reset-asked")
 
     def form_valid(self, form: ResetRequestForm) -> HttpResponse:
@@ -93,7 +91,6 @@ class ResetRequested(TemplateView):
     """Confirms that a link was sent, if the account exists."""
 
     template_name = "accounts/reset_asked.html"
-    extra_context: ClassVar = {"is_mailed": mail_is_delivered}
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")

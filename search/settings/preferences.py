@@ -6,7 +6,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from kebab.people.workspace_settings.registry import Preference, Section
+from kebab.people.workspace_settings.registry import Preference
 from kebab.people.workspace_settings.validators import boolean, integer_between, number_between, one_of
 from search.embedders.configured import allowed_embedders
 from search.mirror.query.lexical import BREADCRUMB_WEIGHT
@@ -38,7 +38,7 @@ PREFERENCES = (
         validate=integer_between(1, MAX_K),
         label=_("Results per page"),
         about=format_lazy(_("1 to {most}."), most=MAX_K),
-        section=Section.GENERAL,
+        section="general",
     ),
     Preference(
         name="snippet_chars",
@@ -46,7 +46,7 @@ PREFERENCES = (
         validate=integer_between(1, 10_000),
         label=_("Length of excerpts"),
         about=_("Characters of text shown with a result: 1 to 10000."),
-        section=Section.GENERAL,
+        section="general",
     ),
     Preference(
         name="stale_after_days",
@@ -54,7 +54,7 @@ PREFERENCES = (
         validate=integer_between(0, _MAX_DAYS),
         label=_("Mark as outdated after (days)"),
         about=_("Days since a document was last indexed: 0 to 36500. 0 marks none."),
-        section=Section.GENERAL,
+        section="general",
     ),
     Preference(
         name="answers_kept_days",
@@ -62,7 +62,7 @@ PREFERENCES = (
         validate=integer_between(0, _MAX_DAYS),
         label=_("Keep answers (days)"),
         about=_("0 to 36500. 0 keeps them until somebody deletes them."),
-        section=Section.RETENTION,
+        section="retention",
     ),
     Preference(
         name="embedder",
@@ -137,6 +137,6 @@ PREFERENCES = (
         validate=integer_between(0, _MAX_DAYS),
         label=_("Keep searches (days)"),
         about=_("For Insight, without the names of people: 0 to 36500. 0 keeps none."),
-        section=Section.RETENTION,
+        section="retention",
     ),
 )

@@ -46,7 +46,7 @@ class SettingsForm(forms.Form):
     def __init__(self, workspace: Workspace, section: Section, posted: QueryDict | None = None) -> None:
         initial = {name: _format_value(value) for name, value in workspace.settings.items()}
         super().__init__(posted, initial={**initial, "name": workspace.name, "slug": workspace.slug})
-        if section != Section.GENERAL:
+        if section != "general":
             del self.fields["name"], self.fields["slug"]
         self._known = tuple(known for known in known_preferences().values() if known.section == section)
         for known in self._known:
@@ -68,7 +68,9 @@ class SettingsForm(forms.Form):
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of `change_workspace`; the settings of other sections stay."""
-        fields = {name: self.cleaned_data[name] for name in ("name", "slug") if name in self.cleaned_data}
+        fields: dict[str, Any] = {
+            name: self.cleaned_data[name] for name in ("name", "slug") if name in self.cleaned_data
+        }
         return {**fields, "settings": {known.name: self.cleaned_data[known.name] for known in self._known}}
 
 

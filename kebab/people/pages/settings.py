@@ -27,7 +27,7 @@ class SettingsPage(FormPage):
 
     need: ClassVar[Need] = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
     tab: ClassVar[str] = "settings"
-    section: Section | None = Section.GENERAL
+    section: Section | None = "general"
     template: ClassVar[str] = "people/pages/settings.html"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -41,7 +41,8 @@ class SettingsPage(FormPage):
             return self.render_invalid(request, form)
         changed = change_workspace(self.access, **form.changes(), force="force" in request.POST)
         messages.success(request, _("Settings saved"))
-        return redirect(request.resolver_match.url_name, changed.slug)
+        route = "settings" if self.section == "general" else f"settings-{self.section}"
+        return redirect(route, changed.slug)
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
         """Render the section."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from django.utils.functional import Promise
 
@@ -13,12 +12,8 @@ from kebab.extension import Extension
 from kebab.people.models import Workspace
 
 
-class Section(StrEnum):
-    """Sections of the settings pages."""
-
-    GENERAL = "general"
-    SEARCH = "search"
-    RETENTION = "retention"
+#: The pages of the settings.
+Section = Literal["general", "search", "retention"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +31,7 @@ class Preference:
     #: Returns the possible values with their labels, if they are few.
     choices: "Callable[[], Iterable[tuple[str, str | Promise]]] | None" = None
     #: The settings page that it is on.
-    section: Section = Section.SEARCH
+    section: Section = "search"
     #: Whether it affects ranking from the next query on, so that an evaluation may try other values.
     ranks: bool = False
 

@@ -28,6 +28,7 @@ NO_PAGES = {
     "document-sheet": "a picture",
     "document-picture": "a picture",
     "search-filters": "a part of the search page",
+    "audit-csv": "a file",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})

@@ -1,6 +1,13 @@
 """The settings page, the audit log page, and their permissions."""
 
+import csv
+import json
+from datetime import UTC, datetime
+from io import StringIO
+from unittest.mock import patch
+
 import pytest
+from asgiref.sync import async_to_sync
 
 from kebab.people import audit
 from kebab.people.groups import create_group
@@ -15,6 +22,7 @@ from tests.pages.search.shelf import make_member
 from tests.support.extensions import set_contributions
 
 SETTINGS = "/w/handbook/settings"
+AUDIT = "/w/handbook/audit"
 
 
 def stored_workspace(workspace):
@@ -118,14 +126,55 @@ def test_log_is_listed_newest_first_and_narrowed(at, workspace, other_workspace)
     operator = command_line_access(workspace)
     create_group(operator, "Legal")
     audit.record(operator, "member.added", "<b>vera</b>", role="viewer")
-    page = at.get("/w/handbook/audit")
+    page = at.get(AUDIT)
 
-    assert [shown.event.action for shown in page.context["events"]] == ["member.added", "group.created"]
+    assert [event.action for event in page.context["list"].rows] == ["member.added", "group.created"]
     assert "&lt;b&gt;vera&lt;/b&gt;" in page.content.decode()
-    narrowed = at.get("/w/handbook/audit", {"action": "group."})
-    assert [shown.event.subject for shown in narrowed.context["events"]] == ["Legal"]
-    assert list(at.get("/w/handbook/audit", {"actor": "nobody"}).context["events"]) == []
-    assert at.get("/w/handbook/audit", {"action": "x" * 65}).status_code == 400
+    narrowed = at.get(AUDIT, {"action": "group."})
+    assert [event.subject for event in narrowed.context["list"].rows] == ["Legal"]
+    assert list(at.get(AUDIT, {"actor": "nobody"}).context["list"].rows) == []
+    assert at.get(AUDIT, {"action": "x" * 65}).status_code == 400
+    assert "member." in dict(page.context["form"].fields["action"].choices)
+    assert operator.actor in dict(page.context["form"].fields["actor"].choices)
+
+
+def test_log_is_narrowed_to_days_of_the_readers_time_zone(at, owner, workspace):
+    type(owner).objects.filter(pk=owner.pk).update(time_zone="Pacific/Auckland")
+    late = datetime(2026, 3, 1, 13, tzinfo=UTC)  # the second of March in Auckland
+    with patch("django.utils.timezone.now", return_value=late):
+        audit.record(command_line_access(workspace), "member.added", "vera")
+    for days, count in (
+        ({"since": "2026-03-02", "until": "2026-03-02"}, 1),
+        ({"until": "2026-03-01"}, 0),
+        ({"since": "2026-03-03"}, 0),
+        ({"until": "9999-12-31"}, 1),
+    ):
+        assert len(at.get(AUDIT, days).context["list"].rows) == count, days
+    for wrong in ({"since": "yesterday"}, {"until": "0000-00-00"}):
+        assert at.get(AUDIT, wrong).status_code == 400
+        assert at.get(f"{AUDIT}.csv", wrong).status_code == 400
+
+
+def test_log_is_downloaded_as_csv_without_formulas(at, workspace, other_workspace, monkeypatch):
+    monkeypatch.setattr("kebab.people.pages.audit._CSV_BATCH", 1)
+    create_group(command_line_access(other_workspace), "Theirs")
+    for subject in ("first", '=HYPERLINK("x")', "third"):
+        audit.record(command_line_access(workspace), "member.added", subject, role="viewer")
+
+    def rows_of(response):
+        assert response["Content-Type"].startswith("text/csv")
+
+        async def read():
+            return b"".join([part async for part in response.streaming_content]).decode()
+
+        return list(csv.DictReader(StringIO(async_to_sync(read)())))
+
+    rows = rows_of(at.get(f"{AUDIT}.csv", {"action": "member."}))
+    assert [row["subject"] for row in rows] == ["third", """'=HYPERLINK("x")""", "first"]
+    assert json.loads(rows[0]["detail"])["role"] == "viewer"
+    assert rows_of(at.get(f"{AUDIT}.csv", {"actor": "nobody"})) == []
+    monkeypatch.setattr("kebab.people.pages.audit.CSV_ROWS", 2)
+    assert len(rows_of(at.get(f"{AUDIT}.csv"))) == 2
 
 
 def test_access_of_a_member_and_of_a_token_is_shown(at, viewer, workspace):

@@ -145,6 +145,7 @@ def _settings_pages() -> Iterator[Call]:
     )
     yield Call(route="audit")
     yield Call(route="audit", query="action=source.")
+    yield Call(route="audit-csv")
     yield Call(route="workspaces", shown=ONLY_THEIRS)
     yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=NONE)
 

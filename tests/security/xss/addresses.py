@@ -20,7 +20,7 @@ ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith((
 #: Routes without a page: for machines, pictures, or redirects.
 NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
-    *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
+    *("document-sheet", "document-picture", "audit-csv", "logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
     *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
     *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
