@@ -11,7 +11,6 @@ from kebab import extension
 from kebab.extension import Extension
 from kebab.people.models import Workspace
 
-
 #: The pages of the settings.
 Section = Literal["general", "search", "retention"]
 
