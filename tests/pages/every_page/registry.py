@@ -206,19 +206,16 @@ _SOURCES: Sequence[RegisteredPage] = (
 )
 
 _PEOPLE: Sequence[RegisteredPage] = (
-    RegisteredPage(route="workspaces"),
+    RegisteredPage(route="workspaces", as_role=Role.OWNER),
+    RegisteredPage(route="workspaces", variant="new", opens=".asked summary", shows=".sheet [name=slug]"),
     RegisteredPage(route="settings", variant="forbidden", as_role=Role.VIEWER, status=403),
     *_needing(Role.OWNER, RegisteredPage(route="workspace-deletion", shows="#id_slug")),
     *_needing(
         Role.ADMIN,
         RegisteredPage(route="people"),
-        RegisteredPage(
-            route="people",
-            variant="refused",
-            opens="main form button[type=submit]",
-            shows="[aria-invalid=true]",
-            status=400,
-        ),
+        RegisteredPage(route="people", variant="invite", opens=".asked summary", shows=".sheet [name=email]"),
+        RegisteredPage(route="groups", variant="new", opens=".asked summary", shows=".sheet [name=name]"),
+        RegisteredPage(route="tokens", variant="new", opens=".asked summary", shows=".sheet [name=name]"),
         RegisteredPage(route="person"),
         RegisteredPage(route="person-access"),
         RegisteredPage(route="groups"),
