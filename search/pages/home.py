@@ -29,8 +29,8 @@ from search.models import Document
 CARDS = 24
 #: Documents of a workspace are counted up to this number.
 COUNT_LIMIT = 10_000
-#: Recent documents, of the first workspaces only.
-RECENT, RECENT_FROM = 6, 8
+#: Recent documents of all workspaces on the page.
+RECENT = 6
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -45,7 +45,7 @@ class Card:
     last_indexed: datetime | None
     #: The pages on which something needs attention, with how much.
     attention: Sequence[TabLink]
-    #: The newest documents, of few workspaces only.
+    #: The newest documents that the member may read, RECENT at most.
     recent: Sequence[Document]
 
 
@@ -100,18 +100,18 @@ class WorkspacesPage(Page):
     def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
         """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
-        found = [(document, card.access.workspace) for card in cards for document in card.recent]
+        recent = [(document, card.access.workspace) for card in cards for document in card.recent]
         context = {
             "place": "workspaces",
             "cards": cards,
-            "recent": nlargest(RECENT, found, key=lambda pair: pair[0].dated_at),
+            "recent": nlargest(RECENT, recent, key=lambda pair: pair[0].dated_at),
             "form": form,
             "next_cursor": self.next_cursor,
         }
         return render(request, "search/home.html", context, status=status)
 
     def _build_cards(self, request: HttpRequest) -> list[Card]:
-        return _build_cards(self._list_accesses(request))
+        return [_build_card(access) for access in self._list_accesses(request)]
 
     def _list_accesses(self, request: HttpRequest) -> list[Access]:
         caller = self._caller(request)
@@ -139,21 +139,15 @@ class HomePage(WorkspacesPage):
         listed = self._list_accesses(request)
         if len(listed) == 1 and "cursor" not in request.GET:
             return redirect("search", listed[0].workspace.slug)
-        return self.page(request, _build_cards(listed))
+        return self.page(request, [_build_card(access) for access in listed])
 
 
-def _build_cards(accesses: Sequence[Access]) -> list[Card]:
-    return [
-        _build_card(access, RECENT if place < RECENT_FROM else 0) for place, access in enumerate(accesses)
-    ]
-
-
-def _build_card(access: Access, most_recent: int) -> Card:
+def _build_card(access: Access) -> Card:
     with acting_in(access.workspace.pk):
         documents = visible_documents(access.workspace, access.reader).order_by()
         found = documents[: COUNT_LIMIT + 1].count()
         # In the order of an index; dates to come, which documents may state, aren't news.
-        newest = documents.filter(dated_at__lte=timezone.now()).order_by("-dated_at", "-id")[:most_recent]
+        newest = documents.filter(dated_at__lte=timezone.now()).order_by("-dated_at", "-id")[:RECENT]
         recent = list(newest.only("doc_id", "title", "path", "dated_at"))
         attention = [tab for group in tabs_of(access, "") for tab in group.tabs if tab.badge]
         sources = visible_sources(access.workspace, access.reader).order_by()

@@ -57,7 +57,7 @@ def group_names_by_id(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[u
     return dict(Group.objects.filter(workspace=workspace, pk__in=group_ids).values_list("pk", "name"))
 
 
-def granted_roles(access: Access) -> list[Role]:
+def roles_for(access: Access) -> list[Role]:
     """Return the roles that the caller may grant, the lowest first."""
     level = 0 if access.role is None else access.role.level
     return [role for role in _ROLES if role.level <= level]
@@ -71,7 +71,7 @@ class RoleForm(forms.Form):
     def __init__(self, access: Access, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         roles: Any = self.fields["role"]
-        roles.choices = [(role.value, _ROLES[role]) for role in granted_roles(access)]
+        roles.choices = [(role.value, _ROLES[role]) for role in roles_for(access)]
 
 
 class InvitationForm(RoleForm):

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from kebab.pages.pagination import list_page
 from kebab.people.groups import (
-    GroupSize,
     add_to_group,
     create_group,
     delete_group,
@@ -129,13 +128,6 @@ class GroupDeletion(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
         """Delete the group. Raises NotFound."""
-        messages.success(request, _deletion_message(delete_group(self.access, group_id)))
+        delete_group(self.access, group_id)
+        messages.success(request, _("Group deleted"))
         return redirect("groups", workspace.slug)
-
-
-def _deletion_message(size: GroupSize) -> str:
-    if not size.source_count:
-        return _("Group deleted")
-    return _(
-        "Group deleted. Its sources stay restricted: without another group only owners and admins read them."
-    )

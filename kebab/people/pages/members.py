@@ -17,13 +17,7 @@ from kebab.people.invitations.mail import invite_by_mail
 from kebab.people.members import change_role, count_usable_tokens, get_member, members_of, remove_member
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAction
-from kebab.people.pages.forms import (
-    InvitationForm,
-    MemberGroupsForm,
-    RoleForm,
-    granted_roles,
-    group_names_by_id,
-)
+from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, group_names_by_id, roles_for
 from kebab.people.pages.invitations import announce_invitation, open_invitations
 
 
@@ -59,7 +53,7 @@ class PeoplePage(FormPage):
             "list": listed,
             "members": [_member_row(row, named) for row in listed.rows],
             "invitations": open_invitations(workspace),
-            "granted": {role.value: role.label for role in granted_roles(self.access)},
+            "granted": {role.value: role.label for role in roles_for(self.access)},
         }
         return self.render(request, "people/pages/people.html", **context)
 
@@ -118,13 +112,11 @@ class PersonRemoval(PeopleAction):
 
     def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
         """Remove the member. Raises NotFound, Forbidden, Conflict for the last owner."""
-        left = remove_member(self.access, user_id)
+        remove_member(self.access, user_id)
         if self.access.user is not None and self.access.user.pk == user_id:
             messages.success(request, _("You left %(name)s") % {"name": workspace.name})
             return redirect("home")
         messages.success(request, _("Member removed"))
-        if left:
-            messages.info(request, _("Tokens they created that keep working: %(count)d") % {"count": left})
         return redirect("people", workspace.slug)
 
 

@@ -8,7 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from kebab.people.models import Workspace
-from kebab.people.workspace_settings.registry import Preference, Section, known_preferences
+from kebab.people.workspace_settings.registry import Preference, known_preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 _YES_NO = (("true", _("yes")), ("false", _("no")))
@@ -43,7 +43,7 @@ class SettingsForm(forms.Form):
         help_text=_("Lower-case letters, digits and hyphens. Links with the old one stop working."),
     )
 
-    def __init__(self, workspace: Workspace, section: Section, posted: QueryDict | None = None) -> None:
+    def __init__(self, workspace: Workspace, section: str, posted: QueryDict | None = None) -> None:
         initial = {name: _format_value(value) for name, value in workspace.settings.items()}
         super().__init__(posted, initial={**initial, "name": workspace.name, "slug": workspace.slug})
         if section != "general":
@@ -68,10 +68,9 @@ class SettingsForm(forms.Form):
 
     def changes(self) -> dict[str, Any]:
         """Return the fields of `change_workspace`; the settings of other sections stay."""
-        fields: dict[str, Any] = {
-            name: self.cleaned_data[name] for name in ("name", "slug") if name in self.cleaned_data
-        }
-        return {**fields, "settings": {known.name: self.cleaned_data[known.name] for known in self._known}}
+        settings = dict(self.cleaned_data)
+        named: dict[str, Any] = {name: settings.pop(name) for name in ("name", "slug") if name in settings}
+        return {**named, "settings": settings}
 
 
 def _create_field(known: Preference, stored: str) -> forms.Field:

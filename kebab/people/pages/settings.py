@@ -15,7 +15,6 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.models import Role, TokenScope, Workspace
 from kebab.people.pages.form_page import FormPage
 from kebab.people.pages.setting_forms import DeletionForm, SettingsForm
-from kebab.people.workspace_settings.registry import Section
 from kebab.people.workspaces import change_workspace
 
 #: The prefix of error codes of guards that `force` overrides.
@@ -27,15 +26,11 @@ class SettingsPage(FormPage):
 
     need: ClassVar[Need] = Need(role=Role.ADMIN, scope=TokenScope.MANAGE)
     tab: ClassVar[str] = "settings"
-    section: Section | None = "general"
+    section: ClassVar[str] = "general"
     template: ClassVar[str] = "people/pages/settings.html"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Save the section.
-
-        Raises InvalidRequest, Conflict for a taken slug, and the error of a guard; `force` overrides that,
-        which is audited.
-        """
+        """Save the section. Raises InvalidRequest, Conflict for a taken slug, an error of a guard."""
         self.form = form = self.new_form(request.POST)
         if not form.is_valid():
             return self.render_invalid(request, form)
@@ -59,7 +54,6 @@ class SettingsPage(FormPage):
 
     def new_form(self, posted: Any = None) -> Any:
         """Return the form of the section."""
-        assert self.section is not None  # noqa: S101  # the deletion has a form of its own
         return SettingsForm(self.access.workspace, self.section, posted)
 
 
@@ -67,7 +61,7 @@ class WorkspaceDeletion(SettingsPage):
     """Deletes the workspace with everything in it."""
 
     need: ClassVar[Need] = Need(role=Role.OWNER, scope=None)
-    section = None
+    section: ClassVar[str] = "deletion"
     template: ClassVar[str] = "people/pages/workspace_deletion.html"
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:

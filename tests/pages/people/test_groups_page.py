@@ -78,7 +78,7 @@ def test_group_is_deleted_after_a_question_that_counts_its_sources(at, legal, on
     assert re.search(r"<summary>[^<]*Legal</summary>", at.get(one).content.decode())
     set_contributions(monkeypatch, source_counters=(lambda workspace, ids: dict.fromkeys(ids, 217),))
     assert "217" in at.get(one).content.decode()
-    assert "restricted" in at.post(f"{one}/delete", follow=True).content.decode()
+    at.post(f"{one}/delete")
     assert not Group.objects.exists()
 
 
