@@ -79,4 +79,4 @@ def _join(owner: Visitor, newcomer: Visitor, role: str) -> None:
     for label in ("Choose a password", "Repeat the password"):
         newcomer.page.get_by_label(label).fill(PASSWORD)
     newcomer.submit("Join")
-    expect(newcomer.page.get_by_role("searchbox")).to_be_visible()
+    expect(newcomer.page.locator("#q")).to_be_visible()

@@ -40,7 +40,7 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("searchbox")).to_be_visible()
+    expect(page.locator("#q")).to_be_visible()
 
     page.goto("/profile")
     page.get_by_role("link", name="Change password").click()
