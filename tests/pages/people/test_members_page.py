@@ -199,7 +199,11 @@ def test_invalid_invitation_is_refused_keeping_input(at, viewer, settings, subte
             typed = {"email": "new@example.org", "role": "editor", **fields}
             answer = at.post(PEOPLE, typed)
 
-            assert f'value="{typed["email"]}"' in markup_of(answer, status=status)
+            page = markup_of(answer, status=status)
+            assert f'value="{typed["email"]}"' in page
+            # The form is open again, and nothing scrolls the message out of sight.
+            assert '<details class="asked primary" open>' in page
+            assert f'action="{PEOPLE}"' in page
             assert status == 409 or set(fields) <= set(answer.context["form"].errors)
             assert not Invitation.objects.exists()
     settings.KEBAB_INVITATION_LIMITS = settings.KEBAB_INVITATION_LIMITS | {"inviter": "1/hour"}
